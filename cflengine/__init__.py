@@ -1,0 +1,55 @@
+"""cflengine: what a text is made of, found by optimisation and certified.
+
+Rooms of the package:
+
+- :mod:`cflengine.text`: documents to tokens, sentences and K-grams, always with character offsets;
+- :mod:`cflengine.compression`: compressive feature learning (Paskov, Mitchell, Hastie, AISTATS 2014);
+- :mod:`cflengine.engine`: what every solver shares (events, listeners, the numba decorators).
+
+Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
+resolved on first use (PEP 562).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cflengine._version import __version__
+from cflengine.engine.cache import configure_numba_cache
+
+# numba reads its cache folder when it is first imported, so this must precede every kernel.
+configure_numba_cache()
+
+if TYPE_CHECKING:
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.compression.homotopy import HomotopySettings
+    from cflengine.engine.progress import IterationStats
+    from cflengine.text.corpus import Corpus, CorpusError
+    from cflengine.text.readers import preview_corpus, read_corpus
+
+_PUBLIC = {
+    "CompressiveFeatures": "cflengine.compression.estimator",
+    "HomotopySettings": "cflengine.compression.homotopy",
+    "IterationStats": "cflengine.engine.progress",
+    "Corpus": "cflengine.text.corpus",
+    "CorpusError": "cflengine.text.corpus",
+    "preview_corpus": "cflengine.text.readers",
+    "read_corpus": "cflengine.text.readers",
+    "warm_up": "cflengine.compression.warm",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,245 @@
+"""The state of linearised ADMM on a corpus, and one step of it (§4.2).
+
+Order of a step, as printed: w by the prox, then z and θ, then the multipliers. In memory it is two sweeps:
+the prox over groups, and one pass over positions that does all the rest and leaves the next prox's point q in the
+place of w. A change of ρ takes effect between the passes. µ = ρσ throughout.
+
+Bytes a token at K = 3: w 12, slots 12, ranks 6, y, z and the best y 12; 12 while a bound is computed; at ζ > 0
+multipliers 12 and marks 2; with the index (18.2) and the dictionary cost (4.5), 77 and 91 (``state_bytes``).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from cflengine.compression import kernels_bound, kernels_cover, kernels_encode, kernels_homotopy, kernels_prox
+from cflengine.compression.layout import PointerLayout
+from cflengine.compression.problem import StorageCosts, spectral_bound
+from cflengine.engine.progress import Progress
+from cflengine.text.kgrams import KGramIndex, index_bytes
+
+_CHUNK_POINTERS = 1 << 24  # between two questions whether to stop: well under a second's work
+
+
+def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_per_token: float = 0.6) -> int:
+    """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
+
+    >>> round(state_bytes(1_000_000, 3, homotopy=False, grams_per_token=0.56) / 1e6, 1)
+    76.7
+    """
+    vectors = 4 + 4 + 2 + 4  # w, slot, rank, shares: bytes a pointer
+    per_token = 12 + 8 * grams_per_token  # y, z and best y; dictionary cost
+    if homotopy:
+        vectors += 4  # the multiplier of w = θ
+        per_token += 2 + grams_per_token
+    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * (vectors * max_gram + per_token))
+
+
+@dataclass
+class RhoRule:
+    """ρ starts small and grows by ``factor`` when r/u, averaged over ``window`` steps, exceeds ``ratio`` (§4.2.4)."""
+
+    rho: float
+    factor: float
+    window: int
+    ratio: float
+
+    def __post_init__(self) -> None:
+        self._ratios: deque[float] = deque(maxlen=self.window)
+        self._since = 0
+
+    def observe(self, r: float, u: float) -> None:
+        """Note the residuals of a step and raise ρ if the rule says so."""
+        self._ratios.append(r / u if u > 0 else (np.inf if r > 0 else 0.0))
+        self._since += 1
+        if self._since >= self.window and np.mean(self._ratios) > self.ratio:
+            self.rho *= self.factor
+            self._since = 0
+
+
+class LinearisedAdmm:
+    """Vectors and steps; the outer loop is homotopy.py's.
+
+    After a step: ``r`` and ``u`` (equation 7), ``relaxation`` = wᵀd + Σ c(s)‖w_J(s)‖∞ of the new w (an estimate, since
+    w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``marks``.
+    """
+
+    def __init__(
+        self, index: KGramIndex, costs: StorageCosts, rule: RhoRule, *, sigma: float | None = None
+    ) -> None:
+        self.index, self.costs, self.rule = index, costs, rule
+        self.sigma = spectral_bound(index.max_gram) if sigma is None else sigma
+        self.layout = PointerLayout.of(index)
+        n, m = index.n_tokens, index.n_pointers
+        self.data = np.zeros(m, dtype=np.float32)
+        self.y = np.zeros(n, dtype=np.float32)
+        self.z = np.ones(n, dtype=np.float32)
+        self.best_y = np.zeros(n, dtype=np.float32)
+        self.d_len = costs.pointer_by_length.astype(np.float32)
+        self.multiplier = np.empty((index.max_gram, 0), dtype=np.float32)
+        self.marks = np.zeros(0, dtype=np.uint8)
+        self.used = np.zeros(0, dtype=np.uint8)
+        blocks, bins = self.layout.n_blocks, self.layout.n_bins
+        self._residuals = np.zeros((blocks, 2), dtype=np.float32)
+        self._pointer_costs, self._binary_costs = np.zeros(blocks), np.zeros(blocks)
+        self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
+        self.inv_mu = 1.0 / (rule.rho * self.sigma)
+        self._rho = rule.rho  # the ρ that the last pass prepared q for
+        self.r = self.u = np.inf
+        self.relaxation = self.objective = np.nan
+        self.lower_bound = 0.0
+
+    @property
+    def rho(self) -> float:
+        return self._rho
+
+    @property
+    def support(self) -> int:
+        return int(self._support.sum())
+
+    def over_groups(self, operation: int, vector: np.ndarray, progress: Progress | None = None) -> float:
+        """An operation of kernels_prox on all groups, in chunks; the sum of c(s)‖·‖∞. Stops early if told to."""
+        lay, order = self.layout, self.layout.order
+        per_chunk = max(1, int(_CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
+        for i in range(0, len(order), per_chunk):
+            kernels_prox.over_groups(
+                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, order[i : i + per_chunk],
+                self.costs.dictionary, self.inv_mu, self._dictionary_costs, self._support,
+            )  # fmt: skip
+            if progress is not None and not progress.poll():
+                break
+        return float(self._dictionary_costs.sum())
+
+    def _block_chunks(self) -> list[tuple[int, int]]:
+        """Ranges of blocks of at most about _CHUNK_POINTERS pointers."""
+        blocks = self.layout.n_blocks
+        pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // _CHUNK_POINTERS))
+        cuts = np.linspace(0, blocks, min(pieces, max(blocks, 1)) + 1).astype(int)
+        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+    def step(self, zeta: float, progress: Progress) -> bool:
+        """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
+        dictionary_cost = self.over_groups(kernels_prox.PROX, self.data, progress)
+        if progress.reason is not None:
+            return False
+        lay, index, f32 = self.layout, self.index, np.float32
+        rho, rho_next = self._rho, self.rule.rho
+        common = (index.doc_ptr, lay.blocks)
+        if zeta > 0 and not self.multiplier.shape[1]:
+            self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
+            self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
+        if zeta > 0:
+            self.used = np.zeros(index.n_grams, dtype=np.uint8)
+        for b0, b1 in self._block_chunks():
+            if zeta > 0:
+                kernels_homotopy.homotopy_pass(
+                    self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
+                    self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(self.sigma), f32(zeta),
+                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs,
+                )  # fmt: skip
+            else:
+                kernels_cover.relaxation_pass(
+                    self.data, lay.slot, self.y, self.z, *common, b0, b1, self.d_len, self.costs.pointer_extra,
+                    f32(rho), f32(rho_next), f32(self.sigma), self._residuals, self._pointer_costs,
+                )  # fmt: skip
+            if not progress.poll():
+                return False
+        self.inv_mu = 1.0 / (rho_next * (self.sigma + (1.0 if zeta > 0 else 0.0)))
+        self._rho = rho_next
+        self.r, self.u = (float(x) for x in self._residuals.max(axis=0))
+        self.rule.observe(self.r, self.u)
+        self.relaxation = float(self._pointer_costs.sum()) + dictionary_cost
+        if zeta > 0:
+            self.objective = float(self._binary_costs.sum() + self.costs.dictionary[self.used > 0].sum())
+        return True
+
+    def current_w(self) -> np.ndarray:
+        """float32 (m,), in the layout's places: the w that the next step begins with."""
+        w = self.data.copy()
+        self.over_groups(kernels_prox.PROX, w)
+        return w
+
+    def round(self, w: np.ndarray) -> np.ndarray:
+        """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
+        lay, index = self.layout, self.index
+        marks = np.zeros(index.n_tokens, dtype=np.uint8)
+        for b0, b1 in self._block_chunks():
+            kernels_homotopy.round_blocks(
+                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, np.float32(1.0), marks
+            )
+        return marks
+
+    def evaluate(self, marks: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
+        lay, index, costs = self.layout, self.index, self.costs
+        used = np.zeros(index.n_grams, dtype=np.uint8)
+        totals, counts = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks, dtype=np.int64)
+        kernels_encode.evaluate_blocks(
+            index.gram_of, index.doc_ptr, lay.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
+            used, totals, counts,
+        )  # fmt: skip
+        return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
+
+    def encode_with(self, used: np.ndarray) -> np.ndarray:
+        """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
+        lay, index, costs = self.layout, self.index, self.costs
+        gram_cost = np.where(used > 0, 0.0, np.inf)
+        marks, totals = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(lay.n_blocks)
+        for b0, b1 in self._block_chunks():
+            kernels_encode.encode_blocks(
+                index.gram_of, index.doc_ptr, lay.blocks, b0, b1, gram_cost, costs.pointer_by_length,
+                costs.pointer_extra, np.inf, marks, totals,
+            )  # fmt: skip
+        return marks
+
+    def feasible_value(self, w: np.ndarray) -> float:
+        """The relaxed objective at a point w' ≥ w that covers every token: a proved upper bound on the relaxation.
+
+        inf while some token is covered by less than a thousandth.
+        """
+        lay, index, costs = self.layout, self.index, self.costs
+        repaired, totals, least = np.empty_like(w), np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
+        for b0, b1 in self._block_chunks():
+            kernels_bound.repair_blocks(
+                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, repaired, totals, least
+            )
+        if least.min(initial=1.0) < 1e-3:
+            return np.inf
+        return float(totals.sum()) + self.over_groups(kernels_prox.TOP, repaired)
+
+    def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
+        """Of the pointers with w > margin, the share with w ≥ 1 − margin."""
+        counts = np.zeros((self.layout.n_blocks, 2), dtype=np.int64)
+        kernels_bound.binary_share_blocks(
+            w, self.layout.slot, self.index.doc_ptr, self.layout.blocks, margin, counts
+        )
+        positive, ones = counts.sum(axis=0)
+        return float(ones / positive) if positive else 1.0
+
+    def update_bound(self) -> None:
+        """Certify a lower bound from the current multiplier; keep it, and the multiplier, if it is the best."""
+        bound = self._dual(self.y, np.empty(0, dtype=np.float64))
+        if bound > self.lower_bound:
+            self.lower_bound = bound
+            self.best_y[:] = self.y
+
+    def best_alpha(self) -> np.ndarray:
+        """The dual feasible prices, float64 (n,), behind ``lower_bound`` (for certificate.py, and to be looked at)."""
+        alpha = np.zeros(self.index.n_tokens)
+        self._dual(self.best_y, alpha)
+        return alpha
+
+    def _dual(self, y: np.ndarray, alpha: np.ndarray) -> float:
+        lay, index, costs = self.layout, self.index, self.costs
+        shares = np.empty_like(self.data)
+        totals = np.zeros(lay.n_blocks)
+        price = (costs.pointer_by_length, costs.pointer_extra)
+        for b0, b1 in self._block_chunks():
+            kernels_bound.excess_blocks(y, lay.slot, index.doc_ptr, lay.blocks, b0, b1, *price, shares)
+        self.over_groups(kernels_prox.SHARE, shares)
+        for b0, b1 in self._block_chunks():
+            kernels_bound.bound_blocks(shares, lay.slot, index.doc_ptr, lay.blocks, b0, b1, *price, alpha, totals)
+        return float(totals.sum())

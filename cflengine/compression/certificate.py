@@ -1,0 +1,140 @@
+"""What a result is worth, recomputed from the data in float64 numpy; imports no kernel and no solver.
+
+Weak duality of the relaxation of (1): α ≥ 0 over tokens is dual feasible iff for every K-gram s
+
+    Σ_{i ∈ J(s)} ((Xᵀα)_i − d_i)₊ ≤ c(s),                                                        (*)
+
+and then Σ α is a lower bound on the relaxation and on (1): for feasible w, with W_s = ‖w_J(s)‖∞ ≤ 1,
+Σα ≤ αᵀXw = Σ_i w_i (Xᵀα)_i ≤ Σ_i w_i d_i + Σ_i w_i ((Xᵀα)_i − d_i)₊ ≤ wᵀd + Σ_s W_s c(s).
+A vector that misses (*) by rounding is shrunk: for τ ≤ 1 and d ≥ 0, (τx − d)₊ ≤ τ (x − d)₊.
+
+Shapes as in problem.py; marks: uint8 (n,), bit k-1 of marks[i] says that pointer (k, i) is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from cflengine.compression.problem import StorageCosts
+
+_CHUNK_TOKENS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proved facts on a binary solution: objective of (1), a lower bound on its optimum, gap = objective/bound − 1.
+
+    covered: every token is covered by a pointer (the solution is feasible); shrink: the τ that was needed
+    to make the dual vector feasible, 1 when none was.
+    """
+
+    objective: float
+    lower_bound: float
+    gap: float
+    covered: bool
+    shrink: float
+    n_pointers: int
+    dictionary_size: int
+
+    def to_dict(self) -> dict[str, float | int | bool]:
+        """A plain dict, for JSON."""
+        return asdict(self)
+
+
+def relative_gap(objective: float, lower_bound: float) -> float:
+    """objective / lower_bound − 1; 0 when both are 0, inf when only the bound is, NaN when one is unknown."""
+    if math.isnan(objective) or math.isnan(lower_bound):
+        return math.nan
+    if lower_bound > 0:
+        return objective / lower_bound - 1.0
+    return 0.0 if objective <= 0 else math.inf
+
+
+def _chunks(doc_ptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Token ranges of whole documents, about a million tokens each, so that temporaries stay small."""
+    first = 0
+    while first < len(doc_ptr) - 1:
+        last = int(np.searchsorted(doc_ptr, doc_ptr[first] + _CHUNK_TOKENS, side="right")) - 1
+        last = max(last, first + 1)
+        yield int(doc_ptr[first]), int(doc_ptr[last])
+        first = last
+
+
+def _windows(alpha: np.ndarray, K: int) -> Iterator[np.ndarray]:
+    """(Xᵀα) for lengths 1 .. K over a chunk; a window that runs out of the chunk counts what it has.
+
+    Summed window by window, not as differences of running sums, which would leave errors of the size of the
+    whole corpus in every pointer.
+    """
+    window = np.zeros_like(alpha)
+    for k in range(K):
+        window[: len(alpha) - k] += alpha[k:]
+        yield window
+
+
+def dual_bound(
+    alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
+) -> tuple[float, float]:
+    """The lower bound that the dual vector proves, and the τ it had to be shrunk by.
+
+    alpha: float (n,), negative entries are taken as 0; Θ(Kn).
+    """
+    excess = np.zeros(len(costs.dictionary))
+    ratio = np.ones(len(costs.dictionary))  # the least d/x of each K-gram: shrinking by it leaves no excess at all
+    total = 0.0
+    for a, e in _chunks(doc_ptr):
+        price = np.maximum(alpha[a:e].astype(np.float64), 0.0)
+        total += float(price.sum())
+        for k, x in enumerate(_windows(price, gram_of.shape[0])):
+            d = costs.pointer_by_length[k]
+            if costs.pointer_extra.size:
+                d = d + costs.pointer_extra[k, a:e].astype(np.float64)
+            over = x - d
+            where = (over > 0) & (gram_of[k, a:e] >= 0)
+            grams = gram_of[k, a:e][where]
+            np.add.at(excess, grams, over[where])
+            np.minimum.at(ratio, grams, (np.broadcast_to(d, x.shape)[where]) / x[where])
+    broken = excess > costs.dictionary
+    if not broken.any():
+        return total, 1.0
+    scaled = costs.dictionary[broken] / excess[broken]
+    shrink = float(np.maximum(scaled, ratio[broken]).min())
+    return total * shrink, shrink
+
+
+def binary_solution(
+    marks: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
+) -> tuple[float, bool, int, np.ndarray]:
+    """Objective of (1), whether every token is covered, the number of pointers, and the K-grams used (bool (G,))."""
+    K, n = gram_of.shape
+    used = np.zeros(len(costs.dictionary), dtype=bool)
+    steps = np.zeros(n + 1, dtype=np.int64)  # +1 where a pointer starts, -1 behind its end
+    n_pointers = 0
+    pointer_cost = 0.0
+    for k in range(K):
+        starts = np.flatnonzero(marks >> k & 1)
+        grams = gram_of[k, starts]
+        if np.any(grams < 0):
+            raise ValueError("a pointer crosses a document's end.")
+        used[grams] = True
+        n_pointers += len(starts)
+        pointer_cost += costs.pointer_by_length[k] * len(starts)
+        if costs.pointer_extra.size:
+            pointer_cost += float(costs.pointer_extra[k, starts].astype(np.float64).sum())
+        np.add.at(steps, starts, 1)
+        np.add.at(steps, starts + k + 1, -1)
+    covered = bool(np.all(np.cumsum(steps[:-1]) > 0))
+    return float(pointer_cost + costs.dictionary[used].sum()), covered, n_pointers, used
+
+
+def certify(
+    marks: np.ndarray, alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
+) -> Certificate:
+    """The certificate of a binary solution and a dual vector, from the data alone."""
+    value, covered, n_pointers, used = binary_solution(marks, doc_ptr, gram_of, costs)
+    bound, shrink = dual_bound(alpha, doc_ptr, gram_of, costs)
+    return Certificate(value, bound, relative_gap(value, bound), covered, shrink, n_pointers, int(used.sum()))

@@ -1,0 +1,161 @@
+"""Encoding and decoding documents with a fixed dictionary (§3.1), unseen ones included.
+
+A document is encoded by the cheapest set of pointers that covers it, found by dynamic programming in Θ(Kn).
+A token that no K-gram of the dictionary can cover on its own terms may be carried as a *literal*: its form is
+stored in place of a pointer, at a stated cost. Decoding pastes every pointer's K-gram at its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.compression import kernels_encode as kernels
+from cflengine.compression.layout import BLOCK_TOKENS, cut_evenly
+from cflengine.text.kgrams import number_grams
+from cflengine.text.tokens import TokenTable
+
+Gram = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The pointers of N documents, p in all, by document, start and length.
+
+    document: int32 (p,); start: int32 (p,), first token within the document; length: int8 (p,), tokens;
+    gram: int32 (p,), index into the dictionary, or -1 - j for ``literals[j]``; start_char, end_char: int32 (p,),
+    code points into the document's text; ptr: int64 (N+1,), document d has pointers ptr[d] .. ptr[d+1]-1.
+    """
+
+    document: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    gram: np.ndarray
+    start_char: np.ndarray
+    end_char: np.ndarray
+    ptr: np.ndarray
+    literals: tuple[str, ...] = field(repr=False, default=())
+
+    def __len__(self) -> int:
+        return len(self.gram)
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def n_literals(self) -> int:
+        """How many pointers are literals."""
+        return int((self.gram < 0).sum())
+
+    def of_document(self, document: int) -> slice:
+        """Where a document's pointers stand in the arrays."""
+        return slice(int(self.ptr[document]), int(self.ptr[document + 1]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a pointer: document, start, length, gram, start_char, end_char."""
+        names = ("document", "start", "length", "gram", "start_char", "end_char")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def collect_pointers(
+    marks: np.ndarray, gram_of: np.ndarray, table: TokenTable, literals: Sequence[str] = ()
+) -> Encoding:
+    """The marked pointers as an :class:`Encoding`.
+
+    marks: uint8 (n,), bit k-1 of marks[i] says that the pointer of length k at token i is used; gram_of: int32
+    (K, n), what each stands for.
+    """
+    count = int(np.bitwise_count(marks).sum())
+    start, length, gram = np.empty(count, np.int32), np.empty(count, np.int8), np.empty(count, np.int32)
+    kernels.list_pointers(gram_of, marks, start, length, gram)
+    ptr = np.searchsorted(start, table.doc_ptr).astype(np.int64)
+    document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(ptr))
+    return Encoding(
+        document=document,
+        start=start - table.doc_ptr[document].astype(np.int32),
+        length=length,
+        gram=gram,
+        start_char=table.start[start],
+        end_char=table.end[start + length - 1],
+        ptr=ptr,
+        literals=tuple(literals),
+    )
+
+
+class Codebook:
+    """A fixed dictionary, ready to encode.
+
+    Parameters
+    ----------
+    grams : the K-grams, distinct tuples of word forms; their index in this sequence is their number.
+    pointer_by_length : float (K,), cost of a pointer of each length; K is the longest K-gram's length at least.
+    literal_cost : float, cost of carrying one token as it is.
+
+    Raises ValueError for an empty or repeated K-gram.
+    """
+
+    def __init__(self, grams: Sequence[Gram], pointer_by_length: np.ndarray, literal_cost: float) -> None:
+        self.grams = list(grams)
+        self.pointer_by_length = np.asarray(pointer_by_length, dtype=np.float64)
+        self.literal_cost = float(literal_cost)
+        lengths = np.array([len(gram) for gram in self.grams], dtype=np.int64)
+        if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= len(self.pointer_by_length):
+            raise ValueError(f"K-grams must have 1 to {len(self.pointer_by_length)} words.")
+        self.vocabulary: dict[str, int] = {}
+        ids = [self.vocabulary.setdefault(word, len(self.vocabulary)) for gram in self.grams for word in gram]
+        tokens = np.array(ids, dtype=np.int32)
+        doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self._tables, self._feature_of = [], []
+        parent = np.zeros(len(tokens), dtype=np.int32)
+        for length in range(1, len(self.pointer_by_length) + 1):
+            gram_of = np.empty(len(tokens), dtype=np.int32)
+            table = number_grams(tokens, doc_ptr, length, parent, 0, gram_of)
+            feature_of = np.full(max(table.n_grams, 1), -1, dtype=np.int32)
+            whole = np.flatnonzero(lengths == length)
+            feature_of[gram_of[doc_ptr[whole]]] = whole
+            if len(np.unique(gram_of[doc_ptr[whole]])) < len(whole):
+                raise ValueError("a K-gram stands in the dictionary twice.")
+            self._tables.append(table)
+            self._feature_of.append(feature_of)
+            parent = gram_of
+
+    def encode(self, table: TokenTable) -> tuple[Encoding, float]:
+        """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
+        known = np.array([self.vocabulary.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+        tokens = known[table.tokens] if len(known) else table.tokens
+        features = np.empty((len(self._tables), table.n_tokens), dtype=np.int32)
+        parent = np.zeros(table.n_tokens, dtype=np.int32)
+        for k, (grams, feature_of) in enumerate(zip(self._tables, self._feature_of, strict=True)):
+            parent = grams.find(tokens, table.doc_ptr, k + 1, parent)
+            features[k] = np.where(parent >= 0, feature_of[parent], -1)
+        blocks = cut_evenly(table.doc_ptr, 0, table.n_documents, BLOCK_TOKENS)
+        marks, totals = np.zeros(table.n_tokens, dtype=np.uint8), np.zeros(len(blocks) - 1)
+        no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
+        kernels.encode_blocks(
+            features, table.doc_ptr, blocks, 0, len(blocks) - 1, np.zeros(max(len(self.grams), 1)),
+            self.pointer_by_length, no_extra, self.literal_cost, marks, totals,
+        )  # fmt: skip
+        # a single token without a K-gram of its own is named by the word itself
+        words = table.tokens[(features[0] < 0) & (marks & 1 == 1)]
+        kinds = np.unique(words)
+        number = np.full(len(table.vocabulary) + 1, -1, dtype=np.int32)
+        number[kinds] = -1 - np.arange(len(kinds), dtype=np.int32)
+        features[0] = np.where(features[0] < 0, number[table.tokens], features[0])
+        return collect_pointers(marks, features, table, [table.vocabulary[t] for t in kinds]), float(totals.sum())
+
+
+def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:
+    """The token forms of every document; Θ(n) without overlaps, Θ(Kn) with (§3.1)."""
+    starts, lengths, gram = encoding.start.tolist(), encoding.length.tolist(), encoding.gram.tolist()
+    documents: list[list[str]] = []
+    for d in range(encoding.n_documents):
+        words: list[str] = []
+        for p in range(int(encoding.ptr[d]), int(encoding.ptr[d + 1])):
+            piece = grams[gram[p]] if gram[p] >= 0 else (encoding.literals[-1 - gram[p]],)
+            words[starts[p] : starts[p] + lengths[p]] = piece
+        documents.append(words)
+    return documents

@@ -1,0 +1,53 @@
+"""Bag of K-grams: a document's features are how often it points at each K-gram of the dictionary (§2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.compression.encoding import Encoding
+
+WEIGHTINGS = ("count", "tf", "idf", "tf-idf")
+
+
+def check_weighting(weighting: str) -> str:
+    """``weighting`` as one of WEIGHTINGS (``"tfidf"`` is ``"tf-idf"``); ValueError otherwise."""
+    name = "tf-idf" if weighting == "tfidf" else weighting
+    if name not in WEIGHTINGS:
+        raise ValueError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}.")
+    return name
+
+
+def count_matrix(encoding: Encoding, n_features: int) -> sparse.csr_matrix:
+    """Pointers per document and K-gram: int64 CSR (N, n_features), indices sorted. Literals are no features."""
+    known = encoding.gram >= 0
+    where = (encoding.document[known], encoding.gram[known])
+    counts = np.ones(len(where[0]), dtype=np.int64)
+    matrix = sparse.csr_matrix((counts, where), shape=(encoding.n_documents, n_features))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def document_frequency(counts: sparse.csr_matrix) -> np.ndarray:
+    """int64 (features,): in how many documents each feature occurs."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])
+
+
+def inverse_document_frequency(frequency: np.ndarray, n_documents: int) -> np.ndarray:
+    """float64: ln((1 + N) / (1 + df)) + 1, as scikit-learn smooths it."""
+    return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0
+
+
+def weigh(counts: sparse.csr_matrix, weighting: str, idf: np.ndarray) -> sparse.csr_matrix:
+    """``count`` leaves counts (int64); ``tf`` divides by a row's sum; ``idf`` multiplies counts by idf; ``tf-idf``
+    does both (float64)."""
+    weighting = check_weighting(weighting)
+    if weighting == "count":
+        return counts
+    matrix = counts.astype(np.float64)
+    if weighting in ("tf", "tf-idf"):
+        totals = np.asarray(matrix.sum(axis=1)).ravel()
+        matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
+    if weighting in ("idf", "tf-idf"):
+        matrix.data *= idf[matrix.indices]
+    return matrix

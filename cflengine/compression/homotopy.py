@@ -1,0 +1,260 @@
+"""The homotopy of Paskov, Mitchell, Hastie (AISTATS 2014, §4): from the relaxation to a binary solution.
+
+    ζ = 0:                linearised ADMM on the relaxation until r and u fall below ρ·tol;
+    ζ = 0.1, 0.2 .. 1:    the same with the non-convex constraint ‖w_T(j)‖∞ ≥ ζ, warm, until r and u do or
+                          150 steps have gone by; every step encodes the corpus, which gives a binary solution;
+    at the end            the best of these is re-encoded with its own dictionary.
+
+Beyond the paper: a certified lower bound is computed every few steps (kernels_bound.py) and once more from the
+data at the end (certificate.py), so a run can be stopped at any moment with a proved gap; ζ = 0 can be ended by a
+proved gap of the relaxation instead of residuals (``relaxation_gap``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cflengine.compression.admm import LinearisedAdmm, RhoRule
+from cflengine.compression.certificate import certify, relative_gap
+from cflengine.compression.problem import StorageCosts
+from cflengine.compression.result import CompressionResult, StageSnapshot, settings_dict
+from cflengine.engine.jit import threads
+from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
+from cflengine.text.kgrams import KGramIndex
+
+RELAXATION, HOMOTOPY, FINISHED = "relaxation", "homotopy", "re-encoded"
+
+
+@dataclass(frozen=True)
+class HomotopySettings:
+    """Every parameter of the solver; the defaults are the paper's (§4.2.4, §5.1).
+
+    rho: first ρ, None for 1/K. rho_factor, rho_window, rho_ratio: ρ grows by the factor when the mean of r/u
+    over the window exceeds the ratio. sigma: None for Theorem 1's σ. tol: a stage ends when r and u < ρ·tol.
+    zeta_step: increment of ζ. stage_iterations: at most so many steps at each ζ > 0.
+    relaxation_iterations: at most so many at ζ = 0 (None: to tolerance, as the paper). relaxation_gap: end ζ = 0
+    already when the relaxation is solved to this proved relative gap (None: by residuals alone). last_zeta: stop
+    after this ζ (0 solves only the relaxation). bound_every: steps between bounds at ζ = 0. time_limit: seconds.
+    keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it stay under weights_bytes.
+    """
+
+    rho: float | None = None
+    rho_factor: float = 1.5
+    rho_window: int = 15
+    rho_ratio: float = 5.0
+    sigma: float | None = None
+    tol: float = 1e-3
+    zeta_step: float = 0.1
+    stage_iterations: int = 150
+    relaxation_iterations: int | None = None
+    relaxation_gap: float | None = None
+    last_zeta: float = 1.0
+    bound_every: int = 20
+    time_limit: float | None = None
+    keep_stages: bool = False
+    weights_bytes: int = 1 << 28
+
+    def __post_init__(self) -> None:
+        for name in ("rho", "rho_factor", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit"):
+            value = getattr(self, name)
+            if value is not None and not (0 < value < math.inf):
+                raise ValueError(f"{name} must be a positive number, not {value!r}.")
+        for name in ("rho_window", "stage_iterations", "bound_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
+        if self.relaxation_iterations is not None and self.relaxation_iterations < 1:
+            raise ValueError(f"relaxation_iterations must be at least 1, not {self.relaxation_iterations!r}.")
+        if self.rho_factor < 1:
+            raise ValueError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
+        if not 0 <= self.last_zeta <= 1:
+            raise ValueError(f"last_zeta must be between 0 and 1, not {self.last_zeta!r}.")
+
+    def zetas(self) -> list[float]:
+        """The values of ζ in order: 0, step, 2·step .. , each at most ``last_zeta``; the last one is that."""
+        steps = math.ceil(round(self.last_zeta / self.zeta_step, 9))
+        return [0.0] + [round(min(i * self.zeta_step, self.last_zeta), 9) for i in range(1, steps + 1)]
+
+
+def solve_homotopy(
+    index: KGramIndex,
+    costs: StorageCosts,
+    settings: HomotopySettings | None = None,
+    *,
+    listeners: Iterable[Listener] = (),
+    n_threads: int | None = None,
+    lam: float = NAN,
+) -> CompressionResult:
+    """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
+    settings = settings or HomotopySettings()
+    with threads(n_threads):
+        return _Homotopy(index, costs, settings, listeners, lam).run()
+
+
+class _Homotopy:
+    """The outer loop: when to bound, when to raise ζ, what to report, what to keep."""
+
+    def __init__(
+        self,
+        index: KGramIndex,
+        costs: StorageCosts,
+        settings: HomotopySettings,
+        listeners: Iterable[Listener],
+        lam: float,
+    ) -> None:
+        self.index, self.costs, self.settings, self.lam = index, costs, settings, lam
+        self.progress = Progress(listeners, time_limit=settings.time_limit)
+        rho = settings.rho if settings.rho is not None else 1.0 / index.max_gram
+        rule = RhoRule(rho, settings.rho_factor, settings.rho_window, settings.rho_ratio)
+        self.admm = LinearisedAdmm(index, costs, rule, sigma=settings.sigma)
+        self.iteration = 0
+        self.work = 0.0
+        self.best_objective = math.inf
+        self.best_marks: np.ndarray | None = None
+        self.relaxation = self.relaxation_upper = NAN
+        self.stages: list[StageSnapshot] = []
+        self.limited = False
+
+    def run(self) -> CompressionResult:
+        """All stages, then the certificate."""
+        self._report(0.0, RELAXATION, NAN)
+        for zeta in self.settings.zetas():
+            if self.progress.reason is not None:
+                break
+            self._stage(zeta)
+            self._finish_stage(zeta)
+        return self._result()
+
+    def _stage(self, zeta: float) -> None:
+        """Steps at one ζ until the residuals are small, the stage is over or somebody stops it."""
+        settings, admm = self.settings, self.admm
+        limit = settings.stage_iterations if zeta > 0 else settings.relaxation_iterations or math.inf
+        steps = 0
+        while steps < limit:
+            if not admm.step(zeta, self.progress):
+                return
+            steps += 1
+            self.iteration += 1
+            self.work += 2.0 if zeta > 0 else 1.0
+            if not math.isfinite(admm.relaxation):
+                self.progress.reason = TerminationReason.NUMERICAL_ERROR
+                return
+            small = max(admm.r, admm.u) < admm.rho * settings.tol
+            if zeta > 0:
+                self._keep(admm.objective, admm.marks)
+            elif steps % settings.bound_every == 0:
+                admm.update_bound()
+                small = small or self._relaxation_solved()
+            if not self._report(zeta, HOMOTOPY if zeta > 0 else RELAXATION, admm.objective) or small:
+                return
+        self.limited = self.limited or zeta == 0
+
+    def _relaxation_solved(self) -> bool:
+        """Whether the relaxation is solved to the proved gap that was asked for."""
+        wanted = self.settings.relaxation_gap
+        if wanted is None:
+            return False
+        upper = self.admm.feasible_value(self.admm.current_w())
+        return relative_gap(upper, self.admm.lower_bound) <= wanted
+
+    def _keep(self, objective: float, marks: np.ndarray) -> None:
+        if objective < self.best_objective:
+            self.best_objective = objective
+            self.best_marks = marks.copy()
+
+    def _finish_stage(self, zeta: float) -> None:
+        """Bound, snapshot and, at ζ = 0, the relaxation's value and its first rounding."""
+        admm = self.admm
+        admm.update_bound()
+        needed = zeta == 0 or self.settings.keep_stages
+        if not needed:
+            return
+        w = admm.current_w()
+        marks = admm.marks if zeta > 0 else admm.round(w)
+        objective, n_pointers, used = admm.evaluate(marks)
+        self._keep(objective, marks)
+        if zeta == 0:
+            self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
+        if self.settings.keep_stages:
+            self.stages.append(
+                StageSnapshot(
+                    zeta, self.iteration, objective, admm.relaxation, n_pointers, int(used.sum()),
+                    admm.binary_share(w), marks.copy(), self._weights(w),
+                )  # fmt: skip
+            )
+
+    def _weights(self, w: np.ndarray) -> np.ndarray | None:
+        """w by position in steps of 1/255, if all stages' copies are small enough to keep."""
+        slot = self.admm.layout.slot
+        if slot.size * len(self.settings.zetas()) > self.settings.weights_bytes:
+            return None
+        values = np.zeros(slot.shape, dtype=np.uint8)
+        pointer = slot >= 0
+        values[pointer] = np.clip(np.rint(w[slot[pointer]] * 255), 0, 255)
+        return values
+
+    def _report(self, zeta: float, stage: str, objective: float) -> bool:
+        admm = self.admm
+        best = self.best_objective if self.best_marks is not None else NAN
+        bound = admm.lower_bound if admm.lower_bound > 0 else NAN
+        stats = IterationStats(
+            iteration=self.iteration,
+            stage=stage,
+            elapsed_s=self.progress.elapsed_s,
+            work=self.work,
+            objective=objective,
+            best_objective=best,
+            relaxation=admm.relaxation,
+            lower_bound=bound,
+            gap=relative_gap(best, bound),
+            zeta=zeta,
+            rho=admm.rho,
+            lam=self.lam,
+            support=admm.support,
+            extra={"r": admm.r, "u": admm.u},
+        )
+        return self.progress.report(stats)
+
+    def _result(self) -> CompressionResult:
+        """Re-encode the best solution with its own dictionary and certify what is left."""
+        admm, index, costs = self.admm, self.index, self.costs
+        assert self.best_marks is not None  # the end of ζ = 0 rounds, however early it comes
+        _, _, used = admm.evaluate(self.best_marks)
+        marks = admm.encode_with(used)
+        objective, _, used = admm.evaluate(marks)
+        self._keep(objective, marks)
+        alpha = admm.best_alpha()
+        certificate = certify(marks, alpha, index.doc_ptr, index.gram_of, costs)
+        reason = self.progress.reason or (
+            TerminationReason.ITERATION_LIMIT if self.limited else TerminationReason.CONVERGED
+        )
+        admm.objective = certificate.objective
+        self._report(self.progress.records[-1].zeta, FINISHED, certificate.objective)
+        return CompressionResult(
+            marks=marks,
+            dictionary=np.flatnonzero(used).astype(np.int32),
+            alpha=alpha * certificate.shrink,
+            certificate=certificate,
+            reason=reason,
+            relaxation=self.relaxation,
+            relaxation_upper=self.relaxation_upper,
+            n_iterations=self.iteration,
+            seconds=self.progress.elapsed_s,
+            solver="homotopy",
+            settings=settings_dict(self.settings),
+            digest=corpus_digest(index),
+            trace=self.progress.trace(),
+            stages=tuple(self.stages),
+        )
+
+
+def corpus_digest(index: KGramIndex) -> str:
+    """First 16 hexadecimal digits of a SHA-256 over tokens, document borders and K."""
+    digest = hashlib.sha256(f"{index.max_gram}".encode())
+    digest.update(np.ascontiguousarray(index.tokens).data)
+    digest.update(np.ascontiguousarray(index.doc_ptr).data)
+    return digest.hexdigest()[:16]

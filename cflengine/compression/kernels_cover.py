@@ -1,0 +1,150 @@
+"""numba kernels on blocks of whole documents: X w, Xᵀ g, and the z- and y-updates of linearised ADMM.
+
+X (n, m) says which tokens a pointer covers. It is never formed: with w stored by length and start, as
+w[k-1, i], the coverage is (Xw)_j = Σ_k Σ_{i=j-k+1..j} w[k-1, i] and (Xᵀg)[k-1, i] = g_i + ... + g_{i+k-1}.
+Both take Θ(Kn) additions here, by Horner's scheme over lengths and by extending sums one token at a time.
+
+A block is a run of whole documents of about 4,096 tokens, so that its rows of w stay in the cache while they
+are worked on. Entries of w whose K-gram would cross a document's end are zero, so the block is one run of
+tokens for X w, and loops are long enough to vectorise whatever the documents' lengths.
+
+Shapes: data float32 (m,) and slot int32 (K, n) as in layout.py; w float32 (K, size), the block's rows; y, z
+float32 (n,); block b is documents blocks[b] .. blocks[b+1]-1, tokens a .. a+size-1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from cflengine.engine.jit import kernel, parallel_kernel
+
+
+@kernel
+def load_block(data, slot, a, w):
+    """w[k, i] = data[slot[k, a + i]], zero where there is no pointer."""
+    for k in range(w.shape[0]):
+        for i in range(w.shape[1]):
+            place = slot[k, a + i]
+            value = data[max(place, 0)]
+            w[k, i] = value if place >= 0 else np.float32(0.0)
+
+
+@kernel
+def store_block(w, data, slot, a):
+    """The inverse of :func:`load_block`; entries without a pointer are dropped."""
+    for k in range(w.shape[0]):
+        for i in range(w.shape[1]):
+            place = slot[k, a + i]
+            if place >= 0:
+                data[place] = w[k, i]
+
+
+@kernel
+def coverage(w, cover, tail, shifted):
+    """cover = Xw of the block; afterwards tail = Σ_k w[k]. Work arrays float32 (size,).
+
+    Horner: cover_j = U_0[j] + U_1[j-1] + ... with U_l = Σ_{k>l} w[k-1].
+    """
+    size = w.shape[1]
+    K = w.shape[0]
+    for i in range(size):
+        tail[i] = w[K - 1, i]
+        cover[i] = tail[i]
+    for k in range(K - 2, -1, -1):
+        shifted[0] = np.float32(0.0)
+        for i in range(1, size):
+            shifted[i] = cover[i - 1]
+        for i in range(size):
+            tail[i] += w[k, i]
+            cover[i] = tail[i] + shifted[i]
+
+
+@kernel
+def update_multiplier(cover, y, z, a, rho, rho_next, out):
+    """z = max(Xw + y/ρ, 1), y += ρ(Xw − z) (§4.2.2); cover becomes g = Xw − z + y/ρ_next, the next gradient.
+
+    out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
+    """
+    one = np.float32(1.0)
+    inv_rho = one / rho
+    inv_next = one / rho_next
+    r = u = np.float32(0.0)
+    for i in range(cover.shape[0]):
+        xw = cover[i]
+        z_new = max(xw + y[a + i] * inv_rho, one)
+        gap = xw - z_new
+        # min: y is at most 0 by the update itself, and rounding must not make a dual price negative
+        y_new = min(y[a + i] + rho * gap, np.float32(0.0))
+        r = max(r, abs(gap))
+        u = max(u, abs(z_new - z[a + i]))
+        z[a + i] = z_new
+        y[a + i] = y_new
+        cover[i] = gap + y_new * inv_next
+    out[0] = r
+    out[1] = u
+
+
+@kernel
+def pointer_cost(w, a, d_len, d_extra, work):
+    """Σ d w over the block, float64; d = d_len[k-1] + d_extra[k-1, i], the latter where d_extra has columns."""
+    size = w.shape[1]
+    for i in range(size):
+        work[i] = np.float32(0.0)
+    for k in range(w.shape[0]):
+        cost = d_len[k]
+        if d_extra.shape[1] > 0:
+            for i in range(size):
+                work[i] += (cost + d_extra[k, a + i]) * w[k, i]
+        else:
+            for i in range(size):
+                work[i] += cost * w[k, i]
+    total = 0.0
+    for i in range(size):
+        total += work[i]
+    return total
+
+
+@kernel
+def descend(w, a, g, window, d_len, d_extra, keep, step, cost_step):
+    """w becomes the point q that the prox is applied to: keep·w − step·Xᵀg − cost_step·d, in place.
+
+    Entries that cross a document's end come out wrong; :func:`store_block` drops them.
+    """
+    size = w.shape[1]
+    for i in range(size):
+        window[i] = np.float32(0.0)
+    for k in range(w.shape[0]):
+        for i in range(size - k):
+            window[i] += g[i + k]
+        cost = cost_step * d_len[k]
+        if d_extra.shape[1] > 0:
+            for i in range(size - k):
+                w[k, i] = keep * w[k, i] - step * window[i] - cost - cost_step * d_extra[k, a + i]
+        else:
+            for i in range(size - k):
+                w[k, i] = keep * w[k, i] - step * window[i] - cost
+
+
+@parallel_kernel
+def relaxation_pass(
+    data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, sigma, residuals, costs
+):
+    """One step at ζ = 0 after the prox, for the blocks b0 .. b1-1: z, y, residuals, cost, then the next q.
+
+    rho, rho_next, sigma: float32; residuals: float32 (B, 2); costs: float64 (B,).
+    """
+    for b in prange(b0, b1):
+        a = doc_ptr[blocks[b]]
+        size = doc_ptr[blocks[b + 1]] - a
+        w = np.empty((slot.shape[0], size), np.float32)
+        cover = np.empty(size, np.float32)
+        tail = np.empty(size, np.float32)
+        shifted = np.empty(size, np.float32)
+        load_block(data, slot, a, w)
+        coverage(w, cover, tail, shifted)
+        costs[b] = pointer_cost(w, a, d_len, d_extra, tail)
+        update_multiplier(cover, y, z, a, rho, rho_next, residuals[b])
+        step = np.float32(1.0) / sigma
+        descend(w, a, cover, shifted, d_len, d_extra, np.float32(1.0), step, step / rho_next)
+        store_block(w, data, slot, a)

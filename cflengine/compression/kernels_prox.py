@@ -1,0 +1,163 @@
+"""numba kernels over groups of pointers, foremost the w-update: the proximal map of κ‖·‖∞ on w ≥ 0.
+
+    prox(q) = argmin_{v ≥ 0} ½‖v − q‖² + κ‖v‖∞ = min(max(q, 0), t),
+
+where t solves Σ_i (q_i − t)₊ = κ, and t = 0 (so v = 0) if Σ_i (q_i)₊ ≤ κ. t is found by Newton's method on
+this convex, piecewise linear function from the left, dropping elements below t for good (Michelot). By
+Dinkelbach's lemma a step halves the function's value or the number of elements left, so the passes cost
+O(m_s) in all, with the word length as factor at worst; two or three passes are usual.
+
+How a group's entries are brought together is layout.py's business. Two more operations that need groups use
+the same scaffold: TOP, the dictionary cost of a w as it stands, and SHARE, which makes the excess of a dual
+vector fit each group's budget (see kernels_bound.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from cflengine.engine.jit import kernel, parallel_kernel
+
+PROX, SHARE, TOP = 0, 1, 2
+
+
+@kernel
+def water_level(positive, count, total, kappa):
+    """The t with Σ (positive_i − t)₊ = κ; positive: float32, its first ``count`` entries > 0, of sum ``total`` > κ.
+
+    The array is overwritten.
+    """
+    level = (total - kappa) / count
+    while True:
+        left = 0
+        total = 0.0
+        for j in range(count):
+            value = positive[j]
+            above = value > level
+            # written in any case and kept by the counter: no branch for the processor to guess wrong
+            positive[left] = value
+            left += above
+            total += value if above else 0.0
+        if left == count or left == 0:
+            return level
+        count = left
+        level = (total - kappa) / count
+
+
+@kernel
+def _prox_group(values, lo, hi, kappa, scratch):
+    """Apply the prox to values[lo:hi] in place; returns the level t."""
+    total = 0.0
+    for j in range(lo, hi):
+        total += max(values[j], np.float32(0.0))
+    if total <= kappa:
+        for j in range(lo, hi):
+            values[j] = np.float32(0.0)
+        return 0.0
+    count = 0
+    for j in range(lo, hi):
+        scratch[count] = values[j]
+        count += values[j] > np.float32(0.0)
+    level = water_level(scratch, count, total, kappa)
+    top = np.float32(level)
+    for j in range(lo, hi):
+        values[j] = min(max(values[j], np.float32(0.0)), top)
+    return level
+
+
+@kernel
+def _share_group(values, lo, hi, budget):
+    """values[lo:hi] ≥ 0 become shares of sum ≤ budget: scaled down if they exceed it, else the rest spread evenly."""
+    total = 0.0
+    for j in range(lo, hi):
+        total += values[j]
+    # float32 rounding of the shares is far below the millionth taken off here
+    budget *= 1.0 - 1e-6
+    if total > budget:
+        factor = np.float32(budget / total)
+        for j in range(lo, hi):
+            values[j] *= factor
+    else:
+        extra = np.float32((budget - total) / (hi - lo) * (1.0 - 1e-6))
+        for j in range(lo, hi):
+            values[j] += extra
+
+
+@kernel
+def _on_group(operation, values, lo, hi, cost, inv_mu, scratch):
+    if operation == PROX:
+        return _prox_group(values, lo, hi, cost * inv_mu, scratch)
+    if operation == SHARE:
+        _share_group(values, lo, hi, cost)
+        return 0.0
+    top = 0.0
+    for j in range(lo, hi):
+        top = max(top, values[j])
+    return top
+
+
+@kernel
+def _on_singles(operation, values, cost, g0, inv_mu):
+    """The operation where every group has one pointer. Returns (Σ c w, number not zero)."""
+    total = 0.0
+    alive = 0
+    if operation == SHARE:
+        for j in range(values.shape[0]):
+            values[j] = np.float32(cost[g0 + j] * (1.0 - 2e-6))
+        return total, alive
+    step = inv_mu if operation == PROX else 0.0
+    for j in range(values.shape[0]):
+        level = max(values[j] - np.float32(cost[g0 + j] * step), np.float32(0.0))
+        values[j] = level
+        total += cost[g0 + j] * level
+        alive += level > np.float32(0.0)
+    return total, alive
+
+
+@kernel
+def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu):
+    """The operation on a bin of groups g0 .. g1-1: into group order, group by group, back. Returns as above."""
+    size = values.shape[0]
+    first = grp_ptr[g0]
+    grouped = np.empty(size, np.float32)
+    scratch = np.empty(size, np.float32)
+    for j in range(size):
+        grouped[j] = values[np.int64(rank[j])]
+    total = 0.0
+    alive = 0
+    for g in range(g0, g1):
+        level = _on_group(
+            operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch
+        )
+        alive += level > 0.0
+        total += cost[g] * level
+    for j in range(size):
+        values[np.int64(rank[j])] = grouped[j]
+    return total, alive
+
+
+@parallel_kernel
+def over_groups(operation, data, rank, grp_ptr, bins, bin_ptr, order, cost, inv_mu, dictionary_cost, support):
+    """An operation (PROX, SHARE or TOP) on all groups of the bins in ``order``, in place.
+
+    data: float32 (m,), for PROX q, given w; for SHARE excesses ≥ 0, given shares; for TOP w, left alone.
+    cost: float64 (G,), c(s); inv_mu: float64, κ = cost · inv_mu. Per bin are written dictionary_cost (float64), the
+    sum of c(s)‖w_J(s)‖∞, and support (int64), the number of groups not zero. Layout: see layout.py.
+    """
+    for i in prange(order.shape[0]):
+        b = order[i]
+        first, last = bin_ptr[b], bin_ptr[b + 1]
+        g0, g1 = bins[b], bins[b + 1]
+        values = data[first:last]
+        if g1 - g0 == last - first:
+            dictionary_cost[b], support[b] = _on_singles(operation, values, cost, g0, inv_mu)
+        elif g1 - g0 == 1:
+            scratch = np.empty(last - first, np.float32)
+            level = _on_group(operation, values, 0, last - first, cost[g0], inv_mu, scratch)
+            dictionary_cost[b] = cost[g0] * level
+            support[b] = level > 0.0
+        else:
+            dictionary_cost[b], support[b] = _on_mixed(
+                operation, values, rank[first:last], grp_ptr, g0, g1, cost, inv_mu
+            )

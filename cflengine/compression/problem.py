@@ -1,0 +1,138 @@
+"""Compressive feature learning as mathematics, in clear numpy.
+
+    minimise   wᵀd + Σ_s c(s) ‖w_J(s)‖∞   subject to   Xw ≥ 1,  w ∈ {0, 1}^m                        (1)
+
+over the m pointers of a corpus: w_i = 1 says that pointer i (a K-gram s at a position) is used; d is the cost of
+a pointer, c(s) that of storing s in the dictionary; (Xw)_j counts the pointers that cover token j. The relaxation
+lets w ≥ 0. For ζ in [0, 1] the homotopy solves
+
+    minimise   wᵀd + Σ_s c(s) ‖w_J(s)‖∞   subject to   ‖w_T(j)‖∞ ≥ ζ ∀j,  Xw ≥ 1,  w ≥ 0,                (3)
+
+T(j) the pointers that cover token j: the relaxation at ζ = 0, problem (1) at ζ = 1.
+
+Source: Paskov, Mitchell, Hastie, "An Efficient Algorithm for Large Scale Compressive Feature Learning",
+AISTATS 2014, equations (1) to (3). Shapes: a vector over pointers is an array (K, n), entry [k-1, i] for the
+pointer of length k that starts at token i; gram_of int32 (K, n) is the K-gram there, -1 where it would cross a
+document's end (such entries are no pointers and count for nothing).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+MAX_LAM = 1e6
+
+
+@dataclass(frozen=True)
+class StorageCosts:
+    """What storing costs.
+
+    pointer_by_length: float64 (K,) and pointer_extra: float32 (K, n) or (K, 0): pointer (k, i) costs
+    d = pointer_by_length[k-1] + pointer_extra[k-1, i]; dictionary: float64 (G,), c(s). All d and c are ≥ 0.
+    """
+
+    pointer_by_length: np.ndarray
+    pointer_extra: np.ndarray
+    dictionary: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite(self.pointer_by_length)) or not np.all(np.isfinite(self.pointer_extra)):
+            raise ValueError("pointer costs must be finite numbers.")
+        if not np.all(np.isfinite(self.dictionary)) or np.any(self.dictionary < 0):
+            raise ValueError("dictionary costs must be finite numbers of at least 0.")
+        least = self.pointer_extra.min(axis=1) if self.pointer_extra.size else 0.0
+        if np.any(self.pointer_by_length + least < 0):
+            raise ValueError("pointer costs must not be negative.")
+
+
+def check_lam(lam: float) -> float:
+    """``lam`` as a float; ValueError unless it is a number from 0 to 10⁶."""
+    try:
+        value = float(lam)
+    except (TypeError, ValueError):
+        raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.") from None
+    if not 0.0 <= value <= MAX_LAM:  # also false for NaN
+        raise ValueError(f"lam (the pointer cost λ) must be between 0 and {MAX_LAM:,.0f}, not {lam!r}.")
+    return value
+
+
+def storage_costs(
+    gram_of: np.ndarray,
+    lengths: np.ndarray,
+    lam: float = 1.0,
+    *,
+    pointer_cost: np.ndarray | None = None,
+    dictionary_cost: np.ndarray | None = None,
+) -> StorageCosts:
+    """Costs with the defaults of the paper's experiments: d = λ, c(s) = number of words of s.
+
+    gram_of: int32 (K, n); lengths: int (G,); pointer_cost: None for λ, else an array (K,), by length, or (K, n), by
+    pointer; dictionary_cost: None, or an array (G,). Raises ValueError for other shapes, negative or NaN costs.
+    """
+    K, n = gram_of.shape
+    by_length, extra = np.full(K, check_lam(lam)), np.empty((K, 0), dtype=np.float32)
+    if pointer_cost is not None:
+        pointer_cost = np.asarray(pointer_cost)
+        if pointer_cost.shape == (K,):
+            by_length = pointer_cost.astype(np.float64)
+        elif pointer_cost.shape == (K, n):
+            by_length = np.zeros(K)
+            extra = np.where(gram_of >= 0, pointer_cost, 0.0).astype(np.float32)
+        else:
+            raise ValueError(f"pointer_cost must have shape ({K},) or ({K}, {n}), not {pointer_cost.shape}.")
+    dictionary = lengths if dictionary_cost is None else np.asarray(dictionary_cost)
+    if dictionary.shape != lengths.shape:
+        raise ValueError(f"dictionary_cost must have shape {lengths.shape}, a number a K-gram, not {dictionary.shape}.")
+    return StorageCosts(by_length, extra, dictionary.astype(np.float64))
+
+
+def external_macro_costs(gram_of: np.ndarray, lengths: np.ndarray, lam: float, unigram: float) -> StorageCosts:
+    """External Macro Data Compression (§3.2): unigrams stand in the text as they are.
+
+    Dictionary cost 0 for unigrams; a unigram "pointer" costs ``unigram``, the price of its plain text; every
+    other pointer costs λ.
+    """
+    by_length = np.full(gram_of.shape[0], check_lam(lam))
+    by_length[0] = unigram
+    return storage_costs(
+        gram_of, lengths, lam, pointer_cost=by_length, dictionary_cost=np.where(lengths == 1, 0, lengths)
+    )
+
+
+def spectral_bound(max_gram: int) -> float:
+    """Theorem 1: σ = K³/3 + K²/2 + K/6, a tight upper bound on ‖X‖₂²."""
+    K = max_gram
+    return (2 * K**3 + 3 * K**2 + K) / 6
+
+
+def coverage_matrix(gram_of: np.ndarray) -> sparse.csr_matrix:
+    """X as a sparse matrix (n, K·n), column k·n + i for pointer [k, i]; columns of non-pointers are empty."""
+    K, n = gram_of.shape
+    rows, columns = [], []
+    for k in range(K):
+        starts = np.flatnonzero(gram_of[k] >= 0)
+        for j in range(k + 1):
+            rows.append(starts + j)
+            columns.append(k * n + starts)
+    i, j = np.concatenate(rows), np.concatenate(columns)
+    return sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(n, K * n))
+
+
+def group_maxima(w: np.ndarray, gram_of: np.ndarray, n_grams: int) -> np.ndarray:
+    """‖w_J(s)‖∞ for every K-gram: float64 (G,)."""
+    top = np.zeros(n_grams)
+    pointer = gram_of >= 0
+    np.maximum.at(top, gram_of[pointer], w[pointer])
+    return top
+
+
+def objective(w: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> float:
+    """The value of (1) at w, binary or not (feasibility is not looked at)."""
+    pointer = gram_of >= 0
+    d = np.broadcast_to(costs.pointer_by_length[:, None], gram_of.shape)
+    if costs.pointer_extra.size:
+        d = d + costs.pointer_extra
+    return float((d * w)[pointer].sum() + costs.dictionary @ group_maxima(w, gram_of, len(costs.dictionary)))

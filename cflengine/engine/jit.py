@@ -1,0 +1,40 @@
+"""The two numba decorators of the package; a test rejects any other use of ``njit``.
+
+- ``cache=True``: later processes load machine code from disk (see :mod:`cflengine.engine.cache`);
+- ``nogil=True``: a solver in a worker thread never freezes the user interface;
+- ``error_model="numpy"``: a division by zero gives inf or nan as in numpy, not an exception in a kernel;
+- no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on.
+
+Kernels take arrays and scalars only, allocate no large arrays in their loops, and run a bounded chunk
+so that Python can stop them. Sums over blocks are written per block and combined in order, so that the
+same input gives the same bytes with one thread or many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+parallel_kernel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+
+
+@contextmanager
+def threads(n_threads: int | None) -> Iterator[int]:
+    """Run the block with ``n_threads`` numba threads (None: all); the setting is per Python thread.
+
+    Raises ValueError if ``n_threads`` is not a positive integer; more than the machine has is capped.
+    """
+    if n_threads is not None and (not isinstance(n_threads, int) or n_threads < 1):
+        raise ValueError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
+    available = numba.config.NUMBA_NUM_THREADS
+    before = numba.get_num_threads()
+    count = available if n_threads is None else min(n_threads, available)
+    numba.set_num_threads(count)
+    try:
+        yield count
+    finally:
+        numba.set_num_threads(before)

@@ -1,0 +1,65 @@
+"""How much memory there is, how much was used, and whether a piece of work fits before it starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+class MemoryLimitError(MemoryError):
+    """The work would not fit; the message gives the estimate and what to do. Nothing was started."""
+
+
+def available_bytes() -> int | None:
+    """Bytes that can be taken without swapping (cgroup limits included on Linux); None where unknown."""
+    free = None
+    if sys.platform.startswith("linux"):
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    free = int(line.split()[1]) * 1024
+        limit = _read_int("/sys/fs/cgroup/memory.max")
+        used = _read_int("/sys/fs/cgroup/memory.current")
+        if limit is not None and used is not None:
+            free = limit - used if free is None else min(free, limit - used)
+        return free
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        # macOS counts no "available" pages in sysconf: half of the physical memory is a careful guess
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return None
+
+
+def _read_int(path: str) -> int | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):  # no such controller, or "max": no limit
+        return None
+
+
+def peak_bytes() -> int | None:
+    """The process's peak resident memory in bytes; None on platforms that do not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def require_bytes(needed: int, what: str, advice: str) -> None:
+    """Raise :class:`MemoryLimitError` when ``needed`` bytes are not available (with a tenth to spare)."""
+    free = available_bytes()
+    if free is not None and needed > 0.9 * free:
+        raise MemoryLimitError(
+            f"{what} needs about {format_bytes(needed)} of memory, but only {format_bytes(free)} are free: {advice}"
+        )
+
+
+def format_bytes(n_bytes: float) -> str:
+    """``1536 -> '1.5 KB'``, in powers of 1024."""
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TB"

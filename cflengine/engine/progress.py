@@ -1,0 +1,123 @@
+"""One event, one listener protocol, one closed set of reasons to stop.
+
+A solver's outer loop reports an :class:`IterationStats` to a :class:`Progress`; every listener gets it and
+may answer ``False`` to stop. A progress bar on the command line, the live chart of the app and the recorder
+of a benchmark are listeners of a few lines each. Solvers never print.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pandas as pd
+
+NAN = math.nan
+
+
+class TerminationReason(StrEnum):
+    """Why a solver stopped; a closed set."""
+
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    NUMERICAL_ERROR = "numerical error"
+
+
+@dataclass(frozen=True, slots=True)
+class IterationStats:
+    """The state of a solve after an iteration. Only scalars; NaN stands for "not computed in this event".
+
+    iteration: 0 is the starting point. stage: which part of the algorithm. elapsed_s: seconds of solver
+    time, listeners excluded. work: passes over the data. objective and best_objective: the current and the
+    best feasible (binary) solution. relaxation: value of the continuous iterate, an estimate.
+    lower_bound: the best certified bound so far. gap: best_objective / lower_bound - 1, proved.
+    """
+
+    iteration: int
+    stage: str
+    elapsed_s: float
+    work: float = NAN
+    objective: float = NAN
+    best_objective: float = NAN
+    relaxation: float = NAN
+    lower_bound: float = NAN
+    gap: float = NAN
+    zeta: float = NAN
+    rho: float = NAN
+    lam: float = NAN
+    support: int = -1
+    extra: Mapping[str, float] = field(default_factory=dict)
+
+    def to_row(self) -> dict[str, float | int | str]:
+        """A flat dict: the fields in order, then the entries of ``extra``."""
+        row = {name: getattr(self, name) for name in self.__slots__ if name != "extra"}
+        row.update(self.extra)
+        return row
+
+
+Listener = Callable[[IterationStats], bool | None]
+
+
+class Progress:
+    """Fans events out to listeners, keeps the trace, times the solver without its listeners.
+
+    Parameters
+    ----------
+    listeners : callables that take an :class:`IterationStats` and may return False to stop. A listener with
+        a method ``poll() -> bool | None`` is also asked between the chunks of a long iteration.
+    time_limit : seconds of solver time, or None.
+    """
+
+    def __init__(self, listeners: Iterable[Listener] = (), *, time_limit: float | None = None) -> None:
+        self.listeners = tuple(listeners)
+        self.time_limit = time_limit
+        self.records: list[IterationStats] = []
+        self.reason: TerminationReason | None = None
+        self._pollers = [poll for poll in (getattr(x, "poll", None) for x in self.listeners) if poll]
+        self._start = time.perf_counter()
+        self._listening = 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start, time spent in listeners excluded."""
+        return time.perf_counter() - self._start - self._listening
+
+    def report(self, stats: IterationStats) -> bool:
+        """Record the event and tell every listener; False means stop, and ``reason`` says why."""
+        self.records.append(stats)
+        began = time.perf_counter()
+        try:
+            # a list, not a generator: every listener hears of every event, also after one has said stop
+            answers = [listener(stats) for listener in self.listeners]
+        finally:
+            self._listening += time.perf_counter() - began
+        if any(answer is False for answer in answers):
+            self.reason = TerminationReason.INTERRUPTED
+        return self._in_time()
+
+    def poll(self) -> bool:
+        """A cheap question between chunks of one iteration: may the solver go on?"""
+        if any(poll() is False for poll in self._pollers):
+            self.reason = TerminationReason.INTERRUPTED
+        return self._in_time()
+
+    def _in_time(self) -> bool:
+        if self.reason is None and self.time_limit is not None and self.elapsed_s > self.time_limit:
+            self.reason = TerminationReason.TIME_LIMIT
+        return self.reason is None
+
+    def trace(self) -> pd.DataFrame:
+        """One row per event, in order."""
+        return trace_frame(self.records)
+
+
+def trace_frame(records: Iterable[IterationStats]) -> pd.DataFrame:
+    """The events as a DataFrame, one row each; columns are the fields of the event, then ``extra``."""
+    rows = [record.to_row() for record in records]
+    columns = [name for name in IterationStats.__slots__ if name != "extra"]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)

@@ -1,0 +1,1 @@
+"""Documents to tokens, sentences and K-grams, always with character offsets into the user's own text."""

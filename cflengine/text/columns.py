@@ -1,0 +1,242 @@
+"""Columns of a table: which one is the text, and the natural type of each of the others.
+
+Which column is the text, judged on the first 200 records (or 4 million characters):
+
+1. Candidates are columns of strings that are not all numbers or dates and hold a letter somewhere (which is
+   not asked of one that is alone or has a telling name). Wordy ones average two words, or, in scripts without
+   spaces, ten characters; if any candidate is wordy, the others are out.
+2. The only column of a table, if it is a candidate.
+3. A candidate with a telling name (``text``, ``review``, ...), else one whose name ends in such a word
+   (``reviewText``, ``tweet_content``); of several, the one named first in ``TEXT_NAMES``.
+4. Else the wordy candidate with the longest mean length, if it is 1.5 times the next one's.
+5. Else it is unclear, and the user must say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+
+from cflengine.text.corpus import CorpusError
+
+TEXT_NAMES = (
+    "text", "texts", "document", "doc", "content", "body", "review", "comment", "comments", "message",
+    "tweet", "post", "abstract", "article", "description", "sentence", "utterance", "transcript", "feedback",
+    "texte", "texto", "testo", "tekst",
+)  # fmt: skip
+# Cells of an untyped table that nobody writes as a document.
+NULL_MARKS = frozenset({"NaN", "nan", "<NA>", "#N/A", "NULL", "null"})
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+# In a column that otherwise holds numbers these mean missing; among words, NA may be Namibia.
+_SOFT_MARKS = frozenset({"NA", "N/A", "n/a", "None", "none", "-", "?"})
+_INTEGER = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
+_FLOAT = re.compile(r"\s*[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_LETTER = re.compile(r"[^\W\d_]")
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class TextChoice:
+    """The text column (None if unclear), and the columns that could be it, the likeliest first."""
+
+    column: str | None
+    candidates: tuple[str, ...]
+
+
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names stripped, numbered where empty (``column_3``), and made distinct (``text``, ``text_2``)."""
+    taken = {name.strip() for name in names}
+    result: list[str] = []
+    seen: set[str] = set()
+    for position, name in enumerate(names, 1):
+        name = name.strip() or f"column_{position}"
+        unique, n = name, 1
+        while unique in seen or (n > 1 and unique in taken):
+            n += 1
+            unique = f"{name}_{n}"
+        seen.add(unique)
+        result.append(unique)
+    return tuple(result)
+
+
+def is_text_name(name: str) -> bool:
+    """Whether a column of this name tells that it is the text."""
+    return name.strip().lower() in TEXT_NAMES
+
+
+def choose_text_column(columns: Sequence[str], sample: Sequence[dict[str, Any]]) -> TextChoice:
+    """The text column by the rules above, from the first records."""
+    lengths: dict[str, float] = {}
+    wordy = set()
+    for column in columns:
+        given = [v for v in (record.get(column) for record in sample) if v is not None and v == v]
+        values = [v for v in given if isinstance(v, str) and v.strip()]
+        prominent = len(columns) == 1 or is_text_name(column)
+        text = any(map(_LETTER.search, values)) or (prominent and all(isinstance(v, str) for v in given))
+        if not text or (values and all(NUMBER.fullmatch(v) or _ISO.fullmatch(v) for v in values)):
+            continue
+        n = max(len(values), 1)
+        lengths[column] = sum(map(len, values)) / n
+        n_words = sum(len(v.split()) for v in values) / n
+        if n_words >= 2 or (lengths[column] >= 10 and not all(map(str.isascii, values))):
+            wordy.add(column)
+    ranked = sorted(lengths, key=lambda column: (column not in wordy, -lengths[column]))
+    eligible = [column for column in ranked if column in wordy] or ranked
+    if len(columns) == 1:
+        return TextChoice(next(iter(ranked), None), tuple(ranked))
+    chosen = _by_name(eligible, lambda name: name.strip().lower()) or _by_name(eligible, _last_word)
+    if chosen is None and wordy:
+        runner_up = lengths[eligible[1]] if len(eligible) > 1 else 0.0
+        chosen = eligible[0] if lengths[eligible[0]] >= 1.5 * runner_up else None
+    if chosen is not None:
+        ranked = [chosen, *(column for column in ranked if column != chosen)]
+    return TextChoice(chosen, tuple(ranked))
+
+
+def _by_name(columns: Sequence[str], key) -> str | None:
+    named = [column for column in columns if key(column) in TEXT_NAMES]
+    return min(named, key=lambda column: TEXT_NAMES.index(key(column)), default=None)
+
+
+def _last_word(name: str) -> str:
+    parts = _NAME_PARTS.findall(name)
+    return parts[-1].lower() if parts else ""
+
+
+def named_column(columns: Sequence[str], wanted: str, name: str) -> str:
+    """The column ``wanted``, or the only one so called if case is ignored. Raises CorpusError otherwise."""
+    if wanted in columns:
+        return wanted
+    alike = [column for column in columns if column.lower() == wanted.strip().lower()]
+    if len(alike) == 1:
+        return alike[0]
+    raise CorpusError(f"'{name}' has no column '{wanted}'; its columns are {listed(columns)}.")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, at most 30 of them."""
+    names = list(names)
+    shown = ", ".join(f"'{name}'" for name in names[:30])
+    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
+
+
+class MetadataBuilder:
+    """Collects the other columns of kept records; records may have different columns.
+
+    untyped: whether every value is a string that may spell a number, a date or a truth value (CSV).
+    """
+
+    def __init__(self, untyped: bool) -> None:
+        self._untyped = untyped
+        self._columns: dict[str, list[Any]] = {}
+        self._n = 0
+        self._shared: dict[str, str] = {}
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Append one row."""
+        for column, value in record.items():
+            values = self._columns.get(column)
+            if values is None:
+                values = self._columns[column] = [None] * self._n
+            if isinstance(value, str):
+                value = self._one_copy(value)
+            elif isinstance(value, list | dict):
+                value = json.dumps(value, ensure_ascii=False, default=str)
+            values.append(value)
+        self._n += 1
+        if len(record) < len(self._columns):
+            for values in self._columns.values():
+                if len(values) < self._n:
+                    values.append(None)
+
+    def _one_copy(self, value: str) -> str:
+        """Equal short strings, such as labels, are stored once."""
+        if len(value) > 64:
+            return value
+        if len(self._shared) < 100_000:
+            return self._shared.setdefault(value, value)
+        return self._shared.get(value, value)
+
+    def frame(self, columns: Iterable[str]) -> pd.DataFrame:
+        """The rows so far with these columns, each of its natural type. Empties the builder."""
+        frame = {}
+        for column in columns:
+            values = self._columns.pop(column, None) or [None] * self._n
+            frame[column] = natural_series(values, self._untyped)
+        return pd.DataFrame(frame, index=pd.RangeIndex(self._n))
+
+
+def natural_series(values: Sequence[Any], untyped: bool) -> pd.Series:
+    """A Series of the values' natural type.
+
+    int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for ISO 8601 dates and for dates,
+    else strings; nested and mixed values become JSON strings. Digits with leading zeros, or more of them than
+    the type holds exactly, stay strings, and so do dates written in any other way: 01/02/2024 has two
+    readings.
+    """
+    if untyped:
+        values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
+    present = [v for v in values if v is not None]
+    kinds = set(map(type, present))
+    try:
+        if kinds == {str}:
+            series = _typed_strings(values, present) if untyped else None
+            return _dates(values, present) if series is None else series
+        if kinds and kinds <= {bool}:
+            return pd.Series(values, dtype="bool" if len(present) == len(values) else "boolean")
+        if kinds and kinds <= {int}:
+            return pd.Series(values, dtype="int64" if len(present) == len(values) else "Int64")
+        if kinds and kinds <= {int, float}:
+            return pd.Series(values, dtype="float64")
+        if kinds and all(issubclass(kind, date) for kind in kinds):
+            aware = any(isinstance(v, datetime) and v.tzinfo for v in present)
+            return pd.Series(pd.to_datetime(pd.Series(values, dtype=object), utc=aware))
+        if kinds == {timedelta}:
+            return pd.Series(values, dtype="timedelta64[us]")
+    except (ValueError, OverflowError, TypeError):
+        # Beyond what the type can hold (2**70, the year 0000): the values stay as they are spelled.
+        pass
+    return pd.Series([v if v is None or isinstance(v, str) else _spelled(v) for v in values])
+
+
+def _typed_strings(values: Sequence[str | None], present: Sequence[str]) -> pd.Series | None:
+    if all(v.lower() in _TRUTH for v in present):
+        return natural_series([None if v is None else _TRUTH[v.lower()] for v in values], untyped=False)
+    for pattern, kind in ((_INTEGER, int), (_FLOAT, float)):
+        if all(pattern.fullmatch(v) or v in _SOFT_MARKS for v in present):
+            numbers = [None if v is None or v in _SOFT_MARKS else kind(v) for v in values]
+            return natural_series(numbers, untyped=False) if any(n is not None for n in numbers) else None
+    return None
+
+
+def _dates(values: Sequence[str | None], present: Sequence[str]) -> pd.Series:
+    strings = pd.Series(values)
+    zoned = set()
+    for value in present:
+        match = _ISO.fullmatch(value)
+        if match is None:
+            return strings
+        zoned.add(match[4] is not None)
+    if len(zoned) > 1:
+        return strings
+    try:
+        return pd.to_datetime(strings, format="ISO8601", utc=True in zoned)
+    except (ValueError, OverflowError):
+        # Shaped like a date but none, such as 2024-02-31.
+        return strings
+
+
+def _spelled(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return str(value)

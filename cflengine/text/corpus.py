@@ -1,0 +1,282 @@
+"""A corpus: the documents of a source exactly as they stand there, and an account of what was left out.
+
+Rules for leaving a record out, in this order, each with its own counter:
+
+1. missing    the text is null (NaN, a key or cell that is not there, in CSV also an unmistakable marker such
+as ``NaN``)
+2. empty      the text is white space only
+3. too short  the text has fewer than ``min_words`` words, a word being a match of ``\\w+``
+
+``n_records = n_kept + n_missing + n_empty + n_too_short`` always holds. With ``limit`` reading stops at the
+limit-th kept document, and records behind it are not counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from math import isnan
+
+import numpy as np
+import pandas as pd
+
+MAX_EXAMPLES = 50
+
+_WORD = re.compile(r"\w+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class CorpusError(ValueError):
+    """A source cannot be read as a corpus: one clear sentence that says what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """How a source was read and what was left out of it.
+
+    ``left_out`` holds the first 50 records left out as (0-based record number, reason). ``encoding`` is None
+    where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain UTF-8,
+    ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's
+    columns, the text column among them.
+    """
+
+    source: str
+    format: str
+    encoding: str | None
+    encoding_note: str
+    text_column: str | None
+    columns: tuple[str, ...]
+    n_records: int
+    n_kept: int
+    n_missing: int
+    n_empty: int
+    n_too_short: int
+    left_out: tuple[tuple[int, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of records read that are not documents of the corpus."""
+        return self.n_missing + self.n_empty + self.n_too_short
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as plain lists, strings and numbers, ready for JSON."""
+        report = asdict(self) | {"n_left_out": self.n_left_out}
+        report["columns"] = list(self.columns)
+        report["left_out"] = [list(example) for example in self.left_out]
+        report["warnings"] = list(self.warnings)
+        return report
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """N documents with the place each came from.
+
+    Attributes
+    ----------
+    name : the source's display name.
+    texts : N strings, exactly as in the source (not stripped, line ends kept).
+    rows : (N,) int64, increasing; the 0-based record number of each document in the source.
+    metadata : DataFrame of N rows with a RangeIndex; the source's other columns.
+    report : how the source was read. ``head`` leaves it as it is: it describes the reading, not the
+    selection.
+    digest : first 16 hex digits of the SHA-256 of the texts, each preceded by its length in bytes (UTF-8).
+    """
+
+    name: str
+    texts: list[str]
+    rows: np.ndarray
+    metadata: pd.DataFrame
+    report: ReadReport
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.texts) == len(self.rows) == len(self.metadata):
+            raise ValueError("texts, rows and metadata differ in length")
+        object.__setattr__(self, "digest", _digest(self.texts))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def n_characters(self) -> int:
+        """Characters (code points) in all documents."""
+        return sum(map(len, self.texts))
+
+    def head(self, n: int) -> Corpus:
+        """The first ``n`` documents (all of them where there are fewer). Raises CorpusError if ``n`` < 1."""
+        if n < 1:
+            raise CorpusError(f"A corpus needs at least one document; head({n}) would leave none.")
+        metadata = self.metadata.iloc[:n].reset_index(drop=True)
+        return replace(self, texts=self.texts[:n], rows=self.rows[:n].copy(), metadata=metadata)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str | None],
+        name: str = "texts",
+        metadata: pd.DataFrame | None = None,
+        min_words: int = 1,
+    ) -> Corpus:
+        """A corpus of strings in memory, under the same rules for what is left out.
+
+        ``metadata`` has one row for each of ``texts``. Raises CorpusError if nothing is left, if an element
+        is not text, or if the lengths differ.
+        """
+        if isinstance(texts, str | bytes):
+            raise CorpusError("One string was given where a list of texts is needed; put it in a list.")
+        intake = Intake(min_words)
+        for text in texts:
+            intake.offer(text)
+        if metadata is not None and len(metadata) != intake.n_records:
+            raise CorpusError(
+                f"There are {intake.n_records} texts but {len(metadata)} rows of metadata; give one for each."
+            )
+        rows = intake.row_numbers()
+        kept = pd.DataFrame(index=pd.RangeIndex(len(rows))) if metadata is None else metadata.iloc[rows]
+        columns = () if metadata is None else tuple(map(str, metadata.columns))
+        return intake.corpus(name, kept.reset_index(drop=True), format="memory", columns=columns)
+
+
+def _digest(texts: list[str]) -> str:
+    sha = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8")
+        sha.update(len(data).to_bytes(8, "little"))
+        sha.update(data)
+    return sha.hexdigest()[:16]
+
+
+def whole_characters(text: str) -> tuple[str, int]:
+    """``text`` with each lone surrogate replaced by U+FFFD, and how many there were.
+
+    JSON can spell half a character ("\\ud83d" alone); no encoding can write it, so it could never leave the
+    program.
+    """
+    if text.isascii():
+        return text, 0
+    return _SURROGATE.subn("\ufffd", text)
+
+
+class Intake:
+    """Takes records one by one, keeps the documents, counts and remembers what is left out."""
+
+    def __init__(self, min_words: int = 1, limit: int | None = None) -> None:
+        if min_words < 0:
+            raise CorpusError(f"min_words is {min_words}; it must be 0 or more.")
+        if limit is not None and limit < 1:
+            raise CorpusError(f"limit is {limit}; it must be 1 or more, or None for all documents.")
+        self.min_words = min_words
+        self.limit = limit
+        self.texts: list[str] = []
+        self.n_records = 0
+        self._rows = array("q")
+        self._counts = {"missing": 0, "empty": 0, "too short": 0}
+        self._examples: list[tuple[int, str]] = []
+        self._n_converted = 0
+        self._n_repaired = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit is reached."""
+        return self.limit is not None and len(self.texts) >= self.limit
+
+    def offer(self, value: object) -> bool:
+        """Take the next record's text; True if it is kept. Raises CorpusError if it is no text at all."""
+        text = self._as_text(value)
+        reason = "missing" if text is None else self._why_not(text)
+        if text is None or reason:
+            self._counts[reason] += 1
+            if len(self._examples) < MAX_EXAMPLES:
+                self._examples.append((self.n_records, reason))
+        else:
+            self.texts.append(text)
+            self._rows.append(self.n_records)
+        self.n_records += 1
+        return not reason
+
+    def _why_not(self, text: str) -> str:
+        """Why a text is left out, '' if it is kept."""
+        if not text or text.isspace():
+            return "empty"
+        if self.min_words == 0:
+            return ""
+        if self.min_words == 1:
+            return "" if _WORD.search(text) else "too short"
+        n_words = sum(1 for _ in islice(_WORD.finditer(text), self.min_words))
+        return "" if n_words == self.min_words else "too short"
+
+    def _as_text(self, value: object) -> str | None:
+        if isinstance(value, str):
+            text, n_repaired = whole_characters(value)
+            self._n_repaired += n_repaired
+            return text
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and isnan(value)):
+            return None
+        if isinstance(value, bool | int | float):
+            self._n_converted += 1
+            return json.dumps(value)
+        kind = {"list": "a list", "dict": "a mapping", "bytes": "bytes"}.get(type(value).__name__)
+        raise CorpusError(
+            f"Record {self.n_records + 1} has {kind or type(value).__name__} where text is expected; "
+            "choose a text column that holds plain strings."
+        )
+
+    def row_numbers(self) -> np.ndarray:
+        """(number kept,) int64, the record number of each kept document."""
+        return np.array(self._rows, dtype=np.int64)
+
+    def corpus(
+        self,
+        name: str,
+        metadata: pd.DataFrame,
+        *,
+        format: str,
+        source: str | None = None,
+        encoding: str | None = None,
+        encoding_note: str = "",
+        text_column: str | None = None,
+        columns: tuple[str, ...] = (),
+        warnings: Iterable[str] = (),
+    ) -> Corpus:
+        """The corpus of what was kept. Raises CorpusError if there is nothing, saying why."""
+        counts = self._counts
+        if not self.n_records:
+            raise CorpusError(f"'{name}' holds no records; give a source with at least one document.")
+        if not self.texts:
+            raise CorpusError(
+                f"None of the {self.n_records} records of '{name}' can be used as a document: "
+                f"{counts['missing']} missing, {counts['empty']} empty, "
+                f"{counts['too short']} with fewer than {self.min_words} words; "
+                "choose another text column or lower min_words."
+            )
+        notes = list(warnings)
+        if self._n_converted:
+            notes.append(
+                f"{self._n_converted} records hold a number or truth value, not text; it was spelled out."
+            )
+        if self._n_repaired:
+            notes.append(f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD.")
+        report = ReadReport(
+            source=source or name,
+            format=format,
+            encoding=encoding,
+            encoding_note=encoding_note,
+            text_column=text_column,
+            columns=columns,
+            n_records=self.n_records,
+            n_kept=len(self.texts),
+            n_missing=counts["missing"],
+            n_empty=counts["empty"],
+            n_too_short=counts["too short"],
+            left_out=tuple(self._examples),
+            warnings=tuple(notes),
+        )
+        return Corpus(name, self.texts, self.row_numbers(), metadata, report)

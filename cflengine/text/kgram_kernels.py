@@ -1,0 +1,113 @@
+"""numba kernels of the K-gram index: hash one length at a time; count; look up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.engine.jit import kernel
+
+
+@kernel
+def _slot(key, mask):
+    # the finaliser of splitmix64: neighbouring (parent, token) pairs must not fall into neighbouring slots
+    z = key * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return (z ^ (z >> np.uint64(29))) & mask
+
+
+@kernel
+def extend_grams(tokens, doc_ptr, d0, length, parent, offset, table, keys, n_grams, gram_of):
+    """Number the K-grams of one length in documents d0, d0+1, ... in order of first occurrence.
+
+    A K-gram of this length is a pair (K-gram one shorter, next token). parent: int32 (n,) number of the
+    K-gram one shorter that starts at each position (-1: none); gram_of: int32 (n,) is filled, -1 where the
+    K-gram would cross the document's end. table: int32 open addressing, 0 = empty, else number + 1;
+    keys: uint64, the pair behind each number; both have room for the next document as long as fewer than
+    half of the slots are taken. Numbers in gram_of get ``offset`` added.
+    Returns (next document, number of K-grams): it stops early where the table must grow.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    d = d0
+    while d < doc_ptr.shape[0] - 1:
+        a, b = doc_ptr[d], doc_ptr[d + 1]
+        if 2 * (n_grams + b - a) > table.shape[0]:
+            break
+        for i in range(a, b):
+            if i + length > b:
+                gram_of[i] = -1
+                continue
+            key = (np.uint64(parent[i]) << np.uint64(32)) | np.uint64(tokens[i + length - 1])
+            slot = _slot(key, mask)
+            while True:
+                found = table[slot] - 1
+                if found < 0:
+                    found = n_grams
+                    table[slot] = n_grams + 1
+                    keys[n_grams] = key
+                    n_grams += 1
+                    break
+                if keys[found] == key:
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            gram_of[i] = found + offset
+        d += 1
+    return d, n_grams
+
+
+@kernel
+def rehash_grams(table, keys, n_grams):
+    """Fill an empty (all zero) table with the numbers 0 .. n_grams-1."""
+    mask = np.uint64(table.shape[0] - 1)
+    for g in range(n_grams):
+        slot = _slot(keys[g], mask)
+        while table[slot] != 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = g + 1
+
+
+@kernel
+def find_grams(tokens, doc_ptr, length, parent, table, keys, found_at):
+    """Look K-grams up in a finished table: fills found_at (int32 (n,)) with numbers, -1 where absent.
+
+    parent as in :func:`extend_grams`; a K-gram is absent where its parent is, where its last token is
+    unknown (negative) or where it would cross the document's end.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    for d in range(doc_ptr.shape[0] - 1):
+        a, b = doc_ptr[d], doc_ptr[d + 1]
+        for i in range(a, b):
+            found_at[i] = -1
+            if i + length > b or parent[i] < 0 or tokens[i + length - 1] < 0:
+                continue
+            key = (np.uint64(parent[i]) << np.uint64(32)) | np.uint64(tokens[i + length - 1])
+            slot = _slot(key, mask)
+            while table[slot] != 0:
+                candidate = table[slot] - 1
+                if keys[candidate] == key:
+                    found_at[i] = candidate
+                    break
+                slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def count_grams(gram_of, offset, counts):
+    """counts[g] += occurrences of K-gram ``offset + g`` in gram_of (int32 (n,), -1 skipped)."""
+    for i in range(gram_of.shape[0]):
+        if gram_of[i] >= 0:
+            counts[gram_of[i] - offset] += 1
+
+
+@kernel
+def first_occurrences(gram_of, first):
+    """first[g] = smallest i with gram_of[i] == g, for the K-grams of one length; others are left alone."""
+    for i in range(gram_of.shape[0] - 1, -1, -1):
+        if gram_of[i] >= 0:
+            first[gram_of[i]] = i
+
+
+@kernel
+def renumber(gram_of, offset, number):
+    """gram_of[i] = number[gram_of[i] - offset], in place; -1 stays."""
+    for i in range(gram_of.shape[0]):
+        if gram_of[i] >= 0:
+            gram_of[i] = number[gram_of[i] - offset]
