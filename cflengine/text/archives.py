@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from cflengine.text.corpus import CorpusError
+from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.sources import TABLE_FORMATS, Blob, Budget, Meter, format_of_name
 
 MAX_MEMBERS = 200_000
@@ -85,7 +85,8 @@ def folder_files(folder: Path, name: str, max_bytes: int) -> FileSet:
             if n_files > MAX_MEMBERS:
                 raise CorpusError(f"'{name}' holds more than {MAX_MEMBERS:,} files; give a smaller folder.")
             path = Path(directory, file)
-            relative = path.relative_to(root).as_posix()
+            # A name that is not valid in the system's encoding comes with lone surrogates.
+            relative, _ = whole_characters(path.relative_to(root).as_posix())
             if _NOISE.search(relative):
                 continue
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
@@ -113,7 +114,9 @@ def zip_content(blob: Blob) -> Iterator[FileSet | Blob]:
         try:
             archive = zipfile.ZipFile(raw)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
-            raise CorpusError(f"'{blob.name}' is a damaged ZIP archive ({error}); get it again.") from error
+            raise CorpusError(
+                f"'{blob.name}' is a damaged ZIP archive ({reason_of(error)}); get it again."
+            ) from error
         with archive:
             yield _content(archive, blob)
     finally:
@@ -128,7 +131,7 @@ def _content(archive: zipfile.ZipFile, blob: Blob) -> FileSet | Blob:
     texts, tables, others = [], [], []
     for info in infos:
         path = _safe_path(info, blob.name)
-        if info.is_dir() or _NOISE.search(path):
+        if not path or path.endswith("/") or _NOISE.search(path):
             continue
         member = Member(path, partial(_open_member, archive, info, blob.name), info.compress_size)
         if _is_text(path):
@@ -179,7 +182,7 @@ def _open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> 
         return archive.open(info)
     except (zipfile.BadZipFile, RuntimeError, ValueError, struct.error, OSError, EOFError) as error:
         raise CorpusError(
-            f"'{name}: {info.filename}' cannot be unpacked ({error}); pack the archive again."
+            f"'{name}: {info.filename}' cannot be unpacked ({reason_of(error)}); pack the archive again."
         ) from error
 
 

@@ -32,7 +32,20 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class CorpusError(ValueError):
-    """A source cannot be read as a corpus: one clear sentence that says what is wrong and what to do."""
+    """A source cannot be read as a corpus: one clear sentence that says what is wrong and what to do.
+
+    It quotes names from outside, so whatever does not print is replaced by a space.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(char if char.isprintable() else " " for char in message))
+
+
+def reason_of(error: Exception) -> str:
+    """What an error of some library says, short enough to be quoted in a sentence."""
+    lines = str(error).splitlines()
+    reason = lines[0].rstrip(". ") if lines else type(error).__name__
+    return reason if len(reason) <= 120 else reason[:117] + "..."
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Protocol
 
-from cflengine.text.corpus import CorpusError
+from cflengine.text.corpus import CorpusError, reason_of
 
 MAX_BYTES = 4 << 30
 MAX_RATIO = 1000
@@ -128,9 +128,8 @@ class Meter(io.RawIOBase):
         try:
             data = self._stream.read(len(buffer))
         except _DAMAGE as error:
-            reason = str(error) or type(error).__name__
             raise CorpusError(
-                f"'{self._budget.name}' is damaged or incomplete ({reason}); get it again."
+                f"'{self._budget.name}' is damaged or incomplete ({reason_of(error)}); get it again."
             ) from error
         if isinstance(data, str):
             raise CorpusError(f"'{self._budget.name}' is open in text mode; open it in binary mode ('rb').")
@@ -234,7 +233,7 @@ def _open_file(path: Path) -> IO[bytes]:
     except FileNotFoundError:
         raise CorpusError(f"There is no file or folder '{path}'; check the path.") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or reason_of(error)
         raise CorpusError(
             f"'{path}' cannot be opened: {reason}; check the path and your rights to read it."
         ) from error
@@ -258,7 +257,9 @@ def _stream_blob(stream, name: str, max_bytes: int) -> Blob:
 
             return Blob(name, rewound, False, max_bytes)
     except (AttributeError, ValueError, OSError) as error:
-        raise CorpusError(f"'{name}' cannot be read ({error}); open it again in binary mode.") from error
+        raise CorpusError(
+            f"'{name}' cannot be read ({reason_of(error)}); open it again in binary mode."
+        ) from error
     with io.BufferedReader(Meter(stream, Budget(name, max_bytes))) as buffered:
         data = buffered.read()
     return Blob(name, lambda: io.BytesIO(data), True, max_bytes)
@@ -273,7 +274,7 @@ def format_of_name(name: str) -> str | None:
 def stated_format(format: str | None, *names: str) -> str | None:
     """The format that the user states, or else the first telling name. Raises CorpusError if unknown."""
     if format is not None:
-        known = FORMATS.get(format.lower().removeprefix("."))
+        known = FORMATS.get(format.lower().removeprefix(".").removesuffix(".gz"))
         if known is None:
             raise CorpusError(
                 f"'{format}' is not a format that can be read; use one of {', '.join(sorted(FORMATS))}."

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from cflengine.text.archives import FileSet
 from cflengine.text.columns import unique_names
-from cflengine.text.corpus import CorpusError, whole_characters
+from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.encodings import Decoding, marked_decoding
 from cflengine.text.sources import Budget
 
@@ -260,7 +260,7 @@ class ParquetTable:
         try:
             self._file = pq.ParquetFile(stream)
             schema = self._file.schema_arrow
-        except (pa.ArrowException, OSError) as error:
+        except Exception as error:  # pyarrow has no closed set of errors for damaged files
             raise self._damaged(error) from error
         names = unique_names(schema.names)
         binary = [
@@ -279,9 +279,12 @@ class ParquetTable:
                 values = [batch.column(i).to_pylist() for i in self._kept]
                 for row in zip(*values, strict=True):
                     yield dict(zip(self.columns, row, strict=True))
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        except CorpusError:
+            raise
+        except Exception as error:  # as above
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> CorpusError:
-        reason = str(error).splitlines()[0].rstrip(". ") if str(error) else type(error).__name__
-        return CorpusError(f"'{self.name}' is not a readable Parquet file ({reason}); write it again.")
+        return CorpusError(
+            f"'{self.name}' is not a readable Parquet file ({reason_of(error)}); write it again."
+        )

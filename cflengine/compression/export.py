@@ -1,0 +1,111 @@
+"""Features, dictionary and pointers as files: for spreadsheets, for other programs, and back.
+
+A CSV cell that a spreadsheet would run as a formula is defused with a leading apostrophe; cells that begin with
+an apostrophe get one too, so :func:`restore_cell` undoes it exactly.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+from scipy import sparse
+from scipy.io import mmwrite
+
+from cflengine.compression.encoding import Encoding
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def defuse_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
+def restore_cell(text: str) -> str:
+    """The inverse of :func:`defuse_cell`."""
+    return text[1:] if text.startswith("'") else text
+
+
+def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy with every text cell and every column name defused."""
+    safe = frame.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_datetime64_any_dtype(safe[name]):
+            safe[name] = safe[name].map(lambda cell: defuse_cell(cell) if isinstance(cell, str) else cell)
+    safe.columns = [defuse_cell(str(name)) for name in safe.columns]
+    return safe
+
+
+def long_table(features: sparse.csr_matrix, names: Sequence[str], *, defused: bool) -> pa.Table:
+    """One row a non-zero entry: document (int32), feature (text), count or weight; by document, then feature."""
+    matrix = features.tocsr()
+    matrix.sort_indices()
+    words = pa.array([defuse_cell(name) for name in names] if defused else list(names), type=pa.string())
+    documents = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    feature = pa.DictionaryArray.from_arrays(pa.array(matrix.indices.astype(np.int32)), words)
+    value = "count" if np.issubdtype(matrix.dtype, np.integer) else "weight"
+    return pa.table({"document": documents, "feature": feature, value: matrix.data})
+
+
+def write_long_csv(features: sparse.csr_matrix, names: Sequence[str], file: str | Path | IO[bytes]) -> None:
+    """``document,feature,count`` (or ``weight``), safe to open in a spreadsheet."""
+    table = long_table(features, names, defused=True)
+    # row groups: the CSV writer wants plain strings, and decoding all of them at once would cost gigabytes
+    with pa_csv.CSVWriter(file, _plain(table.slice(0, 0)).schema) as writer:
+        for start in range(0, table.num_rows, 1 << 20):
+            writer.write_table(_plain(table.slice(start, 1 << 20)))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    return table.set_column(1, "feature", table.column("feature").cast(pa.string()))
+
+
+def write_long_parquet(features: sparse.csr_matrix, names: Sequence[str], file: str | Path | IO[bytes]) -> None:
+    """The same table as Parquet (zstd), K-grams as they are."""
+    pa_parquet.write_table(long_table(features, names, defused=False), file, compression="zstd")
+
+
+def matrix_market(features: sparse.csr_matrix) -> bytes:
+    """The matrix in Matrix Market coordinate format (documents × features)."""
+    file = io.BytesIO()
+    mmwrite(file, features.tocoo())
+    return file.getvalue()
+
+
+def pointer_table(encoding: Encoding, names: Sequence[str]) -> pa.Table:
+    """One row a pointer: document, start (token), length (tokens), start_char, end_char, gram (text)."""
+    words = pa.array([*names, *encoding.literals], type=pa.string())
+    gram = np.where(encoding.gram >= 0, encoding.gram, len(names) - 1 - encoding.gram).astype(np.int32)
+    columns: dict[str, Any] = {
+        name: getattr(encoding, name) for name in ("document", "start", "length", "start_char", "end_char")
+    }
+    return pa.table(columns | {"gram": pa.DictionaryArray.from_arrays(pa.array(gram), words)})
+
+
+def write_run(
+    folder: str | Path, model: Any, features: sparse.csr_matrix, documents: pd.DataFrame, report: dict[str, Any]
+) -> None:
+    """Everything that ``cflengine compress`` leaves in its output folder (see its help).
+
+    model: a fitted :class:`~cflengine.CompressiveFeatures`; documents: a row a document, with its metadata.
+    """
+    folder = Path(folder)
+    names = list(model.get_feature_names_out())
+    write_long_csv(features, names, folder / "features.csv")
+    sparse.save_npz(folder / "features.npz", features, compressed=False)
+    (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
+    defuse_frame(model.dictionary_).to_csv(folder / "dictionary.csv", index=False)
+    defuse_frame(documents).to_csv(folder / "documents.csv", index=False)
+    pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
+    model.result_.trace.to_csv(folder / "trace.csv", index=False)
+    text = json.dumps(report, indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    (folder / "report.json").write_text(text + "\n", encoding="utf-8")

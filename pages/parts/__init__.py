@@ -1,0 +1,1 @@
+"""Shared view pieces of the pages: charts, text views and the routes they load their assets from."""

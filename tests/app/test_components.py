@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import math
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import Request
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from pages.parts import live_chart, static_routes, text_view  # noqa: E402
+
+CHROMIUM = Path("/usr/bin/chromium")
+PLOT = ".cfl-live-plot"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+def document(text: str, spans: list[tuple[int, int]], weight: list[float] | None = None) -> dict:
+    pointers = {
+        "start": [a for a, _ in spans],
+        "end": [b for _, b in spans],
+        "gram": list(range(len(spans))),
+        "length": [max(1, len(text[a:b].split())) for a, b in spans],
+    }
+    if weight is not None:
+        pointers["weight"] = weight
+    return {"title": "t", "text": text, "meta": "", "pointers": pointers}
+
+
+def grams_of(*documents: dict) -> dict:
+    ids = {gram for doc in documents for gram in doc["pointers"]["gram"]}
+    return {gram: {"label": f"gram {gram}", "count": 1, "cost": 1.0, "length": 1} for gram in ids}
+
+
+@st.composite
+def covered_texts(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]], list[float]]:
+    """A text with astral characters and line breaks, pointers that overlap as they like, and weights."""
+    text = draw(st.text(st.sampled_from("ab \n\t\"<é中👩🚀𝔘\u200d\u202e"), max_size=40))
+    if not text:
+        return text, [], []
+    borders = st.integers(0, len(text))
+    pairs = draw(st.lists(st.tuples(borders, borders).filter(lambda p: p[0] != p[1]), max_size=8))
+    spans = sorted((min(pair), max(pair)) for pair in pairs)
+    weights = draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=len(spans), max_size=len(spans)))
+    return text, spans, weights
+
+
+def in_javascript(doc: dict) -> list[str]:
+    """The pieces as the browser cuts them: by UTF-16 units."""
+    data, position, pieces = doc["text"].encode("utf-16-le"), 0, []
+    for length in doc["cut"]:
+        pieces.append(data[position : position + 2 * length].decode("utf-16-le"))
+        position += 2 * length
+    return pieces
+
+
+# ---- cutting
+
+
+@given(covered_texts())
+def test_the_pieces_are_the_text_and_know_who_covers_them(case):
+    text, spans, weights = case
+    doc = text_view.encode_document(document(text, spans, weights))
+    pieces = in_javascript(doc)
+    assert "".join(pieces) == text
+    assert sum(doc["blocks"]) == len(pieces)
+
+    position, before = 0, set()
+    for k, piece in enumerate(pieces):
+        covering = {p for p, (a, b) in enumerate(spans) if a < position + len(piece) and b > position}
+        after = {p for p, (_, b) in enumerate(spans) if p in covering and b > position + len(piece)}
+        assert all(spans[p][0] <= position and spans[p][1] >= position + len(piece) for p in covering)
+        rank = sorted(covering, key=lambda p: (-weights[p], spans[p][0], spans[p][0] - spans[p][1], p))
+        shown = [] if doc["who"][k] < 0 else [doc["who"][k], *doc["others"].get(k, [])]
+        assert shown == rank
+        joins = doc["joins"].get(k, 0)
+        assert bool(joins & text_view.JOINS_PREVIOUS) == bool(covering & before)
+        assert bool(joins & text_view.JOINS_NEXT) == bool(after)
+        position, before = position + len(piece), covering
+
+
+def test_neighbours_stay_two_and_an_overlap_is_marked():
+    doc = text_view.encode_document(document("new york stock exchange", [(0, 8), (4, 14), (15, 23)]))
+    assert in_javascript(doc) == ["new ", "york", " stock", " ", "exchange"]
+    assert doc["who"] == [0, 0, 1, -1, 2]
+    assert doc["others"] == {1: [1]}
+    assert doc["joins"] == {0: text_view.JOINS_NEXT, 1: 3, 2: text_view.JOINS_PREVIOUS}
+
+
+@given(
+    st.text(st.sampled_from("ab \n"), max_size=300),
+    st.lists(st.tuples(st.integers(0, 299), st.integers(1, 30)), max_size=30),
+    st.integers(1, 40),
+)
+def test_blocks_are_of_the_asked_size_and_spare_the_pointers(text, pointers, size):
+    n = len(text)
+    spans = sorted((a, min(a + length, n)) for a, length in pointers if a < n)
+    start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    cuts = text_view.block_cuts(text, start, end, size)
+    blocks = np.diff([0, *cuts, n])
+    assert np.all(blocks[:-1] >= size)
+    assert np.all(blocks <= 2 * size)
+    last = 0
+    for cut in cuts:
+        free = [k for k in range(last + size, last + 2 * size + 1) if not np.any((start < k) & (end > k))]
+        if free:
+            assert cut in free
+        if any(text[k - 1] == "\n" for k in free):
+            assert text[cut - 1] == "\n"
+        last = cut
+
+
+def test_a_block_may_have_to_cut_a_pointer():
+    text = "x" * (5 * text_view.BLOCK)
+    doc = text_view.encode_document(document(text, [(0, len(text))]))
+    assert "".join(in_javascript(doc)) == text
+    assert set(doc["who"]) == {0}
+
+
+@pytest.mark.parametrize("spans", [[(-1, 2)], [(2, 2)], [(3, 1)], [(0, 6)]])
+def test_pointers_outside_the_text_are_refused(spans):
+    with pytest.raises(ValueError, match="empty or reaches outside"):
+        text_view.encode_document(document("abcde", spans))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"), [([0.5, 0.5], "differ in length"), ([math.nan], "not a number")]
+)
+def test_bad_weights_are_refused(weight, message):
+    with pytest.raises(ValueError, match=message):
+        text_view.encode_document(document("abcde", [(0, 5)], weight))
+
+
+# ---- payload
+
+
+def test_the_payload_holds_what_is_used_and_nothing_else():
+    doc = document("a 👩‍🚀 b c", [(0, 1), (2, 5), (6, 9)])
+    doc["pointers"]["gram"] = [4, text_view.LITERAL, 9]
+    doc["pointers"]["length"] = [1, 1, 12]
+    entry = {"label": "b c", "count": np.int64(7), "cost": np.float32(2.5), "length": 2}
+    view = json.loads(text_view.encode_view([doc], {4: {**entry, "label": "a"}, 9: entry, 11: entry}))
+    assert view["grams"] == {"4": ["a", 7, 2.5], "9": ["b c", 7, 2.5]}
+    assert view["counts"] == {"lengths": {"1": 1, "8": 1}, "literals": 1, "overlaps": 0, "weighted": False}
+    assert view["documents"][0]["text"] == doc["text"]
+    with pytest.raises(ValueError, match="no entry in grams for ids \\[9\\]"):
+        text_view.encode_view([doc], {4: entry})
+
+
+def test_empty_texts_and_no_documents():
+    assert json.loads(text_view.encode_view([], {}))["documents"] == []
+    doc = document("", [])
+    assert json.loads(text_view.encode_view([doc], {}))["documents"][0]["cut"] == []
+
+
+def test_a_lone_surrogate_travels_as_a_replacement_character():
+    doc = document("a\ud83d b", [(0, 2), (3, 4)])
+    encoded = json.loads(text_view.encode_view([doc], grams_of(doc)))["documents"][0]
+    assert in_javascript(encoded) == ["a\ufffd", " ", "b"]
+
+
+def test_weights_are_clipped_and_hostile_text_stays_text():
+    hostile = "<script>alert(1)</script>\u2028"
+    doc = document(hostile, [(0, 8), (8, 25)], [-0.001, 1.002])
+    encoded = json.loads(text_view.encode_view([doc], grams_of(doc)))
+    assert encoded["documents"][0]["weight"] == [0.0, 1.0]
+    assert encoded["documents"][0]["text"] == hostile
+    assert encoded["counts"]["weighted"] is True
+
+
+def test_scripts_never_write_html():
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
+    for script in ROOT.joinpath("pages", "parts").glob("*.js"):
+        assert not re.search(forbidden, script.read_text("utf-8")), script.name
+
+
+# ---- live chart
+
+
+def test_rows_become_plain_json_numbers():
+    row = {"t": np.float32(0.5), "i": np.int64(3), "best": math.inf, "bound": math.nan, "zeta": None, "x": 1}
+    (encoded,) = live_chart.encode_rows([row])
+    assert encoded == dict.fromkeys(live_chart.FIELDS) | {"t": 0.5, "i": 3.0}
+
+
+def test_events_are_well_formed():
+    event = live_chart.sse_rows([{"t": 0, "i": 0, "gap": math.nan}])
+    assert event.startswith("data: [") and event.endswith("\n\n") and event.count("\n") == 2
+    assert json.loads(event.removeprefix("data: "))[0]["gap"] is None
+    done = live_chart.sse_done("time\nlimit", objective=2.0, bound=math.nan, gap=0.1).splitlines()
+    assert done[0] == "event: done"
+    payload = json.loads(done[1].removeprefix("data: "))
+    assert payload == {"reason": "time\nlimit", "objective": 2.0, "bound": None, "gap": 0.1}
+
+
+@pytest.mark.parametrize("url", ["https://example.org/x", "//example.org/x", "/\\example.org", "x"])
+def test_a_stream_comes_from_this_site(url):
+    with pytest.raises(ValueError, match="not a path on this site"):
+        live_chart.live_trace_chart(rows=None, stream_url=url, key="k")
+
+
+def test_paths_follow_the_base_path(monkeypatch):
+    assert static_routes.plotly_js_route().path == "/cfl/plotly.min.js"
+    monkeypatch.setattr(static_routes.st, "get_option", {"server.baseUrlPath": "/tools/cfl/"}.get)
+    assert static_routes.plotly_js_route().path == "/tools/cfl/cfl/plotly.min.js"
+    assert static_routes.site_url("/events/3?x=1") == "/tools/cfl/events/3?x=1"
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_the_chart_library_is_that_of_the_installed_wheel(zipped):
+    headers = [(b"accept-encoding", b"gzip, br")] if zipped else []
+    request = Request({"type": "http", "method": "GET", "path": "/", "headers": headers})
+    response = static_routes.plotly_js_route().endpoint(request)
+    assert "immutable" in response.headers["cache-control"]
+    assert response.headers.get("content-encoding") == ("gzip" if zipped else None)
+    body = gzip.decompress(response.body) if zipped else response.body
+    assert body.startswith(b"/**\n* plotly.js v")
+
+
+def test_the_demo_runs_without_a_browser():
+    app = AppTest.from_file(str(ROOT / "tests/app/demo_components.py"), default_timeout=30).run()
+    assert not app.exception
+    assert [text.value for text in app.text] == ["ends: 0", "clicked: None"]
+
+
+# ---- in the browser
+
+in_browser = pytest.mark.skipif(
+    importlib.util.find_spec("playwright") is None or not CHROMIUM.exists(),
+    reason=f"needs playwright and {CHROMIUM}",
+)
+
+
+@pytest.fixture(scope="module")
+def demo_url() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = {
+        "server.port": port, "server.address": "localhost", "server.headless": "true",
+        "server.fileWatcherType": "none", "browser.gatherUsageStats": "false", "runner.postScriptGC": "false",
+    }
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "tests/app/demo_components.py")]
+    command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    server = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONUTF8": "1"}
+    )
+    url = f"http://localhost:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                break
+            except OSError:  # not listening yet
+                assert server.poll() is None, "the demo app stopped"
+                time.sleep(0.1)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+@pytest.fixture
+def page(demo_url):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
+        page = browser.new_page(viewport={"width": 1000, "height": 1000})
+        hosts, errors = set(), []
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page
+        browser.close()
+    assert not errors
+    assert hosts - {""} <= {urlsplit(demo_url).netloc}, "a request left this machine"
+
+
+@in_browser
+@pytest.mark.browser
+def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url):
+    # The first connection breaks off half-way; the second starts over, and nothing may be drawn twice.
+    page.goto(f"{demo_url}/?show=chart&pause=20&cut=once")
+    page.locator(f"{PLOT} svg.main-svg").first.wait_for(timeout=60_000)
+    page.locator(PLOT).evaluate("node => { window.before = [node, node.querySelector('svg.main-svg')]; }")
+    page.locator(f"{PLOT} .legendtoggle").nth(2).click()
+    box = page.locator(PLOT).bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 120)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 200, steps=5)
+    page.mouse.up()
+    page.get_by_role("button", name="reset zoom").wait_for()
+    zoomed = page.locator(PLOT).evaluate("node => node.layout.xaxis.range")
+
+    page.get_by_role("button", name="rerun").click()
+    page.locator(".cfl-live-status", has_text="finished: converged").wait_for(timeout=60_000)
+    assert "iteration 1,499" in page.locator(".cfl-live-status").inner_text()
+    assert "% proved" in page.locator(".cfl-live-status").inner_text()
+    page.get_by_text("ends: 1").wait_for()
+
+    state = page.locator(PLOT).evaluate("""node => ({
+        same: window.before[0] === node && window.before[1] === node.querySelector("svg.main-svg"),
+        range: node.layout.xaxis.range,
+        hidden: node._fullData.filter((trace) => trace.visible === "legendonly").map((trace) => trace.name),
+        points: node.data.map((trace) => trace.x.length),
+        ordered: node.data.slice(1).every((trace) => trace.x.every((x, k) => k === 0 || x > trace.x[k - 1])),
+        labels: node._fullLayout.annotations.map((note) => note.text),
+    })""")
+    assert state["same"] and state["range"] == zoomed and state["hidden"] == ["relaxation (estimate)"]
+    assert state["ordered"] and max(state["points"]) <= 600 and state["points"][-2] > 100
+    assert "ζ > 0 from here" in state["labels"][0]
+    assert page.locator(PLOT).get_attribute("role") == "img"
+
+    page.get_by_role("button", name="reset zoom").click()
+    page.get_by_label("iterations").check()
+    plot = page.locator(PLOT).element_handle()
+    page.wait_for_function("node => node.layout.xaxis.range[1] > 1000", arg=plot)
+
+
+@in_browser
+@pytest.mark.browser
+def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
+    page.goto(f"{demo_url}/?show=text&words=800")
+    rocket = page.locator(".scroller .p").filter(has_text="👩‍🚀")
+    rocket.wait_for(timeout=60_000)
+    rocket.hover()
+    shown = rocket.inner_text()
+    assert page.locator(".tip b").inner_text() == shown.lower()
+    rocket.click()
+    clicked = page.get_by_text(re.compile(r"clicked: \{"))
+    clicked.wait_for()
+    first = clicked.inner_text()
+
+    text = page.locator(".scroller article").first.locator(".block").evaluate_all(
+        "blocks => blocks.map((block) => block.textContent).join('')"
+    )
+    start, end = (int(n) for n in re.findall(r"(?:start|end)': (\d+)", first))
+    assert text.startswith("<script>window.pwned = 1</script> <img")
+    assert text[start:end] == shown, "offsets are code points"
+
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_function("old => !document.body.innerText.includes(old)", arg=first)
+    assert int(re.findall(r"start': (\d+)", clicked.inner_text())[0]) >= start
+
+    assert page.locator(".scroller article").nth(1).locator("[dir=auto]").last.evaluate(
+        "node => getComputedStyle(node).direction"
+    ) == "rtl"
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".scroller script, .scroller img").count() == 0
+
+    gram = 20
+    page.get_by_label("selected").fill(str(gram))
+    page.keyboard.press("Enter")
+    page.locator(".scroller .chosen").first.wait_for()
+    assert page.locator(".finder").is_visible()
+    page.get_by_role("button", name="next occurrence").click()
+    page.locator(".tip").wait_for()
+    assert page.locator(".scroller .chosen[tabindex='0']").count() == 1

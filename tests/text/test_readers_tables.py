@@ -1,0 +1,136 @@
+"""Tables as corpora: dialects of CSV, natural types of the metadata, and which column is the text."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+
+import pandas as pd
+import pytest
+
+from cflengine.text.corpus import CorpusError
+from cflengine.text.readers import preview_corpus, read_corpus
+
+
+def csv_bytes(rows, delimiter=",") -> bytes:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue().encode()
+
+
+def test_csv_null_marks_are_missing_but_answers_are_not():
+    data = b"id,text\n1,NaN\n2,None\n3,\n4,<NA>\n5\n6,N/A\n"
+    corpus = read_corpus(data, name="survey.csv")
+    assert corpus.texts == ["None", "N/A"] and corpus.rows.tolist() == [1, 5]
+    assert (corpus.report.n_missing, corpus.report.n_empty) == (3, 1)
+    assert any(
+        "1 record (number 5) has more or fewer fields" in warning for warning in corpus.report.warnings
+    )
+
+
+def test_metadata_has_natural_types():
+    header = ["text", "int", "gaps", "float", "flag", "day", "zip", "big", "zone", "us_date"]
+    data = csv_bytes([
+        header,
+        ["a b", "1", "", "1.5", "true", "2024-01-31", "01234", "12345678901234567890", "NA", "01/02/2024"],
+        ["c d", "-2", "7", "NA", "False", "2024-02-29", "98765", "1", "EU", "02/03/2024"],
+    ])  # fmt: skip
+    corpus = read_corpus(data, name="a.csv", text_column="text")
+    types = corpus.metadata.dtypes.astype(str)
+    assert types["int"] == "int64" and types["gaps"] == "Int64" and types["float"] == "float64"
+    assert types["flag"] == "bool" and types["day"].startswith("datetime64")
+    assert pd.isna(corpus.metadata["gaps"][0]) and corpus.metadata["gaps"][1] == 7
+    assert corpus.metadata["zip"].tolist() == ["01234", "98765"]
+    assert corpus.metadata["big"].tolist() == ["12345678901234567890", "1"]
+    assert corpus.metadata["zone"].tolist() == ["NA", "EU"]
+    assert corpus.metadata["us_date"].tolist() == ["01/02/2024", "02/03/2024"]
+
+
+def test_json_metadata_keeps_types_and_spells_out_what_is_nested():
+    records = [
+        {"text": "one two", "n": 1, "tags": ["ä", 2], "when": "2024-05-01T10:00:00Z", "big": 2**70, "mix": 1},
+        {"text": "three", "n": None, "new": True, "when": "2024-05-02T10:00:00Z", "big": 1, "mix": "x"},
+    ]
+    corpus = read_corpus("\n".join(map(json.dumps, records)).encode(), name="a.ndjson")
+    metadata = corpus.metadata
+    assert list(metadata.columns) == ["n", "tags", "when", "big", "mix", "new"]
+    assert str(metadata["n"].dtype) == "Int64" and str(metadata["new"].dtype) == "boolean"
+    assert metadata["tags"][0] == '["ä", 2]' and pd.isna(metadata["tags"][1])
+    assert metadata["when"].dt.tz is not None and metadata["big"].tolist() == [str(2**70), "1"]
+    assert metadata["mix"].tolist() == ["1", "x"]
+
+
+def test_parquet_types_bytes_and_index_columns():
+    frame = pd.DataFrame({
+        "body": ["one two", None, "three"], "day": [datetime.date(2024, 1, day) for day in (1, 2, 3)],
+        "tags": [["a"], [], ["b"]], "image": [b"\xff", b"", b"x"], "n": pd.array([1, 2, None], dtype="Int64"),
+    }, index=[7, 8, 9])  # fmt: skip
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    corpus = read_corpus(out, name="a.parquet")
+    assert not out.closed and corpus.texts == ["one two", "three"] and corpus.rows.tolist() == [0, 2]
+    assert str(corpus.metadata["day"].dtype).startswith("datetime64") and corpus.metadata[
+        "tags"
+    ].tolist() == ['["a"]', '["b"]']
+    assert "image" not in corpus.metadata and "'image'" in corpus.report.warnings[0]
+    assert corpus.report.n_missing == 1 and str(corpus.metadata["n"].dtype) == "Int64"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(delimiter):
+    data = csv_bytes(
+        [["id", "text", "price"], *([i, f"words, words; {i} | and", "1,5"] for i in range(9))], delimiter
+    )
+    corpus = read_corpus(data, name="a.csv")
+    assert corpus.texts[3] == "words, words; 3 | and" and corpus.metadata["price"][0] == "1,5"
+    assert read_corpus(b"sep=;\r\nid;text\r\n1;a, b\r\n", name="excel.csv").texts == ["a, b"]
+
+
+def test_csv_dialects_and_headers():
+    escaped = rb"id,text" + b'\n1,"He said \\"hi, you\\" twice"\n2,plain\n'
+    corpus = read_corpus(escaped, name="a.csv")
+    assert corpus.texts == ['He said "hi, you" twice', "plain"] and "backslash" in corpus.report.warnings[0]
+    unquoted = read_corpus(b'text\tn\n"Hello" she said\t1\n"open quote\t2\n', name="a.tsv")
+    assert (
+        unquoted.texts == ['"Hello" she said', '"open quote'] and "2 records" in unquoted.report.warnings[0]
+    )
+    headless = read_corpus(b"1,pos,A fine film\n2,neg,Not a fine film\n3,pos,So so\n", name="a.csv")
+    assert headless.texts == ["A fine film", "Not a fine film", "So so"]
+    assert headless.report.text_column == "column_3" and "not like a header" in headless.report.warnings[0]
+    doubled = read_corpus(b"text,text,,n\na b,c d,e f,1\n", name="a.csv", text_column="text_2")
+    assert doubled.report.columns == ("text", "text_2", "column_3", "n") and doubled.texts == ["c d"]
+    comma_text = read_corpus(b"label,text\npos,Well, well, fine\nneg,no\n", name="a.csv")
+    assert (
+        comma_text.texts == ["Well, well, fine", "no"]
+        and "1 record (number 1)" in comma_text.report.warnings[0]
+    )
+    stray = read_corpus(b'id,text\n1,"Hello" she said\n2,"fine, too"\n', name="a.csv")
+    assert stray.texts == ['"Hello" she said', "fine, too"] and "broken quotes" in stray.report.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "expected"),
+    [
+        (["id", "reviewText", "notes"], [["x1", "long words", "longer notes in many words"]], "reviewText"),
+        (["review", "lyrics"], [["pos", "la la la la la"]], "lyrics"),
+        (["name", "remarks"], [["Ann Lee", "a much longer remark than the name"]], "remarks"),
+        (["a", "b"], [["four words are here", "also four words here"]], None),
+        (["id", "n"], [["1", "2.5"]], None),
+        (["CONTENT", "title"], [["some words", "a longer title than content has"]], "CONTENT"),
+        (["whatever"], [["word"]], "whatever"),
+    ],
+)  # fmt: skip
+def test_the_text_column_is_found_or_asked_for(header, rows, expected):
+    data = csv_bytes([header, *rows])
+    preview = preview_corpus(data, name="a.csv")
+    assert preview.suggested_text_column == expected
+    if expected is None:
+        with pytest.raises(
+            CorpusError, match=r"several .* of 'a', 'b'|no column looks like text.* of 'id', 'n'"
+        ):
+            read_corpus(data, name="a.csv")
+        return
+    assert read_corpus(data, name="a.csv").report.text_column == expected
+    assert preview.candidates[0] == expected
