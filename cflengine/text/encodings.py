@@ -33,6 +33,7 @@ _PLAUSIBLE = [
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859_2", "koi8_r",
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "mac_roman", "cp850",
 ]  # fmt: skip
+_KANA = re.compile("[\u3041-\u30ff]")
 # The bytes that UTF-8 cannot explain, as the error handler "surrogateescape" leaves them.
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
@@ -124,6 +125,9 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
     n_valid = sum(not char.isascii() for char in as_utf8) - n_invalid
     if n_valid > n_invalid:
         return Decoding("utf-8", "UTF-8 with damaged places", lenient=True)
+    for encoding in ("cp932", "euc_jp"):
+        if _is_japanese(evidence, encoding):
+            return _detected(encoding)
     matches = list(from_bytes(evidence, steps=10, chunk_size=1024, cp_isolation=_PLAUSIBLE))
     if not matches:
         return Decoding(
@@ -135,6 +139,13 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
         if close and "cp1252" in match.could_be_from_charset:
             return _detected("windows-1252")
     return _detected(re.sub(r"^cp(125\d)$", r"windows-\1", best.encoding))
+
+
+def _is_japanese(evidence: bytes, encoding: str) -> bool:
+    """Whether a quarter of what is not ASCII is kana; the detector takes Japanese for Korean."""
+    text = evidence.decode(encoding, errors="ignore")
+    n_beyond_ascii = sum(not char.isascii() for char in text)
+    return n_beyond_ascii > 0 and len(_KANA.findall(text)) > n_beyond_ascii // 4
 
 
 def _detected(encoding: str) -> Decoding:

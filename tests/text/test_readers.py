@@ -197,6 +197,24 @@ def test_other_encodings_are_found_from_late_and_sparse_evidence():
     assert stated.texts == ["café noir"] and "as stated" in stated.report.encoding_note
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp932", "これはとても良い映画です。私は好きです。"),
+        ("euc_jp", "これはとても良い映画です。私は好きです。"),
+        ("gb18030", "这是一本很好的书，我非常喜欢。推荐给大家。"),
+        ("big5", "這是一本很好的書，我非常喜歡。推薦給大家。"),
+        ("cp949", "이것은 아주 좋은 영화입니다. 나는 좋아합니다."),
+        ("windows-1250", "Zażółć gęślą jaźń, proszę państwa, to jest świetna książka i źródło."),
+        ("windows-1253", "Αυτό είναι ένα πολύ καλό βιβλίο και μου άρεσε."),
+        ("koi8_r", "Это очень хороший фильм, мне понравилось всё кроме конца."),
+    ],
+)
+def test_encodings_of_other_languages(encoding, text):
+    corpus = read_corpus(text.encode(encoding), name="a.txt")
+    assert corpus.texts == [text] and corpus.report.encoding == encoding
+
+
 def test_a_folder_mixes_encodings_file_by_file(tmp_path):
     (tmp_path / "1.txt").write_bytes("naïve Größe".encode())
     (tmp_path / "2.txt").write_bytes("Die Bücher sind schön und größer als früher".encode("cp1252"))

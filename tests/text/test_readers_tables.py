@@ -34,7 +34,7 @@ def test_metadata_has_natural_types():
     header = ["text", "int", "gaps", "float", "flag", "day", "zip", "big", "zone", "us_date"]
     data = csv_bytes([
         header,
-        ["a b", "1", "", "1.5", "true", "2024-01-31", "01234", "12345678901234567890", "NA", "01/02/2024"],
+        ["a b", "1", "", "1.5", "true", "2024-01-31", "01234", "12345678901234567890", "NA", "NaN"],
         ["c d", "-2", "7", "NA", "False", "2024-02-29", "98765", "1", "EU", "02/03/2024"],
     ])  # fmt: skip
     corpus = read_corpus(data, name="a.csv", text_column="text")
@@ -45,7 +45,9 @@ def test_metadata_has_natural_types():
     assert corpus.metadata["zip"].tolist() == ["01234", "98765"]
     assert corpus.metadata["big"].tolist() == ["12345678901234567890", "1"]
     assert corpus.metadata["zone"].tolist() == ["NA", "EU"]
-    assert corpus.metadata["us_date"].tolist() == ["01/02/2024", "02/03/2024"]
+    assert corpus.metadata["us_date"].tolist()[1:] == ["02/03/2024"] and pd.isna(
+        corpus.metadata["us_date"][0]
+    )
 
 
 def test_json_metadata_keeps_types_and_spells_out_what_is_nested():
@@ -57,6 +59,7 @@ def test_json_metadata_keeps_types_and_spells_out_what_is_nested():
     metadata = corpus.metadata
     assert list(metadata.columns) == ["n", "tags", "when", "big", "mix", "new"]
     assert str(metadata["n"].dtype) == "Int64" and str(metadata["new"].dtype) == "boolean"
+    assert metadata["new"].isna().tolist() == [True, False]
     assert metadata["tags"][0] == '["ä", 2]' and pd.isna(metadata["tags"][1])
     assert metadata["when"].dt.tz is not None and metadata["big"].tolist() == [str(2**70), "1"]
     assert metadata["mix"].tolist() == ["1", "x"]
@@ -96,6 +99,8 @@ def test_csv_dialects_and_headers():
     assert (
         unquoted.texts == ['"Hello" she said', '"open quote'] and "2 records" in unquoted.report.warnings[0]
     )
+    between = read_corpus(b'text\tn\n"open\t1\nnext\t2\n"another" one\t3\n', name="a.tsv")
+    assert between.texts == ['"open', "next", '"another" one']
     headless = read_corpus(b"1,pos,A fine film\n2,neg,Not a fine film\n3,pos,So so\n", name="a.csv")
     assert headless.texts == ["A fine film", "Not a fine film", "So so"]
     assert headless.report.text_column == "column_3" and "not like a header" in headless.report.warnings[0]

@@ -1,0 +1,36 @@
+"""The app: ``streamlit run app.py``. A router and the routes that push a running solve to the browser."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.parts.jobs import trace_route
+from pages.parts.static_routes import plotly_js_route
+
+PAGES = (
+    ("pages/corpus.py", "Corpus", "📚"),
+    ("pages/homotopy.py", "Homotopy", "📈"),
+    ("pages/pointers.py", "Pointers", "🔎"),
+    ("pages/features.py", "Features", "🧮"),
+    ("pages/toy.py", "How it works", "🧩"),
+)
+
+app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
+
+
+def main() -> None:
+    """One script run: page frame, sidebar, page."""
+    from pages.parts.sidebar import draw_sidebar
+    from pages.parts.state import start_session
+
+    st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
+    start_session()
+    page = st.navigation([st.Page(path, title=title, icon=icon) for path, title, icon in PAGES])
+    draw_sidebar()
+    page.run()
+
+
+# the ASGI server imports this module once without a script run: then it wants ``app`` alone
+if get_script_run_ctx(suppress_warning=True) is not None:
+    main()

@@ -1,0 +1,55 @@
+"""Corpus: upload or pick one, say which column is the text, see what was read and what was left out."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import pandas as pd  # noqa: E402
+import streamlit as st  # noqa: E402
+
+from pages.parts.sources import draw_source  # noqa: E402
+from pages.parts.state import current_corpus  # noqa: E402
+from pages.parts.words import many, number, plain  # noqa: E402
+
+PREVIEW_ROWS = 200
+
+st.title("See what your text is made of")
+st.markdown(
+    "Choose a corpus, then let the solver find the word sequences that store it most cheaply. They make good "
+    "features for any later task, and every number comes with a proof of how far from the best it can be."
+)
+draw_source()
+
+loaded = current_corpus()
+corpus, report, table = loaded.corpus, loaded.corpus.report, loaded.table
+st.header(plain(corpus.name))
+columns = st.columns(4)
+columns[0].metric("Documents", number(len(corpus)), border=True)
+columns[1].metric("Tokens", number(table.n_tokens), border=True, help="Words and single punctuation marks.")
+columns[2].metric("Types", number(len(table.vocabulary)), border=True, help="Distinct tokens, lower-cased.")
+columns[3].metric("Left out", number(report.n_left_out), border=True, help="Records without enough text, see below.")
+if report.encoding_note:
+    st.info(plain(report.encoding_note))
+for warning in report.warnings:
+    st.warning(plain(warning))
+if report.n_left_out:
+    reasons = {"no text": report.n_missing, "blank": report.n_empty, "too short": report.n_too_short}
+    summary = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+    with st.expander(f"{many(report.n_left_out, 'record')} left out: {summary}"):
+        st.dataframe(pd.DataFrame(report.left_out, columns=["record", "why"]), hide_index=True)
+        if report.n_left_out > len(report.left_out):
+            st.caption(f"The first {len(report.left_out)} of {report.n_left_out:,}.")
+head = corpus.metadata.head(PREVIEW_ROWS).copy()
+head.insert(0, "text", corpus.texts[:PREVIEW_ROWS], allow_duplicates=True)
+head.insert(0, "record", corpus.rows[:PREVIEW_ROWS], allow_duplicates=True)
+head.columns = [*head.columns[:2], *(f"{name} " if name in ("record", "text") else name for name in head.columns[2:])]
+st.dataframe(
+    head,
+    hide_index=True,
+    height=360,
+    column_config={"text": st.column_config.TextColumn(width="large"), "record": st.column_config.NumberColumn(width="small")},
+    alt="The first documents of the corpus with their other columns",
+)
+if len(corpus) > PREVIEW_ROWS:
+    st.caption(f"The first {PREVIEW_ROWS} of {many(len(corpus), 'document')}.")
+st.page_link("pages/homotopy.py", label="Compress this corpus", icon="📈")

@@ -1,0 +1,50 @@
+"""Features: the bag of K-grams, weighted as you like, to take away."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st  # noqa: E402
+
+from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted  # noqa: E402
+from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, current_model, settings  # noqa: E402
+from pages.parts.words import number, percent  # noqa: E402
+
+st.title("Features")
+model = current_model()
+if model is None:
+    st.info("Nothing is compressed yet: run the solver first.")
+    st.page_link("pages/homotopy.py", label="To the solver", icon="📈")
+    st.stop()
+
+loaded = current_corpus()
+st.markdown(
+    "A document's features are how often it points at each K-gram of the dictionary. New documents are encoded "
+    "with the same dictionary, so a model trained on these features can be used on them."
+)
+chosen = settings()
+st.segmented_control(
+    "Weighting",
+    WEIGHTINGS,
+    default=chosen.weighting,
+    required=True,
+    key="widget_weighting",
+    on_change=lambda: change_settings(weighting=st.session_state.widget_weighting),
+    help="count: pointers. tf: divided by the document's pointers. idf: counts times the inverse document "
+    "frequency. tf-idf: both.",
+)
+features = weighted(model, chosen.weighting)
+columns = st.columns(4)
+columns[0].metric("Documents", number(features.shape[0]), border=True)
+columns[1].metric("Features", number(features.shape[1]), border=True)
+columns[2].metric("Non-zero entries", number(features.nnz), border=True)
+columns[3].metric("Density", percent(features.nnz / max(1, features.shape[0] * features.shape[1]), 3), border=True)
+st.dataframe(
+    preview_table(model, features, loaded.corpus), height=330, alt="The first documents by the most frequent features"
+)
+st.caption("The first 50 documents by the 30 K-grams that most documents use; the downloads hold everything.")
+draw_downloads(model, features, chosen.weighting)
+st.subheader("Reproduce it")
+st.caption("The same features from a terminal, or in Python:")
+st.code(command_line(loaded, model, chosen), language="bash")
+st.code(python_lines(loaded, model, chosen), language="python")

@@ -1,0 +1,100 @@
+"""Corpora in memory, shared by the pages and sessions of this server, by digest; uploads on their way there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from cflengine import Corpus, read_corpus
+from cflengine.text.newsgroups import load_newsgroups
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+
+SAMPLE = "sample"
+NEWSGROUPS = "20newsgroups"
+_KEEP = 4
+_SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.csv"
+
+
+@dataclass(frozen=True)
+class LoadedCorpus:
+    """A corpus, its tokens, and how it can be had again on the command line (``source``)."""
+
+    id: str
+    corpus: Corpus
+    source: str
+    text_column: str | None
+
+    @cached_property
+    def table(self) -> TokenTable:
+        """Tokens by the default pattern, lower-cased."""
+        return Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=True)(self.corpus.texts)
+
+
+_corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
+_lock = threading.Lock()
+
+
+def remember(corpus: Corpus, *, source: str, name: str | None = None) -> LoadedCorpus:
+    """Keep a corpus under ``name`` or its digest; the least recently used of more than a few is dropped."""
+    loaded = LoadedCorpus(name or corpus.digest, corpus, source, corpus.report.text_column)
+    with _lock:
+        known = _corpora.pop(loaded.id, None)
+        if known is not None and known.corpus.digest == corpus.digest and known.text_column == loaded.text_column:
+            loaded = known  # its tokens may be there already
+        _corpora[loaded.id] = loaded
+        while len(_corpora) > _KEEP:
+            _corpora.popitem(last=False)
+    return loaded
+
+
+def recall(corpus_id: str | None) -> LoadedCorpus | None:
+    """The corpus of that id if this server still has it; the sample is read whenever it is asked for."""
+    with _lock:
+        loaded = _corpora.get(corpus_id) if corpus_id else None
+        if loaded is not None:
+            _corpora.move_to_end(loaded.id)
+            return loaded
+    if corpus_id == SAMPLE:
+        return remember(read_corpus(_SAMPLE_FILE, text_column="text"), source="sample_data/reviews.csv", name=SAMPLE)
+    return None
+
+
+def fetch_newsgroups() -> LoadedCorpus:
+    """20 Newsgroups through scikit-learn; CorpusError without network."""
+    return recall(NEWSGROUPS) or remember(load_newsgroups(), source=NEWSGROUPS, name=NEWSGROUPS)
+
+
+def spill(upload: Any) -> Path:
+    """Move an upload to a temporary file and out of the server's memory.
+
+    Streamlit keeps uploads in memory even after their tab is closed, at twice their size. The file is removed
+    when the session ends.
+    """
+    handle, name = tempfile.mkstemp(prefix="cflengine-", suffix=Path(upload.name).suffix[:12])
+    with os.fdopen(handle, "wb") as file:
+        file.write(upload.getbuffer())
+    _session_files().append(Path(name))
+    context = get_script_run_ctx()
+    manager = getattr(context, "uploaded_file_mgr", None)
+    if manager is not None:
+        manager.remove_file(context.session_id, upload.file_id)
+    return Path(name)
+
+
+def _remove_files(files: list[Path]) -> None:
+    for path in files:
+        path.unlink(missing_ok=True)
+
+
+@st.cache_resource(scope="session", on_release=_remove_files, show_spinner=False)
+def _session_files() -> list[Path]:
+    return []

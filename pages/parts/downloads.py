@@ -1,0 +1,105 @@
+"""Features to take away: files, and the command and the Python lines that make them again."""
+
+from __future__ import annotations
+
+import io
+import shlex
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from scipy import sparse
+
+from cflengine import CompressiveFeatures, Corpus
+from cflengine.compression.export import (
+    defuse_frame,
+    matrix_market,
+    pointer_table,
+    write_long_csv,
+    write_long_parquet,
+)
+from cflengine.compression.features import count_matrix, weigh
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.state import Settings
+
+PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
+
+
+def weighted(model: CompressiveFeatures, weighting: str) -> sparse.csr_matrix:
+    """The features of the model's own documents."""
+    return weigh(count_matrix(model.encoding_, len(model.grams_)), weighting, model.idf_)
+
+
+def preview_table(model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus) -> pd.DataFrame:
+    """A dense corner: the first documents by the features that most documents have."""
+    top = np.argsort(-model.dictionary_["documents"].to_numpy(), kind="stable")[:PREVIEW_FEATURES]
+    corner = features[:PREVIEW_DOCUMENTS][:, top].toarray()
+    names = model.get_feature_names_out()[top]
+    frame = pd.DataFrame(corner, columns=list(names))
+    frame.index = pd.Index(range(len(frame)), name="document")
+    return frame.round(4)
+
+
+def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weighting: str) -> None:
+    """The buttons. Files are made when they are asked for, off the script's thread."""
+    names = list(model.get_feature_names_out())
+
+    def csv() -> bytes:
+        file = io.BytesIO()
+        write_long_csv(features, names, file)
+        return file.getvalue()
+
+    def parquet() -> bytes:
+        file = io.BytesIO()
+        write_long_parquet(features, names, file)
+        return file.getvalue()
+
+    def dictionary() -> bytes:
+        return defuse_frame(model.dictionary_).to_csv(index=False).encode()
+
+    def pointers() -> bytes:
+        import pyarrow.parquet
+
+        file = io.BytesIO()
+        pyarrow.parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
+        return file.getvalue()
+
+    stem = f"features-{weighting}"
+    files = (
+        ("CSV", csv, f"{stem}.csv", "text/csv", "document, feature, value: one row a non-zero entry"),
+        ("Parquet", parquet, f"{stem}.parquet", "application/octet-stream", "the same, smaller and faster to read"),
+        ("Matrix Market", lambda: matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
+        ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",
+         "the matrix's columns, a K-gram a line"),
+        ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, pointers, documents, cost"),
+        ("Pointers", pointers, "pointers.parquet", "application/octet-stream", "where every K-gram stands in the texts"),
+    )  # fmt: skip
+    columns = st.columns(len(files))
+    for column, (label, data, name, mime, explanation) in zip(columns, files, strict=True):
+        column.download_button(
+            label, data, name, mime, help=explanation, on_click="ignore", key=f"download_{label}", width="stretch"
+        )
+
+
+def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, chosen: Settings) -> str:
+    """The ``cflengine compress`` call that writes these features."""
+    words = ["cflengine", "compress", loaded.source]
+    if loaded.text_column:
+        words += ["--text-column", loaded.text_column]
+    words += ["--lam", f"{model.lam:g}", "--max-gram", str(model.max_gram), "--weighting", chosen.weighting]
+    if chosen.relaxation_gap:
+        words += ["--relaxation-gap", f"{chosen.relaxation_gap:g}"]
+    return shlex.join([*words, "--out", "run"])
+
+
+def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, chosen: Settings) -> str:
+    """The same in Python."""
+    column = f", text_column={loaded.text_column!r}" if loaded.text_column else ""
+    return (
+        "from cflengine import CompressiveFeatures, read_corpus\n\n"
+        f"corpus = read_corpus({loaded.source!r}{column})\n"
+        f"model = CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}, weighting={chosen.weighting!r})\n"
+        "features = model.fit_transform(corpus.texts)      # scipy CSR, documents × K-grams\n"
+        "names = model.get_feature_names_out()\n"
+        "print(model.result_.gap)                           # proved: cost / lower bound − 1"
+    )

@@ -1,0 +1,128 @@
+"""The tables of the Pointers page: documents to show, dictionary, a document's K-grams, concordance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine import CompressiveFeatures, Corpus
+from pages.parts.views import concordance, grams_of_document
+from pages.parts.words import many, number, plain
+
+LISTED = 5000
+WORDS_AT_ONCE = 100_000
+
+_COLUMNS = {
+    "gram": st.column_config.TextColumn("K-gram", width="medium"),
+    "length": st.column_config.NumberColumn("words", width="small"),
+    "here": st.column_config.NumberColumn("here", width="small", help="Pointers in this document"),
+    "count": st.column_config.NumberColumn("pointers", width="small", help="Pointers in the whole corpus"),
+    "documents": st.column_config.NumberColumn("documents", width="small"),
+    "cost": st.column_config.NumberColumn("cost", width="small", help="Cost of storing it in the dictionary, once"),
+}
+
+
+def choose_documents(model: CompressiveFeatures, corpus: Corpus, gram: int | None) -> list[int]:
+    """The documents to show: one, or as many from there on as fit a hundred thousand words."""
+    state = st.session_state
+    last = len(corpus) - 1
+    wanted = min(state.get("document", 0), last)
+    number_box, find, many_box = st.columns([1.2, 2.2, 1.6], vertical_alignment="bottom")
+    state.widget_document = wanted
+    number_box.number_input(
+        "Document", 0, last, key="widget_document",
+        on_change=lambda: state.update(document=state.widget_document),
+    )  # fmt: skip
+    query = find.text_input("Find in the corpus", key="find", placeholder="words, Enter for the next hit")
+    if query and (query, wanted) != state.get("found"):
+        _jump_to(corpus, query, wanted)
+    following = many_box.toggle("and those after it", help=f"As many as fit {WORDS_AT_ONCE:,} tokens.")
+    if not following:
+        return [wanted]
+    ends = model.table_.doc_ptr[wanted + 1 :]
+    count = int(np.searchsorted(ends, model.table_.doc_ptr[wanted] + WORDS_AT_ONCE, side="right"))
+    return list(range(wanted, wanted + max(1, count)))
+
+
+def _jump_to(corpus: Corpus, query: str, start: int) -> None:
+    """Go to the next document from ``start`` on that holds ``query`` (any case)."""
+    needle = query.lower()
+    order = [*range(start, len(corpus)), *range(start)]
+    hit = next((d for d in order if needle in corpus.texts[d].lower()), None)
+    if hit is None:
+        st.caption(f"No document holds “{plain(query)}”.")
+        st.session_state.found = (query, start)
+        return
+    st.session_state.found = (query, hit)
+    if hit != start:
+        st.session_state.document = hit
+        st.rerun()
+
+
+def draw_dictionary(model: CompressiveFeatures) -> None:
+    """The dictionary: sortable by its headings, filtered by words and length; a row chooses its K-gram."""
+    text, length = st.columns([2, 1])
+    needle = text.text_input("Filter", key="filter", placeholder="part of a K-gram", label_visibility="collapsed")
+    lengths = ["any length", *range(1, model.max_gram + 1)]
+    words = length.selectbox("Words", lengths, key="filter_length", label_visibility="collapsed")
+    frame = model.dictionary_
+    if needle:
+        frame = frame[frame["gram"].str.contains(needle.lower(), regex=False)]
+    if words != "any length":
+        frame = frame[frame["length"] == words]
+    shown = frame.sort_values("count", ascending=False, kind="stable").head(LISTED)
+    _choose_row(shown, ["gram", "length", "count", "documents", "cost"], key="dictionary")
+    more = f", the {LISTED:,} most used of them" if len(frame) > LISTED else ""
+    st.caption(f"{many(len(frame), 'K-gram')}{more}. Choose a row to see it in context; headings sort.")
+
+
+def draw_document_grams(model: CompressiveFeatures, document: int) -> None:
+    """The K-grams that the first document on show points at."""
+    frame = grams_of_document(model, document)
+    _choose_row(frame, ["gram", "length", "here", "count", "documents", "cost"], key="document_grams")
+    st.caption(f"Document {document}: {many(len(frame), 'K-gram')}.")
+
+
+def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
+    """A table whose chosen row becomes the current K-gram (the frame's index holds their ids)."""
+    event = st.dataframe(
+        frame[columns], hide_index=True, column_config=_COLUMNS, height=560, on_select="rerun",
+        selection_mode="single-row", key=key, alt="K-grams with their pointers, documents and cost",
+    )  # fmt: skip
+    rows = event.selection.rows
+    chosen = int(frame.index[rows[0]]) if rows and rows[0] < len(frame) else None
+    # only a new choice counts: the same selection comes back with every rerun, also after a click in the text
+    if chosen is not None and chosen != st.session_state.get(f"{key}_chosen"):
+        st.session_state[f"{key}_chosen"] = chosen
+        if chosen != st.session_state.get("gram"):
+            st.session_state.gram = chosen
+            st.rerun()
+
+
+def draw_concordance(model: CompressiveFeatures, corpus: Corpus, gram: int) -> None:
+    """The chosen K-gram in context; a row goes to its document."""
+    entry = model.dictionary_.iloc[gram]
+    st.subheader(f"“{plain(entry['gram'])}”")
+    st.caption(
+        f"{many(int(entry['count']), 'pointer')} in {many(int(entry['documents']), 'document')}; stored once for "
+        f"{number(entry['cost'], 0 if float(entry['cost']).is_integer() else 2)}."
+    )
+    frame = concordance(model, corpus, gram)
+    event = st.dataframe(
+        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"concordance_{gram}", height=300,
+        alt="The K-gram's pointers in context",
+        column_config={
+            "document": st.column_config.NumberColumn(width="small"),
+            "before": st.column_config.TextColumn(alignment="right", width="large"),
+            "K-gram": st.column_config.TextColumn(alignment="center", width="medium"),
+            "after": st.column_config.TextColumn(width="large"),
+        },
+    )  # fmt: skip
+    rows = event.selection.rows
+    if rows:
+        document = int(frame["document"].iloc[rows[0]])
+        if document != st.session_state.get("concordance_document"):
+            st.session_state.concordance_document = document
+            st.session_state.document = document
+            st.rerun()

@@ -1,0 +1,177 @@
+"""Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
+
+The worker thread calls no ``st.*``; it appends rows to its job, and whoever looks takes a copy. One worker,
+since two Python threads in parallel numba kernels abort the process under the workqueue threading layer;
+other sessions' jobs wait, and are told so. A job whose page has gone (closed tab, lost browser) is stopped
+after a grace period long enough for a reload to find it again by the job id in its address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from cflengine import IterationStats
+from pages.parts.live_chart import sse_done, sse_rows
+from pages.parts.static_routes import site_url
+
+QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
+SILENCE_S = 40.0  # without any sign of a browser
+KEEP_JOBS = 12
+TRACE_PATH = "/cfl/trace"
+
+
+@dataclass
+class Job:
+    """A piece of solver work and what it has shown so far. Fields are written by the worker alone, but for ``stop``."""
+
+    label: str
+    key: tuple[Any, ...]
+    work: Callable[[Job], Any] = field(repr=False)
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    state: str = QUEUED
+    rows: list[dict[str, float]] = field(default_factory=list, repr=False)
+    result: Any = field(default=None, repr=False)
+    error: str = ""
+    last_seen: float = field(default_factory=time.monotonic)
+    orphaned_at: float | None = None
+    stop: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @property
+    def active(self) -> bool:
+        return self.state in (QUEUED, RUNNING)
+
+    def touch(self) -> None:
+        """A browser is looking."""
+        self.last_seen = time.monotonic()
+        self.orphaned_at = None
+
+    def poll(self) -> bool:
+        """Whether to go on (asked by the solver between chunks of work)."""
+        now = time.monotonic()
+        if self.orphaned_at is not None and now - self.orphaned_at > GRACE_S:
+            self.stop.set()
+        if now - self.last_seen > SILENCE_S:
+            self.stop.set()
+        return not self.stop.is_set()
+
+    def beat(self, _: IterationStats) -> bool:
+        """A listener that keeps no trace."""
+        return self.poll()
+
+    def __call__(self, stats: IterationStats) -> bool:
+        """The solver's listener."""
+        self.rows.append(
+            {
+                "t": stats.elapsed_s,
+                "i": stats.iteration,
+                "objective": stats.objective,
+                "best": stats.best_objective,
+                "relaxed": stats.relaxation if stats.iteration else float("nan"),
+                "bound": stats.lower_bound,
+                "zeta": stats.zeta,
+                "gap": stats.gap,
+            }
+        )
+        return self.poll()
+
+
+class JobBoard:
+    """All jobs of this server."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
+
+    def submit(self, job: Job) -> Future:
+        """Queue a job and forget the oldest finished ones."""
+        with self._lock:
+            self._jobs[job.id] = job
+            finished = [other.id for other in self._jobs.values() if not other.active]
+            for old in finished[: max(0, len(self._jobs) - KEEP_JOBS)]:
+                del self._jobs[old]
+        return self._pool.submit(self._run, job)
+
+    def get(self, job_id: str | None) -> Job | None:
+        """A job by its id; None if there is none (any more)."""
+        return self._jobs.get(job_id) if job_id else None
+
+    def before(self, job: Job) -> int:
+        """How many active jobs stand before this one."""
+        with self._lock:
+            ids = [other.id for other in self._jobs.values() if other.active]
+        return ids.index(job.id) if job.id in ids else 0
+
+    @staticmethod
+    def _run(job: Job) -> None:
+        if not job.poll():
+            job.error, job.state = "Stopped before it began.", FAILED
+            return
+        job.state = RUNNING
+        try:
+            job.result = job.work(job)
+            job.state = DONE
+        except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
+            job.error, job.state = str(error), FAILED
+        except BaseException:
+            job.error, job.state = "The solver failed unexpectedly; the terminal has the details.", FAILED
+            raise
+
+
+BOARD = JobBoard()
+
+
+def stream_url(job: Job) -> str:
+    """Where the job's trace can be followed."""
+    return f"{TRACE_PATH}/{job.id}"
+
+
+def trace_route() -> Route:
+    """The server-sent-events route, to be given to ``st.App(..., routes=[...])``."""
+    return Route(site_url(TRACE_PATH + "/{job}"), _trace, methods=["GET"])
+
+
+async def _trace(request: Request) -> Response:
+    job = BOARD.get(request.path_params["job"])
+    if job is None:
+        return PlainTextResponse("no such job", status_code=404)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(job), media_type="text/event-stream", headers=headers)
+
+
+async def _events(job: Job) -> AsyncIterator[str]:
+    """Rows as they come, about 16 times a second; a comment line keeps a quiet connection open."""
+    sent, quiet = 0, 0
+    yield "retry: 1000\n\n"
+    while True:
+        active = job.active  # read before the rows: none can come after it is false
+        rows = job.rows[sent:]
+        if rows:
+            sent += len(rows)
+            quiet = 0
+            yield sse_rows(rows)
+        elif quiet >= 16:
+            quiet = 0
+            yield ": waiting\n\n"
+        if not active:
+            break
+        job.touch()
+        quiet += 1
+        await asyncio.sleep(0.06)
+    result = getattr(job.result, "result_", None)
+    reason = str(result.reason) if result is not None else "failed"
+    numbers = [getattr(result, name, float("nan")) for name in ("objective", "lower_bound", "gap")]
+    yield sse_done(reason, objective=numbers[0], bound=numbers[1], gap=numbers[2])

@@ -1,0 +1,109 @@
+"""Model to text view: pointers of a few documents, ready for :func:`pages.parts.text_view.text_view`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine import CompressiveFeatures, Corpus
+
+FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
+
+
+def final_view(
+    model: CompressiveFeatures, corpus: Corpus, documents: Iterable[int]
+) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
+    """Documents with the pointers of the result; gram ids are rows of ``model.dictionary_``."""
+    encoding, table = model.encoding_, model.dictionary_
+    views, used = [], set()
+    for d in documents:
+        span = encoding.of_document(d)
+        pointers = {
+            "start": encoding.start_char[span],
+            "end": encoding.end_char[span],
+            "gram": encoding.gram[span],
+            "length": encoding.length[span],
+        }
+        used.update(pointers["gram"].tolist())
+        views.append(_document(corpus, d, pointers))
+    rows = table.iloc[sorted(used)]
+    grams = {
+        int(i): {"label": label, "count": int(count), "cost": float(cost)}
+        for i, label, count, cost in zip(rows.index, rows["gram"], rows["count"], rows["cost"], strict=True)
+    }
+    return views, grams
+
+
+def stage_view(
+    model: CompressiveFeatures,
+    corpus: Corpus,
+    documents: Iterable[int],
+    marks: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
+    """Documents with the pointers of a stage of the homotopy; gram ids are those of the index.
+
+    With ``weights`` (uint8 (K, n), steps of 1/255) every pointer of weight above ``FAINTEST`` is shown, else the
+    binary ``marks``.
+    """
+    index, table = model.index_, model.table_
+    bits = np.uint8(1) << np.arange(index.max_gram, dtype=np.uint8)
+    views: list[dict[str, Any]] = []
+    used: dict[int, dict[str, Any]] = {}
+    for d in documents:
+        a, e = (int(x) for x in table.doc_ptr[d : d + 2])
+        shown = (marks[None, a:e] & bits[:, None]) > 0 if weights is None else weights[:, a:e] > 255 * FAINTEST
+        start, k = np.nonzero(shown.T)
+        grams = index.gram_of[k, a + start]
+        pointers = {
+            "start": table.start[a + start],
+            "end": table.end[a + start + k],
+            "gram": grams,
+            "length": k + 1,
+        }
+        if weights is not None:
+            pointers["weight"] = weights[k, a + start] / 255.0
+        for g, i, length in zip(grams.tolist(), (a + start).tolist(), (k + 1).tolist(), strict=True):
+            if g not in used:
+                label = " ".join(table.vocabulary[t] for t in index.tokens[i : i + length])
+                occurrences = int(index.grp_ptr[g + 1] - index.grp_ptr[g])
+                used[g] = {"label": label, "count": occurrences, "cost": float(length)}
+        views.append(_document(corpus, d, pointers))
+    return views, used
+
+
+def _document(corpus: Corpus, d: int, pointers: Mapping[str, Any]) -> dict[str, Any]:
+    facts = [f"{name}: {value}" for name, value in corpus.metadata.iloc[d].items() if pd.notna(value)]
+    return {
+        "title": f"Document {d}",
+        "text": corpus.texts[d],
+        "pointers": pointers,
+        "meta": " · ".join(facts)[:200],
+    }
+
+
+def concordance(
+    model: CompressiveFeatures, corpus: Corpus, gram: int, *, limit: int = 300, width: int = 60
+) -> pd.DataFrame:
+    """The pointers of a K-gram in context: document, before, the words, after; the first ``limit`` of them."""
+    encoding = model.encoding_
+    where = np.flatnonzero(encoding.gram == gram)[:limit]
+    rows = []
+    for p in where.tolist():
+        text = corpus.texts[encoding.document[p]]
+        a, b = int(encoding.start_char[p]), int(encoding.end_char[p])
+        before = " ".join(text[max(0, a - width) : a].split())
+        after = " ".join(text[b : b + width].split())
+        rows.append((int(encoding.document[p]), before, " ".join(text[a:b].split()), after))
+    return pd.DataFrame(rows, columns=["document", "before", "K-gram", "after"])
+
+
+def grams_of_document(model: CompressiveFeatures, document: int) -> pd.DataFrame:
+    """The K-grams a document points at, most used first; the frame's index is the K-gram's id."""
+    ids, counts = np.unique(model.encoding_.gram[model.encoding_.of_document(document)], return_counts=True)
+    frame = model.dictionary_.iloc[ids].copy()
+    frame.insert(2, "here", counts)
+    return frame.sort_values(["here", "length"], ascending=False, kind="stable")

@@ -1,0 +1,28 @@
+"""Numbers and strangers' text in the app's own sentences."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
+
+
+def plain(text: str) -> str:
+    """``text`` such that Streamlit's Markdown shows it as it is: file names, column names, K-grams, errors."""
+    return _MARKUP.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def number(value: float, digits: int = 0) -> str:
+    """``1234.5 -> '1,235'``; a dash where there is none."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """``0.00734 -> '0.73 %'``; a dash where there is none."""
+    return "–" if value is None or not math.isfinite(value) else f"{100 * value:.{digits}f} %"
+
+
+def many(count: int, one: str, more: str | None = None) -> str:
+    """``1 document``, ``2,000 documents``."""
+    return f"{count:,} {one if count == 1 else (more or one + 's')}"

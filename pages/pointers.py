@@ -1,0 +1,47 @@
+"""Pointers: every document as the pieces it is stored in, linked with the dictionary both ways."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st  # noqa: E402
+
+from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams  # noqa: E402
+from pages.parts.state import current_corpus, current_model  # noqa: E402
+from pages.parts.text_view import LITERAL, text_view  # noqa: E402
+from pages.parts.views import final_view  # noqa: E402
+
+st.title("Pointers")
+model = current_model()
+if model is None:
+    st.info("Nothing is compressed yet: run the solver first.")
+    st.page_link("pages/homotopy.py", label="To the solver", icon="📈")
+    st.stop()
+
+corpus = current_corpus().corpus
+state = st.session_state
+if state.get("gram_of_job") != model.result_.digest:
+    state.gram_of_job, state.gram = model.result_.digest, None
+
+text, lists = st.columns([3, 2], gap="medium")
+with text:
+    chosen = choose_documents(model, corpus, state.get("gram"))
+    documents, grams = final_view(model, corpus, chosen)
+    selected = state.get("gram")
+    click = text_view(
+        documents, grams=grams, key="text", height=640, selected_gram=selected if selected in grams else None
+    )
+    if click is not None and click["gram"] not in (LITERAL, selected):
+        state.gram = click["gram"]
+        st.rerun()
+with lists:
+    view = st.segmented_control(
+        "Show", ["Dictionary", "K-grams of this document"], default="Dictionary", required=True,
+        key="lists", label_visibility="collapsed",
+    )  # fmt: skip
+    if view == "Dictionary":
+        draw_dictionary(model)
+    else:
+        draw_document_grams(model, chosen[0])
+if state.get("gram") is not None:
+    draw_concordance(model, corpus, state.gram)

@@ -1,0 +1,38 @@
+"""How it works: Figure 1 of the paper, solved by the real solver, and any short text of your own."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st  # noqa: E402
+
+from pages.parts.text_view import text_view  # noqa: E402
+from pages.parts.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view  # noqa: E402
+from pages.parts.words import number, percent, plain  # noqa: E402
+
+st.title("How it works")
+st.markdown(
+    "A text is stored as a **dictionary** of pieces and **pointers** that say where copies of them go. Storing a piece "
+    "costs its length, once; every pointer costs λ. Cheap pointers favour few short pieces used often; dear pointers "
+    "favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
+)
+st.subheader("Three ways to store “thatthat”")
+st.dataframe(figure_table(FIGURE_1, (0.0, 1.0, 8.0)), hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
+st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
+
+st.subheader("Try your own")
+text = st.text_input("A short text", FIGURE_1, max_chars=MAX_CHARACTERS, key="toy_text")
+lam = st.slider("λ", 0.0, 10.0, 1.0, 0.25, key="toy_lam")
+if not text.strip():
+    st.info("Type a few letters.")
+    st.stop()
+solution = solve_toy(text, lam)
+documents, grams = toy_view(text, solution)
+text_view(documents, grams=grams, key="toy_view", height=180)
+pieces = " · ".join(f"**{plain(piece)}**" for piece in solution.dictionary)
+st.markdown(f"Dictionary: {pieces}")
+columns = st.columns(4)
+columns[0].metric("Dictionary", number(solution.objective - lam * solution.n_pointers, 0), border=True)
+columns[1].metric(f"{solution.n_pointers} pointers × λ", number(lam * solution.n_pointers, 2), border=True)
+columns[2].metric("Cost", number(solution.objective, 2), border=True)
+columns[3].metric("Gap, proved", percent(max(0.0, solution.gap)), border=True)
