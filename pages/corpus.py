@@ -9,6 +9,7 @@ import streamlit as st  # noqa: E402
 
 from pages.parts.sources import draw_source  # noqa: E402
 from pages.parts.state import current_corpus  # noqa: E402
+from pages.parts.views import without_midnight  # noqa: E402
 from pages.parts.words import many, number, plain  # noqa: E402
 
 PREVIEW_ROWS = 200
@@ -22,7 +23,10 @@ draw_source()
 
 loaded = current_corpus()
 corpus, report, table = loaded.corpus, loaded.corpus.report, loaded.table
-st.header(plain(corpus.name))
+title, go = st.columns([4, 1.3], vertical_alignment="bottom")
+title.header(plain(corpus.name))
+if go.button("Compress it →", type="primary", width="stretch", key="to_solver"):
+    st.switch_page("pages/homotopy.py")
 columns = st.columns(4)
 columns[0].metric("Documents", number(len(corpus)), border=True)
 columns[1].metric("Tokens", number(table.n_tokens), border=True, help="Words and single punctuation marks.")
@@ -39,7 +43,7 @@ if report.n_left_out:
         st.dataframe(pd.DataFrame(report.left_out, columns=["record", "why"]), hide_index=True)
         if report.n_left_out > len(report.left_out):
             st.caption(f"The first {len(report.left_out)} of {report.n_left_out:,}.")
-head = corpus.metadata.head(PREVIEW_ROWS).copy()
+head = without_midnight(corpus.metadata.head(PREVIEW_ROWS))
 head.insert(0, "text", corpus.texts[:PREVIEW_ROWS], allow_duplicates=True)
 head.insert(0, "record", corpus.rows[:PREVIEW_ROWS], allow_duplicates=True)
 head.columns = [*head.columns[:2], *(f"{name} " if name in ("record", "text") else name for name in head.columns[2:])]
@@ -52,4 +56,3 @@ st.dataframe(
 )
 if len(corpus) > PREVIEW_ROWS:
     st.caption(f"The first {PREVIEW_ROWS} of {many(len(corpus), 'document')}.")
-st.page_link("pages/homotopy.py", label="Compress this corpus", icon="📈")

@@ -34,8 +34,8 @@ elif job is not None:
         on_done=lambda: None,  # the page reruns once when the solve ends
     )
     st.caption(
-        "The certified bound is a proof: no dictionary, however clever, stores this corpus for less. The gap is how "
-        "far the best solution can be from the best possible one."
+        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. The gap "
+        "is how far the best solution can be from the best possible one."
     )
 else:
     loaded = current_corpus()

@@ -25,7 +25,7 @@ if state.get("gram_of_job") != model.result_.digest:
 
 text, lists = st.columns([3, 2], gap="medium")
 with text:
-    chosen = choose_documents(model, corpus, state.get("gram"))
+    chosen = choose_documents(model, corpus)
     documents, grams = final_view(model, corpus, chosen)
     selected = state.get("gram")
     click = text_view(

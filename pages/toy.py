@@ -28,7 +28,7 @@ if not text.strip():
     st.stop()
 solution = solve_toy(text, lam)
 documents, grams = toy_view(text, solution)
-text_view(documents, grams=grams, key="toy_view", height=180)
+text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
 pieces = " · ".join(f"**{plain(piece)}**" for piece in solution.dictionary)
 st.markdown(f"Dictionary: {pieces}")
 columns = st.columns(4)

@@ -107,11 +107,11 @@ def _numbers(job_id: str) -> None:
     bound = result.lower_bound if result else row.get("bound", math.nan)
     gap = result.gap if result else row.get("gap", math.nan)
     columns = st.columns(5)
-    columns[0].metric("Cost of the best solution", number(best), border=True)
-    columns[1].metric("Certified lower bound", number(bound), border=True, help="No solution of any kind is cheaper.")
+    columns[0].metric("Best cost", number(best), border=True, help="Pointers × λ plus the dictionary.")
+    columns[1].metric("Proved bound", number(bound), border=True, help="No solution of any kind is cheaper.")
     columns[2].metric("Gap, proved", percent(gap), border=True)
     if result:
-        columns[3].metric("Dictionary", many(result.dictionary_size, "K-gram"), border=True)
+        columns[3].metric("K-grams kept", number(result.dictionary_size), border=True)
         columns[4].metric("Pointers", number(result.n_pointers), border=True)
     else:
         columns[3].metric("ζ", f"{row.get('zeta', 0.0):.1f}", border=True)

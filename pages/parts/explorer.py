@@ -14,16 +14,16 @@ LISTED = 5000
 WORDS_AT_ONCE = 100_000
 
 _COLUMNS = {
-    "gram": st.column_config.TextColumn("K-gram", width="medium"),
-    "length": st.column_config.NumberColumn("words", width="small"),
-    "here": st.column_config.NumberColumn("here", width="small", help="Pointers in this document"),
-    "count": st.column_config.NumberColumn("pointers", width="small", help="Pointers in the whole corpus"),
-    "documents": st.column_config.NumberColumn("documents", width="small"),
-    "cost": st.column_config.NumberColumn("cost", width="small", help="Cost of storing it in the dictionary, once"),
+    "gram": st.column_config.TextColumn("K-gram", width=130),
+    "length": st.column_config.NumberColumn("words", width=50),
+    "here": st.column_config.NumberColumn("here", width=45, help="Pointers in this document"),
+    "count": st.column_config.NumberColumn("pointers", width=60, help="Pointers in the whole corpus"),
+    "documents": st.column_config.NumberColumn("docs", width=50, help="Documents with such a pointer"),
+    "cost": st.column_config.NumberColumn("cost", width=45, help="Cost of storing it in the dictionary, once"),
 }
 
 
-def choose_documents(model: CompressiveFeatures, corpus: Corpus, gram: int | None) -> list[int]:
+def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
     """The documents to show: one, or as many from there on as fit a hundred thousand words."""
     state = st.session_state
     last = len(corpus) - 1
@@ -37,12 +37,14 @@ def choose_documents(model: CompressiveFeatures, corpus: Corpus, gram: int | Non
     query = find.text_input("Find in the corpus", key="find", placeholder="words, Enter for the next hit")
     if query and (query, wanted) != state.get("found"):
         _jump_to(corpus, query, wanted)
-    following = many_box.toggle("and those after it", help=f"As many as fit {WORDS_AT_ONCE:,} tokens.")
-    if not following:
-        return [wanted]
+    names = {1: "1 document", 10: "10 documents", 100: "100 documents", 0: "as many as fit"}
+    following = many_box.selectbox(
+        "Show", list(names), index=1, format_func=names.get, key="following",
+        help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
+    )  # fmt: skip
     ends = model.table_.doc_ptr[wanted + 1 :]
-    count = int(np.searchsorted(ends, model.table_.doc_ptr[wanted] + WORDS_AT_ONCE, side="right"))
-    return list(range(wanted, wanted + max(1, count)))
+    count = max(1, int(np.searchsorted(ends, model.table_.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
+    return list(range(wanted, wanted + (min(count, following) if following else count)))
 
 
 def _jump_to(corpus: Corpus, query: str, start: int) -> None:

@@ -79,7 +79,8 @@ class Job:
                 "i": stats.iteration,
                 "objective": stats.objective,
                 "best": stats.best_objective,
-                "relaxed": stats.relaxation if stats.iteration else float("nan"),
+                # from ζ > 0 on w no longer solves the relaxation, and its value says nothing of interest
+                "relaxed": stats.relaxation if stats.iteration and stats.zeta == 0 else float("nan"),
                 "bound": stats.lower_bound,
                 "zeta": stats.zeta,
                 "gap": stats.gap,

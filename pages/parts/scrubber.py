@@ -40,7 +40,7 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
     with before:
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
         documents, grams = stage_view(model, corpus, [document], stage.marks, stage.weights)
-        text_view(documents, grams=grams, key="text_before", height=420)
+        text_view(documents, grams=grams, key="text_before", height=420, counted="occurs")
     with after:
         st.markdown("**At the end**")
         documents, grams = final_view(model, corpus, [document])

@@ -22,7 +22,8 @@ def draw_source() -> None:
     )
     if choice == SAMPLE:
         st.caption("2,000 invented beer reviews, written for this project by a generator.")
-        st.button("Use the sample", on_click=_use_sample)
+        if st.session_state.corpus_id != corpora.SAMPLE:
+            st.button("Use the sample", on_click=_use_sample)
     elif choice == UPLOAD:
         _upload()
     elif choice == PATH:

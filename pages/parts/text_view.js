@@ -62,6 +62,7 @@ class TextView {
     const header = JSON.parse(decoder.decode(bytes.subarray(0, line)));
     this.root.classList.toggle("plain", !header.overlap);
     this.scroller.style.maxHeight = `${header.height}px`;
+    [this.unit, this.counted] = [header.unit, header.counted];
     const fresh = header.version !== this.version;
     if (fresh) {
       this.version = header.version;
@@ -214,13 +215,17 @@ class TextView {
     const [primary, ...others] = pointers;
     const name = (pointer) => this.grams[doc.gram[pointer]]?.[0] ?? this.spanAt(place).textContent;
     const lines = [name(primary)];
-    const words = `${doc.length[primary]} ${doc.length[primary] === 1 ? "word" : "words"}`;
+    const words = this.sized(doc.length[primary]);
     const gram = this.grams[doc.gram[primary]];
-    if (gram) lines.push(`${words}, used ${gram[1].toLocaleString("en")} ×, dictionary cost ${round(gram[2])}`);
+    if (gram) lines.push(`${words}, ${this.counted} ${gram[1].toLocaleString("en")} ×, dictionary cost ${round(gram[2])}`);
     else lines.push(`${words}, unknown to the dictionary: stored as it is`);
     if (doc.weight) lines.push(`weight ${round(doc.weight[primary])}`);
     if (others.length) lines.push(`also covered by: ${others.map(name).join(" · ")}`);
     return lines;
+  }
+
+  sized(n, more = "") {
+    return `${n}${more} ${this.unit}${n === 1 ? "" : "s"}`;
   }
 
   putTip(span) {
@@ -359,7 +364,7 @@ class TextView {
 
   showLegend(counts) {
     const items = Object.entries(counts.lengths).map(([n, count]) =>
-      [`p l${n}`, n === "1" ? "1 word" : `${n}${Number(n) === LONGEST ? "+" : ""} words`, count]);
+      [`p l${n}`, this.sized(Number(n), Number(n) === LONGEST ? "+" : ""), count]);
     if (counts.literals) items.push(["p literal", "unknown word", counts.literals]);
     if (counts.overlaps) items.push(["p l2 over", "overlap", counts.overlaps]);
     if (counts.weighted) items.push(["p l2 w3", "paler: smaller weight", null]);

@@ -82,6 +82,8 @@ def text_view(
     selected_gram: int | None = None,
     height: int = 520,
     show_overlap: bool = True,
+    unit: str = "word",
+    counted: str = "used",
     on_click: Callable[[], None] | None = None,
 ) -> TextClick | None:
     """Show texts with their pointers; a click (or Enter) on a pointer reruns the page and is returned once.
@@ -90,7 +92,8 @@ def text_view(
     equally long sequences "start", "end" (code points), "gram" (id or LITERAL), "length" (words) and
     optionally "weight" (0 to 1, drawn as the opacity of the colour). grams: id -> {"label", "count", "cost"}
     of every gram the pointers use. selected_gram: drawn strongly, and scrolled to when it changes. height: in
-    pixels, at most. show_overlap: mark the words that more than one pointer covers. on_click: called before
+    pixels, at most. show_overlap: mark the words that more than one pointer covers. unit: what lengths count, in the singular.
+    counted: what "count" says a gram was, so many times. on_click: called before
     the rerun.
 
     Raises ValueError for pointers outside their text or without an entry in grams.
@@ -101,6 +104,8 @@ def text_view(
         "selected": None if selected_gram is None else int(selected_gram),
         "height": height,
         "overlap": show_overlap,
+        "unit": unit,
+        "counted": counted,
     }
     # Bytes, not a dict: Streamlit would write a dict as JSON twice. The browser reads the first line, and the
     # rest only if the version is new to it.

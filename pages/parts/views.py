@@ -76,13 +76,18 @@ def stage_view(
 
 
 def _document(corpus: Corpus, d: int, pointers: Mapping[str, Any]) -> dict[str, Any]:
-    facts = [f"{name}: {value}" for name, value in corpus.metadata.iloc[d].items() if pd.notna(value)]
+    facts = " · ".join(f"{name}: {_fact(value)}" for name, value in corpus.metadata.iloc[d].items() if pd.notna(value))
     return {
         "title": f"Document {d}",
         "text": corpus.texts[d],
         "pointers": pointers,
-        "meta": " · ".join(facts)[:200],
+        "meta": facts if len(facts) <= 240 else facts[:239] + "…",
     }
+
+
+def _fact(value: Any) -> str:
+    """A metadata cell; dates without a time of day lose their midnight."""
+    return str(value).removesuffix(" 00:00:00")
 
 
 def concordance(
@@ -107,3 +112,13 @@ def grams_of_document(model: CompressiveFeatures, document: int) -> pd.DataFrame
     frame = model.dictionary_.iloc[ids].copy()
     frame.insert(2, "here", counts)
     return frame.sort_values(["here", "length"], ascending=False, kind="stable")
+
+
+def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy in which columns of whole days are shown as days."""
+    frame = frame.copy()
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_datetime64_any_dtype(column) and (column.dropna() == column.dropna().dt.normalize()).all():
+            frame[name] = column.dt.date
+    return frame
