@@ -23,6 +23,7 @@ configure_numba_cache()
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.homotopy import HomotopySettings
+    from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
     from cflengine.text.corpus import Corpus, CorpusError
     from cflengine.text.readers import preview_corpus, read_corpus
@@ -38,7 +39,17 @@ _PUBLIC = {
     "warm_up": "cflengine.compression.warm",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = [
+    "CompressiveFeatures",
+    "Corpus",
+    "CorpusError",
+    "HomotopySettings",
+    "IterationStats",
+    "__version__",
+    "preview_corpus",
+    "read_corpus",
+    "warm_up",
+]
 
 
 def __getattr__(name: str) -> Any:

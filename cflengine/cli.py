@@ -74,9 +74,7 @@ def _number(kind: type, least: float, most: float = math.inf) -> Any:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
-    parser = _Parser(
-        prog="cflengine", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _Parser(prog="cflengine", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     compress = commands.add_parser(
@@ -91,23 +89,41 @@ def build_parser() -> argparse.ArgumentParser:
     source.add_argument("input", metavar="INPUT", help="file or folder (see above)")
     source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
     source.add_argument(
-        "--documents", choices=("line", "paragraph"), default="line", help="TXT: what a document is (default: %(default)s)"
+        "--documents",
+        choices=("line", "paragraph"),
+        default="line",
+        help="TXT: what a document is (default: %(default)s)",
     )
     source.add_argument(
-        "--min-words", type=_number(int, 1), default=1, metavar="N", help="leave out documents of fewer words (default: 1)"
+        "--min-words",
+        type=_number(int, 1),
+        default=1,
+        metavar="N",
+        help="leave out documents of fewer words (default: 1)",
     )
     source.add_argument("--limit", type=_number(int, 1), metavar="N", help="only the first N documents")
     source.add_argument("--token-pattern", metavar="REGEX", help=r"what a token is (default: \w+|[^\w\s])")
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
     model = compress.add_argument_group("model")
     model.add_argument(
-        "--lam", type=_number(float, 0, 1e6), default=1.0, metavar="λ", help="cost of a pointer; higher: longer K-grams (default: 1)"
+        "--lam",
+        type=_number(float, 0, 1e6),
+        default=1.0,
+        metavar="λ",
+        help="cost of a pointer; higher: longer K-grams (default: 1)",
     )
     model.add_argument(
-        "--max-gram", type=_number(int, 1, 8), default=3, metavar="K", help="longest K-gram in words, 1 to 8 (default: 3)"
+        "--max-gram",
+        type=_number(int, 1, 8),
+        default=3,
+        metavar="K",
+        help="longest K-gram in words, 1 to 8 (default: 3)",
     )
     model.add_argument(
-        "--weighting", choices=("count", "tf", "idf", "tf-idf"), default="count", help="of the features (default: count)"
+        "--weighting",
+        choices=("count", "tf", "idf", "tf-idf"),
+        default="count",
+        help="of the features (default: count)",
     )
     solver = compress.add_argument_group("solver")
     solver.add_argument("--solver", choices=("homotopy",), default="homotopy", help="algorithm (default: homotopy)")
@@ -118,7 +134,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--relaxation-gap", type=_number(float, 1e-12), metavar="G",
         help="end the relaxation at this proved relative gap (default: by the paper's residuals)",
     )  # fmt: skip
-    solver.add_argument("--time-limit", type=_number(float, 0.001), metavar="S", help="seconds; the best solution so far is kept")
+    solver.add_argument(
+        "--time-limit", type=_number(float, 0.001), metavar="S", help="seconds; the best solution so far is kept"
+    )
     solver.add_argument("--threads", type=_number(int, 1), metavar="N", help="default: all cores")
     compress.add_argument("--out", required=True, metavar="DIR", help="folder to write to (made if absent)")
     compress.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
@@ -192,6 +210,7 @@ def _compress(arguments: argparse.Namespace) -> int:
     from cflengine.compression.export import write_run
     from cflengine.compression.features import count_matrix, weigh
     from cflengine.compression.homotopy import HomotopySettings
+    from cflengine.compression.warm import warm_up
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     settings = HomotopySettings(
@@ -200,6 +219,10 @@ def _compress(arguments: argparse.Namespace) -> int:
     began = time.perf_counter()
     corpus = _read(arguments)
     show = not arguments.quiet and sys.stderr.isatty()
+    if show:
+        # once after an installation this takes half a minute, and silence would look like a hang
+        print("loading the engine (compiled on first use) …", end="", file=sys.stderr, flush=True)
+    warm_up()
     with TerminalProgress(sys.stderr, show=show) as progress:
         model = CompressiveFeatures(
             lam=arguments.lam,
@@ -277,11 +300,14 @@ def run_report(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any
 
 def _summary(report: dict[str, Any], out: Path) -> None:
     left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
-    print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens" + (f" ({left_out:,} records left out)" if left_out else ""))
+    note = f" ({left_out:,} records left out, see report.json)" if left_out else ""
+    ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
+    gap = "–" if report["gap"] is None else f"{100 * report['gap']:.3f} %"
+    print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
     print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
     print(f"objective    {report['objective']:,.1f}")
     print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no solution is cheaper)")
-    print(f"gap          {100 * report['gap']:.3f} %   {report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s")
+    print(f"gap          {gap}  ({ending})")
     print(f"written to   {out}")
 
 

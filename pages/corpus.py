@@ -4,13 +4,14 @@ from pages.parts.guard import through_router
 
 through_router()
 
-import pandas as pd  # noqa: E402
-import streamlit as st  # noqa: E402
+import pandas as pd
+import streamlit as st
 
-from pages.parts.sources import draw_source  # noqa: E402
-from pages.parts.state import current_corpus  # noqa: E402
-from pages.parts.views import without_midnight  # noqa: E402
-from pages.parts.words import many, number, plain  # noqa: E402
+from pages.parts.metrics import metric_row
+from pages.parts.sources import draw_source
+from pages.parts.state import current_corpus
+from pages.parts.views import without_midnight
+from pages.parts.words import many, number, plain
 
 PREVIEW_ROWS = 200
 
@@ -27,11 +28,14 @@ title, go = st.columns([4, 1.3], vertical_alignment="bottom")
 title.header(plain(corpus.name))
 if go.button("Compress it →", type="primary", width="stretch", key="to_solver"):
     st.switch_page("pages/homotopy.py")
-columns = st.columns(4)
-columns[0].metric("Documents", number(len(corpus)), border=True)
-columns[1].metric("Tokens", number(table.n_tokens), border=True, help="Words and single punctuation marks.")
-columns[2].metric("Types", number(len(table.vocabulary)), border=True, help="Distinct tokens, lower-cased.")
-columns[3].metric("Left out", number(report.n_left_out), border=True, help="Records without enough text, see below.")
+metric_row(
+    [
+        ("Documents", number(len(corpus))),
+        ("Tokens", number(table.n_tokens), "Words and single punctuation marks."),
+        ("Types", number(len(table.vocabulary)), "Distinct tokens, lower-cased."),
+        ("Left out", number(report.n_left_out), "Records without enough text, see below."),
+    ]
+)
 if report.encoding_note:
     st.info(plain(report.encoding_note))
 for warning in report.warnings:
@@ -51,7 +55,10 @@ st.dataframe(
     head,
     hide_index=True,
     height=360,
-    column_config={"text": st.column_config.TextColumn(width="large"), "record": st.column_config.NumberColumn(width="small")},
+    column_config={
+        "text": st.column_config.TextColumn(width="large"),
+        "record": st.column_config.NumberColumn(width="small"),
+    },
     alt="The first documents of the corpus with their other columns",
 )
 if len(corpus) > PREVIEW_ROWS:

@@ -4,11 +4,12 @@ from pages.parts.guard import through_router
 
 through_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted  # noqa: E402
-from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, current_model, settings  # noqa: E402
-from pages.parts.words import number, percent  # noqa: E402
+from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted
+from pages.parts.metrics import metric_row
+from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, current_model, settings
+from pages.parts.words import number, percent
 
 st.title("Features")
 model = current_model()
@@ -34,11 +35,14 @@ st.segmented_control(
     "frequency. tf-idf: both.",
 )
 features = weighted(model, chosen.weighting)
-columns = st.columns(4)
-columns[0].metric("Documents", number(features.shape[0]), border=True)
-columns[1].metric("Features", number(features.shape[1]), border=True)
-columns[2].metric("Non-zero entries", number(features.nnz), border=True)
-columns[3].metric("Density", percent(features.nnz / max(1, features.shape[0] * features.shape[1]), 3), border=True)
+metric_row(
+    [
+        ("Documents", number(features.shape[0])),
+        ("Features", number(features.shape[1])),
+        ("Non-zero entries", number(features.nnz)),
+        ("Density", percent(features.nnz / max(1, features.shape[0] * features.shape[1]), 3)),
+    ]
+)
 st.dataframe(
     preview_table(model, features, loaded.corpus), height=330, alt="The first documents by the most frequent features"
 )

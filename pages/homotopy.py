@@ -4,14 +4,14 @@ from pages.parts.guard import through_router
 
 through_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.parts.controls import draw_controls, live_numbers  # noqa: E402
-from pages.parts.jobs import FAILED, stream_url  # noqa: E402
-from pages.parts.live_chart import live_trace_chart  # noqa: E402
-from pages.parts.scrubber import draw_scrubber  # noqa: E402
-from pages.parts.state import current_corpus, current_job, current_model  # noqa: E402
-from pages.parts.words import many, plain  # noqa: E402
+from pages.parts.controls import draw_controls, live_numbers
+from pages.parts.jobs import FAILED, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.scrubber import draw_scrubber
+from pages.parts.state import current_corpus, current_job, current_model
+from pages.parts.words import many, plain
 
 st.title("Homotopy")
 st.markdown(
@@ -34,8 +34,8 @@ elif job is not None:
         on_done=lambda: None,  # the page reruns once when the solve ends
     )
     st.caption(
-        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. The gap "
-        "is how far the best solution can be from the best possible one."
+        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. "
+        "The gap is how far the best solution can be from the best possible one."
     )
 else:
     loaded = current_corpus()

@@ -4,12 +4,12 @@ from pages.parts.guard import through_router
 
 through_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams  # noqa: E402
-from pages.parts.state import current_corpus, current_model  # noqa: E402
-from pages.parts.text_view import LITERAL, text_view  # noqa: E402
-from pages.parts.views import final_view  # noqa: E402
+from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams
+from pages.parts.state import current_corpus, current_model
+from pages.parts.text_view import LITERAL, text_view
+from pages.parts.views import final_view
 
 st.title("Pointers")
 model = current_model()

@@ -4,11 +4,12 @@ from pages.parts.guard import through_router
 
 through_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.parts.text_view import text_view  # noqa: E402
-from pages.parts.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view  # noqa: E402
-from pages.parts.words import number, percent, plain  # noqa: E402
+from pages.parts.metrics import metric_row
+from pages.parts.text_view import text_view
+from pages.parts.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
+from pages.parts.words import number, percent, plain
 
 st.title("How it works")
 st.markdown(
@@ -31,8 +32,11 @@ documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
 pieces = " · ".join(f"**{plain(piece)}**" for piece in solution.dictionary)
 st.markdown(f"Dictionary: {pieces}")
-columns = st.columns(4)
-columns[0].metric("Dictionary", number(solution.objective - lam * solution.n_pointers, 0), border=True)
-columns[1].metric(f"{solution.n_pointers} pointers × λ", number(lam * solution.n_pointers, 2), border=True)
-columns[2].metric("Cost", number(solution.objective, 2), border=True)
-columns[3].metric("Gap, proved", percent(max(0.0, solution.gap)), border=True)
+metric_row(
+    [
+        ("Dictionary", number(solution.objective - lam * solution.n_pointers)),
+        (f"{solution.n_pointers} pointers × λ", number(lam * solution.n_pointers, 2)),
+        ("Cost", number(solution.objective, 2)),
+        ("Gap, proved", percent(max(0.0, solution.gap))),
+    ]
+)

@@ -67,9 +67,7 @@ class LinearisedAdmm:
     w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``marks``.
     """
 
-    def __init__(
-        self, index: KGramIndex, costs: StorageCosts, rule: RhoRule, *, sigma: float | None = None
-    ) -> None:
+    def __init__(self, index: KGramIndex, costs: StorageCosts, rule: RhoRule, *, sigma: float | None = None) -> None:
         self.index, self.costs, self.rule = index, costs, rule
         self.sigma = spectral_bound(index.max_gram) if sigma is None else sigma
         self.layout = PointerLayout.of(index)
@@ -89,16 +87,13 @@ class LinearisedAdmm:
         self.inv_mu = 1.0 / (rule.rho * self.sigma)
         self._rho = rule.rho  # the ρ that the last pass prepared q for
         self.r = self.u = np.inf
+        self.support = 0
         self.relaxation = self.objective = np.nan
         self.lower_bound = 0.0
 
     @property
     def rho(self) -> float:
         return self._rho
-
-    @property
-    def support(self) -> int:
-        return int(self._support.sum())
 
     def over_groups(self, operation: int, vector: np.ndarray, progress: Progress | None = None) -> float:
         """An operation of kernels_prox on all groups, in chunks; the sum of c(s)‖·‖∞. Stops early if told to."""
@@ -125,6 +120,7 @@ class LinearisedAdmm:
         dictionary_cost = self.over_groups(kernels_prox.PROX, self.data, progress)
         if progress.reason is not None:
             return False
+        self.support = int(self._support.sum())
         lay, index, f32 = self.layout, self.index, np.float32
         rho, rho_next = self._rho, self.rule.rho
         common = (index.doc_ptr, lay.blocks)
@@ -167,9 +163,7 @@ class LinearisedAdmm:
         lay, index = self.layout, self.index
         marks = np.zeros(index.n_tokens, dtype=np.uint8)
         for b0, b1 in self._block_chunks():
-            kernels_homotopy.round_blocks(
-                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, np.float32(1.0), marks
-            )
+            kernels_homotopy.round_blocks(w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, np.float32(1.0), marks)
         return marks
 
     def evaluate(self, marks: np.ndarray) -> tuple[float, int, np.ndarray]:
@@ -198,24 +192,23 @@ class LinearisedAdmm:
     def feasible_value(self, w: np.ndarray) -> float:
         """The relaxed objective at a point w' ≥ w that covers every token: a proved upper bound on the relaxation.
 
-        inf while some token is covered by less than a thousandth.
+        inf while some token is covered by less than a thousandth. ``w`` is overwritten with w': a second vector
+        over pointers would be the peak of the solver's memory.
         """
         lay, index, costs = self.layout, self.index, self.costs
-        repaired, totals, least = np.empty_like(w), np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
+        totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
         for b0, b1 in self._block_chunks():
             kernels_bound.repair_blocks(
-                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, repaired, totals, least
+                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, totals, least
             )
         if least.min(initial=1.0) < 1e-3:
             return np.inf
-        return float(totals.sum()) + self.over_groups(kernels_prox.TOP, repaired)
+        return float(totals.sum()) + self.over_groups(kernels_prox.TOP, w)
 
     def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
         """Of the pointers with w > margin, the share with w ≥ 1 − margin."""
         counts = np.zeros((self.layout.n_blocks, 2), dtype=np.int64)
-        kernels_bound.binary_share_blocks(
-            w, self.layout.slot, self.index.doc_ptr, self.layout.blocks, margin, counts
-        )
+        kernels_bound.binary_share_blocks(w, self.layout.slot, self.index.doc_ptr, self.layout.blocks, margin, counts)
         positive, ones = counts.sum(axis=0)
         return float(ones / positive) if positive else 1.0
 
@@ -226,6 +219,11 @@ class LinearisedAdmm:
             self.lower_bound = bound
             self.best_y[:] = self.y
 
+    def release(self) -> None:
+        """Drop w and the multiplier of w = θ: no step can follow, but solutions and bounds can still be evaluated."""
+        self.data = np.empty(0, dtype=np.float32)
+        self.multiplier = np.empty((self.index.max_gram, 0), dtype=np.float32)
+
     def best_alpha(self) -> np.ndarray:
         """The dual feasible prices, float64 (n,), behind ``lower_bound`` (for certificate.py, and to be looked at)."""
         alpha = np.zeros(self.index.n_tokens)
@@ -234,7 +232,7 @@ class LinearisedAdmm:
 
     def _dual(self, y: np.ndarray, alpha: np.ndarray) -> float:
         lay, index, costs = self.layout, self.index, self.costs
-        shares = np.empty_like(self.data)
+        shares = np.empty(self.index.n_pointers, dtype=np.float32)
         totals = np.zeros(lay.n_blocks)
         price = (costs.pointer_by_length, costs.pointer_extra)
         for b0, b1 in self._block_chunks():

@@ -76,9 +76,7 @@ def _windows(alpha: np.ndarray, K: int) -> Iterator[np.ndarray]:
         yield window
 
 
-def dual_bound(
-    alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
-) -> tuple[float, float]:
+def dual_bound(alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, float]:
     """The lower bound that the dual vector proves, and the τ it had to be shrunk by.
 
     alpha: float (n,), negative entries are taken as 0; Θ(Kn).

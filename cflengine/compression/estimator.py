@@ -112,10 +112,12 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         return self.fit_tokens(self._tokenizer()(documents))
 
     def fit_tokens(self, table: TokenTable) -> CompressiveFeatures:
-        """``fit`` for documents that are already cut into tokens (by the same pattern, if ``transform`` is to follow)."""
+        """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow)."""
         self._check_settings()
         if table.n_tokens == 0:
-            raise ValueError("the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?).")
+            raise ValueError(
+                "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
+            )
         require_bytes(
             state_bytes(table.n_tokens, self.max_gram, grams_per_token=min(0.6 * self.max_gram / 3, self.max_gram)),
             f"Compressing {table.n_tokens:,} tokens with K = {self.max_gram}",
@@ -172,16 +174,29 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         return Tokenizer(self.token_pattern, self.lowercase)
 
     def _storage_costs(self, index: KGramIndex) -> StorageCosts:
+        return storage_costs(
+            index.gram_of,
+            index.lengths(),
+            self.lam,
+            pointer_cost=self.pointer_cost,
+            dictionary_cost=self._dictionary_cost(index),
+        )
+
+    def _dictionary_cost(self, index: KGramIndex) -> np.ndarray | None:
+        """c(s) for every K-gram of the index; None for the number of words."""
         cost = self.dictionary_cost
         if isinstance(cost, str):
-            if cost not in ("words", "characters"):
-                raise ValueError(f"dictionary_cost must be 'words', 'characters', a callable or an array, not {cost!r}.")
-            cost = None if cost == "words" else lambda gram: len(" ".join(gram))
-        if callable(cost):
-            cost = np.array([cost(gram) for gram in self._words_of(np.arange(index.n_grams))], dtype=np.float64)
-        return storage_costs(
-            index.gram_of, index.lengths(), self.lam, pointer_cost=self.pointer_cost, dictionary_cost=cost
-        )
+            if cost == "words":
+                return None
+            if cost != "characters":
+                raise ValueError(
+                    f"dictionary_cost must be 'words', 'characters', a callable or an array, not {cost!r}."
+                )
+        if callable(cost) or isinstance(cost, str):
+            price = cost if callable(cost) else _characters
+            grams = self._words_of(np.arange(index.n_grams))
+            return np.fromiter((price(gram) for gram in grams), np.float64, len(grams))
+        return np.asarray(cost, dtype=np.float64)
 
     def _words_of(self, grams: np.ndarray) -> list[Gram]:
         """K-grams of the index as tuples of words."""
@@ -241,6 +256,13 @@ def _documents(X: Iterable[str]) -> list[str]:
     return list(X)
 
 
+def _characters(gram: Gram) -> float:
+    """What storing a K-gram as plain text takes: its letters and the blanks between its words."""
+    return float(len(" ".join(gram)))
+
+
 def _names(grams: list[Gram]) -> list[str]:
     """Words joined by blanks; white space inside a token is shown as ␣, so that names stay distinct."""
-    return [" ".join("␣".join(word.split()) if " " in word or "\n" in word else word for word in gram) for gram in grams]
+    return [
+        " ".join("␣".join(word.split()) if " " in word or "\n" in word else word for word in gram) for gram in grams
+    ]

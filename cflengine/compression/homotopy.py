@@ -177,15 +177,22 @@ class _Homotopy:
         marks = admm.marks if zeta > 0 else admm.round(w)
         objective, n_pointers, used = admm.evaluate(marks)
         self._keep(objective, marks)
-        if zeta == 0:
-            self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(
-                    zeta, self.iteration, objective, admm.relaxation, n_pointers, int(used.sum()),
-                    admm.binary_share(w), marks.copy(), self._weights(w),
-                )  # fmt: skip
+                    zeta,
+                    self.iteration,
+                    objective,
+                    admm.relaxation,
+                    n_pointers,
+                    int(used.sum()),
+                    admm.binary_share(w),
+                    marks.copy(),
+                    self._weights(w),
+                )
             )
+        if zeta == 0:  # last, since it overwrites w
+            self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
 
     def _weights(self, w: np.ndarray) -> np.ndarray | None:
         """w by position in steps of 1/255, if all stages' copies are small enough to keep."""
@@ -223,6 +230,7 @@ class _Homotopy:
         """Re-encode the best solution with its own dictionary and certify what is left."""
         admm, index, costs = self.admm, self.index, self.costs
         assert self.best_marks is not None  # the end of ζ = 0 rounds, however early it comes
+        admm.release()
         _, _, used = admm.evaluate(self.best_marks)
         marks = admm.encode_with(used)
         objective, _, used = admm.evaluate(marks)

@@ -81,8 +81,8 @@ def bound_blocks(shares, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, alpha, t
 
 
 @parallel_kernel
-def repair_blocks(data, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, repaired, totals, least):
-    """repaired (float32 (m,)) = a w' ≥ w with Xw' ≥ 1; per block its pointer cost and the least (Xw)_j before."""
+def repair_blocks(data, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, totals, least):
+    """data (float32 (m,)), holding w, is given a w' ≥ w with Xw' ≥ 1; per block its cost and the least (Xw)_j."""
     for b in prange(b0, b1):
         a = doc_ptr[blocks[b]]
         size = doc_ptr[blocks[b + 1]] - a
@@ -103,7 +103,7 @@ def repair_blocks(data, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, repaired,
                 factor[i] = max(factor[i], cover[i + k])
                 w[k, i] *= factor[i]
         totals[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        store_block(w, repaired, slot, a)
+        store_block(w, data, slot, a)
 
 
 @parallel_kernel

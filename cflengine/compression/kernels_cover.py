@@ -127,9 +127,7 @@ def descend(w, a, g, window, d_len, d_extra, keep, step, cost_step):
 
 
 @parallel_kernel
-def relaxation_pass(
-    data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, sigma, residuals, costs
-):
+def relaxation_pass(data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, sigma, residuals, costs):
     """One step at ζ = 0 after the prox, for the blocks b0 .. b1-1: z, y, residuals, cost, then the next q.
 
     rho, rho_next, sigma: float32; residuals: float32 (B, 2); costs: float64 (B,).

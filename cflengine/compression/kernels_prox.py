@@ -127,9 +127,7 @@ def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu):
     total = 0.0
     alive = 0
     for g in range(g0, g1):
-        level = _on_group(
-            operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch
-        )
+        level = _on_group(operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch)
         alive += level > 0.0
         total += cost[g] * level
     for j in range(size):

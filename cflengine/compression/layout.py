@@ -15,8 +15,8 @@ both cases position order is group order, and nothing is permuted.
 Shapes: slot int32 (K, n), place of pointer (k, i) in ``data`` (float32 (m,)), -1 where the K-gram would cross
 a document's end; rank uint16 (m,), group order to place within the bin; bins int64 (B+1,), bin b is K-grams
 bins[b] .. bins[b+1]-1; bin_ptr int64 (B+1,), its places in ``data``; order int64
-(B,), the bins shuffled, so that each thread gets frequent and rare K-grams alike. Beside the index: 4K + 2K bytes a token, and
-4K for each float32 vector over pointers.
+(B,), the bins shuffled, so that each thread gets frequent and rare K-grams alike. Beside the index: 4K + 2K bytes
+a token, and 4K for each float32 vector over pointers.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ class PointerLayout:
             starts = index.grp_ptr[cuts[:-1]]
             bin_of = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
             kernels.assign_slots(index.gram_of[k], g0, bin_of, starts.copy(), slot[k])
-            kernels.assign_ranks(
-                index.gram_of[k], g0, bin_of, starts, slot[k], index.grp_ptr[g0:g1].copy(), rank
-            )
+            kernels.assign_ranks(index.gram_of[k], g0, bin_of, starts, slot[k], index.grp_ptr[g0:g1].copy(), rank)
             bins.append(cuts[1:])
         cuts = np.concatenate(bins)
         blocks = cut_evenly(index.doc_ptr, 0, index.n_documents, BLOCK_TOKENS)

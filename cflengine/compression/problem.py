@@ -83,7 +83,7 @@ def storage_costs(
             extra = np.where(gram_of >= 0, pointer_cost, 0.0).astype(np.float32)
         else:
             raise ValueError(f"pointer_cost must have shape ({K},) or ({K}, {n}), not {pointer_cost.shape}.")
-    dictionary = lengths if dictionary_cost is None else np.asarray(dictionary_cost)
+    dictionary: np.ndarray = lengths if dictionary_cost is None else np.asarray(dictionary_cost)
     if dictionary.shape != lengths.shape:
         raise ValueError(f"dictionary_cost must have shape {lengths.shape}, a number a K-gram, not {dictionary.shape}.")
     return StorageCosts(by_length, extra, dictionary.astype(np.float64))
@@ -117,8 +117,8 @@ def coverage_matrix(gram_of: np.ndarray) -> sparse.csr_matrix:
         for j in range(k + 1):
             rows.append(starts + j)
             columns.append(k * n + starts)
-    i, j = np.concatenate(rows), np.concatenate(columns)
-    return sparse.csr_matrix((np.ones(len(i)), (i, j)), shape=(n, K * n))
+    where = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csr_matrix((np.ones(len(where[0])), where), shape=(n, K * n))
 
 
 def group_maxima(w: np.ndarray, gram_of: np.ndarray, n_grams: int) -> np.ndarray:

@@ -30,7 +30,7 @@ def threads(n_threads: int | None) -> Iterator[int]:
     """
     if n_threads is not None and (not isinstance(n_threads, int) or n_threads < 1):
         raise ValueError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
-    available = numba.config.NUMBA_NUM_THREADS
+    available: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     before = numba.get_num_threads()
     count = available if n_threads is None else min(n_threads, available)
     numba.set_num_threads(count)

@@ -114,9 +114,7 @@ def zip_content(blob: Blob) -> Iterator[FileSet | Blob]:
         try:
             archive = zipfile.ZipFile(raw)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
-            raise CorpusError(
-                f"'{blob.name}' is a damaged ZIP archive ({reason_of(error)}); get it again."
-            ) from error
+            raise CorpusError(f"'{blob.name}' is a damaged ZIP archive ({reason_of(error)}); get it again.") from error
         with archive:
             yield _content(archive, blob)
     finally:
@@ -165,15 +163,11 @@ def _safe_path(info: zipfile.ZipInfo, archive: str) -> str:
     path = info.filename.replace("\\", "/").removeprefix("./")
     advice = "for safety the archive is not read; pack the text files again."
     if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
-        raise CorpusError(
-            f"'{archive}' has a member whose name leads out of the archive ('{path}'); {advice}"
-        )
+        raise CorpusError(f"'{archive}' has a member whose name leads out of the archive ('{path}'); {advice}")
     if stat.S_ISLNK(info.external_attr >> 16):
         raise CorpusError(f"'{archive}' has a member that is a symbolic link ('{path}'); {advice}")
     if info.flag_bits & 1:
-        raise CorpusError(
-            f"'{archive}' is encrypted ('{path}'); unpack it with its password and give the files."
-        )
+        raise CorpusError(f"'{archive}' is encrypted ('{path}'); unpack it with its password and give the files.")
     return path
 
 
@@ -190,15 +184,11 @@ def _open(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as error:
-        raise CorpusError(
-            f"'{path}' cannot be opened: {error.strerror}; check your rights to read it."
-        ) from error
+        raise CorpusError(f"'{path}' cannot be opened: {error.strerror}; check your rights to read it.") from error
 
 
 def _unreadable(error: OSError) -> None:
-    raise CorpusError(
-        f"The folder '{error.filename}' cannot be read: {error.strerror}; check your rights."
-    ) from error
+    raise CorpusError(f"The folder '{error.filename}' cannot be read: {error.strerror}; check your rights.") from error
 
 
 def _in_order(members: list[Member]) -> tuple[Member, ...]:
@@ -208,9 +198,7 @@ def _in_order(members: list[Member]) -> tuple[Member, ...]:
 def _no_text_files(what: str, others: list[str]) -> str:
     tables = [path for path in others if _is_table(path)]
     if tables:
-        return (
-            f"{what} holds no .txt files but {len(tables)} tables ({_some(tables)}); give the one you want."
-        )
+        return f"{what} holds no .txt files but {len(tables)} tables ({_some(tables)}); give the one you want."
     inside = f", only {_some(others)}" if others else ""
     return f"{what} holds no .txt files{inside}; give one with a .txt file for each document."
 

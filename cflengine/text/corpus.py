@@ -272,9 +272,7 @@ class Intake:
             )
         notes = list(warnings)
         if self._n_converted:
-            notes.append(
-                f"{self._n_converted} records hold a number or truth value, not text; it was spelled out."
-            )
+            notes.append(f"{self._n_converted} records hold a number or truth value, not text; it was spelled out.")
         if self._n_repaired:
             notes.append(f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD.")
         report = ReadReport(

@@ -189,15 +189,11 @@ class DelimitedTable:
         if not self.has_header:
             notes.append("The first record looks like data, not like a header; the columns were numbered.")
         if self._dialect["escapechar"]:
-            notes.append(
-                "Quotes are escaped by backslashes here; a backslash was dropped before any character."
-            )
+            notes.append("Quotes are escaped by backslashes here; a backslash was dropped before any character.")
         if self._strays.n:
             notes.append(f"{self._strays} broken quotes, repaired within their line.")
         if self._n_quoted:
-            notes.append(
-                f"{self._n_quoted} records begin a field with a quote, which is an ordinary character here."
-            )
+            notes.append(f"{self._n_quoted} records begin a field with a quote, which is an ordinary character here.")
         if self._ragged.n:
             notes.append(
                 f"{self._ragged} more or fewer fields than the header: missing ones are empty, "

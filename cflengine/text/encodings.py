@@ -97,9 +97,7 @@ def initial_decoding(head: bytes, encoding: str | None = None) -> Decoding:
         if codecs.lookup(encoding).name == "utf-8" and head.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
     except LookupError:
-        raise CorpusError(
-            f"'{encoding}' is not an encoding; use for example utf-8, windows-1252 or utf-16."
-        ) from None
+        raise CorpusError(f"'{encoding}' is not an encoding; use for example utf-8, windows-1252 or utf-16.") from None
     return Decoding(encoding, f"read as {encoding}, as stated", lenient=True)
 
 
@@ -130,9 +128,7 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
             return _detected(encoding)
     matches = list(from_bytes(evidence, steps=10, chunk_size=1024, cp_isolation=_PLAUSIBLE))
     if not matches:
-        return Decoding(
-            "windows-1252", "no encoding fits well; read as windows-1252, check the accents", lenient=True
-        )
+        return Decoding("windows-1252", "no encoding fits well; read as windows-1252, check the accents", lenient=True)
     best = matches[0]
     for match in matches:
         close = match.chaos <= best.chaos + 0.1 and match.coherence >= best.coherence - 0.08
@@ -149,9 +145,7 @@ def _is_japanese(evidence: bytes, encoding: str) -> bool:
 
 
 def _detected(encoding: str) -> Decoding:
-    return Decoding(
-        encoding, f"not UTF-8; detected as {encoding} from a sample, check the accents", lenient=True
-    )
+    return Decoding(encoding, f"not UTF-8; detected as {encoding} from a sample, check the accents", lenient=True)
 
 
 def _evidence(chunks: Iterable[bytes]) -> bytes:

@@ -82,9 +82,7 @@ def preview_corpus(
             rows.add(record)
         columns = () if table.given_text else table.columns
         shown = _encoding(table, decoding)[0]
-        return Preview(
-            table.format, shown, columns, rows.frame(table.columns), choice.column, choice.candidates
-        )
+        return Preview(table.format, shown, columns, rows.frame(table.columns), choice.column, choice.candidates)
 
     return _with_table(source, name, format, documents, encoding, max_bytes, first_records)
 
@@ -237,9 +235,7 @@ def _sample(table: Table, n_records: int, name: str) -> tuple[list[dict[str, Any
         if len(sample) >= n_records or n_characters >= _SAMPLE_CHARACTERS:
             break
     if not sample:
-        header = (
-            f" below its header ({listed(table.columns)})" if table.columns and not table.given_text else ""
-        )
+        header = f" below its header ({listed(table.columns)})" if table.columns and not table.given_text else ""
         raise CorpusError(f"'{name}' holds no records{header}; give a source with at least one document.")
     return sample, chain(sample, records)
 
@@ -247,9 +243,7 @@ def _sample(table: Table, n_records: int, name: str) -> tuple[list[dict[str, Any
 def _text_column(table: Table, sample: list[dict[str, Any]], wanted: str | None, name: str) -> str:
     if table.given_text:
         if wanted is not None:
-            raise CorpusError(
-                f"'{name}' has no columns to choose from, so text_column does not apply; leave it out."
-            )
+            raise CorpusError(f"'{name}' has no columns to choose from, so text_column does not apply; leave it out.")
         return table.given_text
     if wanted is not None:
         return named_column(table.columns, wanted, name)

@@ -85,9 +85,7 @@ class Budget:
         """Add bytes; ``packed`` is the compressed size of all so far. Raises CorpusError beyond bounds."""
         self.spent += n_bytes
         if self.spent > self.max_bytes:
-            raise CorpusError(
-                f"'{self.name}' holds more than {_size(self.max_bytes)}; split it, or raise max_bytes."
-            )
+            raise CorpusError(f"'{self.name}' holds more than {_size(self.max_bytes)}; split it, or raise max_bytes.")
         if packed is not None and self.spent > RATIO_APPLIES_FROM and self.spent > MAX_RATIO * packed:
             raise CorpusError(
                 f"'{self.name}' unpacks to more than {MAX_RATIO} times its size, as a compression bomb does; "
@@ -234,9 +232,7 @@ def _open_file(path: Path) -> IO[bytes]:
         raise CorpusError(f"There is no file or folder '{path}'; check the path.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or reason_of(error)
-        raise CorpusError(
-            f"'{path}' cannot be opened: {reason}; check the path and your rights to read it."
-        ) from error
+        raise CorpusError(f"'{path}' cannot be opened: {reason}; check the path and your rights to read it.") from error
     if stream is None:
         raise CorpusError(f"'{path}' is neither a file nor a folder; give one of the two.")
     return stream
@@ -257,9 +253,7 @@ def _stream_blob(stream, name: str, max_bytes: int) -> Blob:
 
             return Blob(name, rewound, False, max_bytes)
     except (AttributeError, ValueError, OSError) as error:
-        raise CorpusError(
-            f"'{name}' cannot be read ({reason_of(error)}); open it again in binary mode."
-        ) from error
+        raise CorpusError(f"'{name}' cannot be read ({reason_of(error)}); open it again in binary mode.") from error
     with io.BufferedReader(Meter(stream, Budget(name, max_bytes))) as buffered:
         data = buffered.read()
     return Blob(name, lambda: io.BytesIO(data), True, max_bytes)
@@ -276,9 +270,7 @@ def stated_format(format: str | None, *names: str) -> str | None:
     if format is not None:
         known = FORMATS.get(format.lower().removeprefix(".").removesuffix(".gz"))
         if known is None:
-            raise CorpusError(
-                f"'{format}' is not a format that can be read; use one of {', '.join(sorted(FORMATS))}."
-            )
+            raise CorpusError(f"'{format}' is not a format that can be read; use one of {', '.join(sorted(FORMATS))}.")
         return known
     return next((found for found in map(format_of_name, names) if found), None)
 
@@ -320,9 +312,7 @@ def _text_format(name: str, head: bytes, stated: str | None) -> str:
         raise CorpusError(f"'{name}' is a web page or XML, not {stated.upper()}; download the data itself.")
     is_json = re.match(rb'\{\s*("|\}|$)|\[\s*["{]', start) is not None
     if stated in ("csv", "tsv") and is_json and start.startswith(b"{"):
-        raise CorpusError(
-            f"'{name}' is taken for {stated.upper()}, but its content is JSON; rename it to .jsonl."
-        )
+        raise CorpusError(f"'{name}' is taken for {stated.upper()}, but its content is JSON; rename it to .jsonl.")
     if stated is None and is_json:
         return "jsonl"
     if stated is None:

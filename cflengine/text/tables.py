@@ -109,9 +109,7 @@ class FilesTable:
         marked = marked_decoding(data)
         decoding = marked or self._decoding
         if decoding.one_byte_units and b"\0" in data:
-            raise CorpusError(
-                f"'{name}' contains NUL bytes, so it is no text; take it out or save it as UTF-8 text."
-            )
+            raise CorpusError(f"'{name}' contains NUL bytes, so it is no text; take it out or save it as UTF-8 text.")
         if marked is None and decoding.lenient:
             try:
                 text = data.decode("utf-8")
@@ -125,9 +123,7 @@ class FilesTable:
         except UnicodeDecodeError as error:
             if marked is None:
                 raise
-            raise CorpusError(
-                f"'{name}' is not the {decoding.encoding} it claims to be; save it as UTF-8."
-            ) from error
+            raise CorpusError(f"'{name}' is not the {decoding.encoding} it claims to be; save it as UTF-8.") from error
         self.encodings[decoding.encoding] += 1
         return text
 
@@ -166,9 +162,7 @@ class JsonTable:
                 value = {"text": value}
             if not isinstance(value, dict):
                 kind = "null" if value is None else type(value).__name__
-                raise CorpusError(
-                    f"'{self.name}', {place}: expected a JSON object, found {kind}; put {{...}} there."
-                )
+                raise CorpusError(f"'{self.name}', {place}: expected a JSON object, found {kind}; put {{...}} there.")
             for column in value:
                 if column not in self._columns:
                     self._columns[column] = None
@@ -264,9 +258,7 @@ class ParquetTable:
             raise self._damaged(error) from error
         names = unique_names(schema.names)
         binary = [
-            i
-            for i, kind in enumerate(schema.types)
-            if pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+            i for i, kind in enumerate(schema.types) if pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
         ]
         self._kept = [i for i in range(len(names)) if i not in binary]
         self.columns = tuple(names[i] for i in self._kept)
@@ -285,6 +277,4 @@ class ParquetTable:
             raise self._damaged(error) from error
 
     def _damaged(self, error: Exception) -> CorpusError:
-        return CorpusError(
-            f"'{self.name}' is not a readable Parquet file ({reason_of(error)}); write it again."
-        )
+        return CorpusError(f"'{self.name}' is not a readable Parquet file ({reason_of(error)}); write it again.")

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -168,7 +169,7 @@ class _Interner:
         size = int(self.type_ptr[self.n_types])
         text = self.type_chars[:size].tobytes().decode("utf-32-le", "surrogatepass")
         borders = self.type_ptr[: self.n_types + 1].tolist()
-        return [text[a:b] for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        return [text[a:b] for a, b in pairwise(borders)]
 
 
 def _scan(texts: Sequence[str]) -> TokenTable:

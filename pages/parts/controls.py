@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from pages.parts.jobs import BOARD, QUEUED, Job
+from pages.parts.metrics import metric_row
 from pages.parts.state import (
     LAMBDAS,
     change_settings,
@@ -106,16 +107,16 @@ def _numbers(job_id: str) -> None:
     best = result.objective if result else row.get("best", math.nan)
     bound = result.lower_bound if result else row.get("bound", math.nan)
     gap = result.gap if result else row.get("gap", math.nan)
-    columns = st.columns(5)
-    columns[0].metric("Best cost", number(best), border=True, help="Pointers × λ plus the dictionary.")
-    columns[1].metric("Proved bound", number(bound), border=True, help="No solution of any kind is cheaper.")
-    columns[2].metric("Gap, proved", percent(gap), border=True)
+    metrics = [
+        ("Best cost", number(best), "Pointers × λ plus the dictionary."),
+        ("Proved bound", number(bound), "No solution of any kind is cheaper."),
+        ("Gap, proved", percent(gap)),
+    ]
     if result:
-        columns[3].metric("K-grams kept", number(result.dictionary_size), border=True)
-        columns[4].metric("Pointers", number(result.n_pointers), border=True)
+        metrics += [("K-grams kept", number(result.dictionary_size)), ("Pointers", number(result.n_pointers))]
     else:
-        columns[3].metric("ζ", f"{row.get('zeta', 0.0):.1f}", border=True)
-        columns[4].metric("Step", f"{row.get('i', 0):,}", border=True)
+        metrics += [("ζ", f"{row.get('zeta', 0.0):.1f}"), ("Step", f"{row.get('i', 0):,}")]
+    metric_row(metrics)
     if job.state == QUEUED and BOARD.before(job):
         st.caption(f"Queued: {many(BOARD.before(job), 'solve')} before yours.")
     elif job.active and job.stop.is_set():

@@ -72,7 +72,7 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",
          "the matrix's columns, a K-gram a line"),
         ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, pointers, documents, cost"),
-        ("Pointers", pointers, "pointers.parquet", "application/octet-stream", "where every K-gram stands in the texts"),
+        ("Pointers", pointers, "pointers.parquet", "application/octet-stream", "where each K-gram stands in the texts"),
     )  # fmt: skip
     columns = st.columns(len(files))
     for column, (label, data, name, mime, explanation) in zip(columns, files, strict=True):

@@ -31,7 +31,9 @@ def stages_figure(stages: Sequence[StageSnapshot], zeta: float) -> go.Figure:
     figure.add_vline(x=zeta, line={"color": GREEN, "width": 2})
     figure.update_xaxes(title_text="ζ", range=[-0.02, 1.02], dtick=0.1)
     figure.update_yaxes(title_text="cost", secondary_y=False, tickformat=",")
-    figure.update_yaxes(title_text="share", secondary_y=True, range=[0, 1.02], dtick=0.25, tickformat=".0%", showgrid=False)
+    figure.update_yaxes(
+        title_text="share", secondary_y=True, range=[0, 1.02], dtick=0.25, tickformat=".0%", showgrid=False
+    )
     figure.update_layout(
         height=300, margin={"l": 10, "r": 10, "t": 30, "b": 10}, legend={"orientation": "h", "y": 1.15},
         hovermode="x unified",

@@ -7,6 +7,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
 from pages.parts.figures import stages_figure
+from pages.parts.metrics import metric_row
 from pages.parts.text_view import text_view
 from pages.parts.views import final_view, stage_view
 from pages.parts.words import number, percent
@@ -28,12 +29,18 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
             help="0: the relaxation, pointers may be used in part. 1: every pointer is in or out.",
         )  # fmt: skip
         stage = next(s for s in stages if s.zeta == zeta)
-    columns = st.columns(4)
-    columns[0].metric("w that is 0 or 1", percent(stage.binary_share, 1), border=True,
-                      help="Of the pointers with w > 0.01, the share with w ≥ 0.99.")  # fmt: skip
-    columns[1].metric("Pointers chosen", number(stage.n_pointers), border=True)
-    columns[2].metric("Dictionary", number(stage.dictionary_size), border=True)
-    columns[3].metric("Cost, rounded here", number(stage.objective), border=True)
+    metric_row(
+        [
+            (
+                "Binary share of w",
+                percent(stage.binary_share, 1),
+                "Of the pointers with w > 0.01, those with w ≥ 0.99.",
+            ),
+            ("Pointers chosen", number(stage.n_pointers)),
+            ("K-grams used", number(stage.dictionary_size)),
+            ("Cost, rounded here", number(stage.objective)),
+        ]
+    )
     st.plotly_chart(stages_figure(stages, stage.zeta), key="stages", config={"displayModeBar": False})
     document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document")
     before, after = st.columns(2)

@@ -51,7 +51,7 @@ def _job_status(job_id: str) -> None:
     elif job.state == DONE:
         result = job.result.result_
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
-        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{str(result.reason)}, {number(result.seconds, 1)} s")
+        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{result.reason!s}, {number(result.seconds, 1)} s")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
     else:

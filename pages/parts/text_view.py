@@ -92,9 +92,8 @@ def text_view(
     equally long sequences "start", "end" (code points), "gram" (id or LITERAL), "length" (words) and
     optionally "weight" (0 to 1, drawn as the opacity of the colour). grams: id -> {"label", "count", "cost"}
     of every gram the pointers use. selected_gram: drawn strongly, and scrolled to when it changes. height: in
-    pixels, at most. show_overlap: mark the words that more than one pointer covers. unit: what lengths count, in the singular.
-    counted: what "count" says a gram was, so many times. on_click: called before
-    the rerun.
+    pixels, at most. show_overlap: mark the words that more than one pointer covers. unit: what lengths count, in
+    the singular. counted: what "count" says a gram was, so many times. on_click: called before the rerun.
 
     Raises ValueError for pointers outside their text or without an entry in grams.
     """

@@ -37,7 +37,9 @@ def solve_toy(text: str, lam: float) -> ToySolution:
     """Compress one short text by letters, K = 8. Runs in the solver's own thread, after what is running there."""
 
     def work(job: Job) -> CompressiveFeatures:
-        return CompressiveFeatures(lam=lam, max_gram=8, token_pattern=_LETTER, lowercase=False, listeners=(job.beat,)).fit([text])
+        return CompressiveFeatures(
+            lam=lam, max_gram=8, token_pattern=_LETTER, lowercase=False, listeners=(job.beat,)
+        ).fit([text])
 
     job = Job("toy", ("toy", text, lam), work)
     BOARD.submit(job).result()
