@@ -18,7 +18,12 @@ st.markdown(
     "favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
 )
 st.subheader("Three ways to store “thatthat”")
-st.dataframe(figure_table(FIGURE_1, (0.0, 1.0, 8.0)), hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
+try:
+    figure = figure_table(FIGURE_1, (0.0, 1.0, 8.0))
+except TimeoutError:
+    st.info("The solver is busy with a corpus; this page works again when it is done.")
+    st.stop()
+st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
 st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
 
 st.subheader("Try your own")
@@ -27,7 +32,11 @@ lam = st.slider("λ", 0.0, 10.0, 1.0, 0.25, key="toy_lam")
 if not text.strip():
     st.info("Type a few letters.")
     st.stop()
-solution = solve_toy(text, lam)
+try:
+    solution = solve_toy(text, lam)
+except TimeoutError:
+    st.info("The solver is busy with a corpus; try again when it is done.")
+    st.stop()
 documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
 pieces = " · ".join(f"**{plain(piece)}**" for piece in solution.dictionary)

@@ -9,6 +9,7 @@ after a grace period long enough for a reload to find it again by the job id in 
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import threading
 import time
@@ -26,10 +27,12 @@ from cflengine import IterationStats
 from pages.parts.live_chart import sse_done, sse_rows
 from pages.parts.static_routes import site_url
 
+_log = logging.getLogger(__name__)
+
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
 SILENCE_S = 40.0  # without any sign of a browser
-KEEP_JOBS = 12
+KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results held for reloads and other tabs
 TRACE_PATH = "/cfl/trace"
 
 
@@ -40,6 +43,7 @@ class Job:
     label: str
     key: tuple[Any, ...]
     work: Callable[[Job], Any] = field(repr=False)
+    size: int = 0  # tokens, which its result's memory goes by
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     state: str = QUEUED
     rows: list[dict[str, float]] = field(default_factory=list, repr=False)
@@ -51,7 +55,9 @@ class Job:
 
     @property
     def active(self) -> bool:
-        return self.state in (QUEUED, RUNNING)
+        return self.state in (_log = logging.getLogger(__name__)
+
+QUEUED, RUNNING)
 
     def touch(self) -> None:
         """A browser is looking."""
@@ -101,9 +107,10 @@ class JobBoard:
         """Queue a job and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
-            finished = [other.id for other in self._jobs.values() if not other.active]
-            for old in finished[: max(0, len(self._jobs) - KEEP_JOBS)]:
-                del self._jobs[old]
+            for old in [other.id for other in self._jobs.values() if not other.active]:
+                tokens = sum(other.size for other in self._jobs.values())
+                if len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
+                    del self._jobs[old]
         return self._pool.submit(self._run, job)
 
     def get(self, job_id: str | None) -> Job | None:
@@ -127,9 +134,9 @@ class JobBoard:
             job.state = DONE
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
             job.error, job.state = str(error), FAILED
-        except BaseException:
+        except Exception:
+            _log.exception("a solve failed")
             job.error, job.state = "The solver failed unexpectedly; the terminal has the details.", FAILED
-            raise
 
 
 BOARD = JobBoard()

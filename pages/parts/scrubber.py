@@ -24,8 +24,11 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
         stage = stages[0]
         st.caption("The solve ended at ζ = 0, so there is one stage to look at.")
     else:
+        zetas = [s.zeta for s in stages]
+        if st.session_state.get("zeta") not in zetas:  # left over from a run that went further
+            st.session_state.zeta = zetas[0]
         zeta = st.select_slider(
-            "ζ", [s.zeta for s in stages], format_func=lambda value: f"{value:.1f}", key="zeta",
+            "ζ", zetas, format_func=lambda value: f"{value:.1f}", key="zeta",
             help="0: the relaxation, pointers may be used in part. 1: every pointer is in or out.",
         )  # fmt: skip
         stage = next(s for s in stages if s.zeta == zeta)
@@ -41,8 +44,7 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
             ("Cost, rounded here", number(stage.objective)),
         ]
     )
-    st.plotly_chart(stages_figure(stages, stage.zeta), key="stages", config={"displayModeBar": False})
-    document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document")
+    document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
     before, after = st.columns(2)
     with before:
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
@@ -52,5 +54,6 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
         st.markdown("**At the end**")
         documents, grams = final_view(model, corpus, [document])
         text_view(documents, grams=grams, key="text_after", height=420)
+    st.plotly_chart(stages_figure(stages, stage.zeta), key="stages", config={"displayModeBar": False})
     with st.expander("All stages as a table"):
         st.dataframe(pd.DataFrame([s.summary() for s in stages]), hide_index=True)

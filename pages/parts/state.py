@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,8 +68,6 @@ def engine_is_warm() -> bool:
 
 
 def _orphan(job_ids: list[str]) -> None:
-    import time
-
     for job_id in job_ids:
         job = BOARD.get(job_id)
         if job is not None and job.active:
@@ -204,7 +203,7 @@ def run_solver() -> None:
         model.set_params(listeners=())  # the model outlives the job
         return model
 
-    job = Job(loaded.corpus.name, wanted.solve_key(loaded.id), work)
+    job = Job(loaded.corpus.name, wanted.solve_key(loaded.id), work, size=loaded.table.n_tokens)
     st.session_state.job_id = job.id
     _session_jobs().append(job.id)
     BOARD.submit(job)

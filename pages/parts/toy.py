@@ -14,6 +14,7 @@ from pages.parts.jobs import BOARD, Job
 
 FIGURE_1 = "thatthat"
 MAX_CHARACTERS = 60
+PATIENCE_S = 8.0
 _LETTER = r"(?s)."
 
 
@@ -34,7 +35,7 @@ class ToySolution:
 
 @st.cache_data(max_entries=200, show_spinner="Solving …")
 def solve_toy(text: str, lam: float) -> ToySolution:
-    """Compress one short text by letters, K = 8. Runs in the solver's own thread, after what is running there."""
+    """Compress one short text by letters, K = 8. Raises TimeoutError when the solver is busy with something long."""
 
     def work(job: Job) -> CompressiveFeatures:
         return CompressiveFeatures(
@@ -42,7 +43,8 @@ def solve_toy(text: str, lam: float) -> ToySolution:
         ).fit([text])
 
     job = Job("toy", ("toy", text, lam), work)
-    BOARD.submit(job).result()
+    # a text this short takes a blink; waiting means that somebody's corpus is in the solver
+    BOARD.submit(job).result(timeout=PATIENCE_S)
     if job.result is None:
         raise RuntimeError(job.error)
     model = job.result
