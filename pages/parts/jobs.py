@@ -55,9 +55,7 @@ class Job:
 
     @property
     def active(self) -> bool:
-        return self.state in (_log = logging.getLogger(__name__)
-
-QUEUED, RUNNING)
+        return self.state in (QUEUED, RUNNING)
 
     def touch(self) -> None:
         """A browser is looking."""
