@@ -131,6 +131,13 @@ def build_parser() -> argparse.ArgumentParser:
         "--last-zeta", type=_number(float, 0, 1), default=1.0, metavar="ζ", help="stop the homotopy here (default: 1)"
     )
     solver.add_argument(
+        "--stage-iterations",
+        type=_number(int, 1),
+        default=150,
+        metavar="N",
+        help="steps at each ζ > 0, at most (default: 150)",
+    )
+    solver.add_argument(
         "--relaxation-gap", type=_number(float, 1e-12), metavar="G",
         help="end the relaxation at this proved relative gap (default: by the paper's residuals)",
     )  # fmt: skip
@@ -214,10 +221,14 @@ def _compress(arguments: argparse.Namespace) -> int:
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     settings = HomotopySettings(
-        last_zeta=arguments.last_zeta, relaxation_gap=arguments.relaxation_gap, time_limit=arguments.time_limit
+        last_zeta=arguments.last_zeta,
+        stage_iterations=arguments.stage_iterations,
+        relaxation_gap=arguments.relaxation_gap,
+        time_limit=arguments.time_limit,
     )
     began = time.perf_counter()
     corpus = _read(arguments)
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
     show = not arguments.quiet and sys.stderr.isatty()
     if show:
         # once after an installation this takes half a minute, and silence would look like a hang
@@ -236,7 +247,6 @@ def _compress(arguments: argparse.Namespace) -> int:
             settings=settings,
         ).fit(corpus.texts)
     features = weigh(count_matrix(model.encoding_, len(model.grams_)), arguments.weighting, model.idf_)
-    out.mkdir(parents=True, exist_ok=True)
     report = run_report(model, corpus, time.perf_counter() - began, vars(arguments))
     write_run(out, model, features, document_table(model, corpus), report)
     if not arguments.quiet:
@@ -278,12 +288,12 @@ def document_table(model: Any, corpus: Any) -> Any:
 
 
 def run_report(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What report.json says: the result, the corpus, time and memory. NaN becomes null."""
+    """What report.json says: the result, the corpus, time and memory."""
     from cflengine.engine.memory import peak_bytes
 
     result = model.result_
     plain = {key: value for key, value in arguments.items() if key not in ("run", "command")}
-    report = result.to_dict() | {
+    return result.to_dict() | {
         "n_documents": len(corpus),
         "n_tokens": model.table_.n_tokens,
         "n_types": len(model.table_.vocabulary),
@@ -295,14 +305,13 @@ def run_report(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any
         "corpus": corpus.report.to_dict(),
         "arguments": plain,
     }
-    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in report.items()}
 
 
 def _summary(report: dict[str, Any], out: Path) -> None:
     left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
     note = f" ({left_out:,} records left out, see report.json)" if left_out else ""
     ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
-    gap = "–" if report["gap"] is None else f"{100 * report['gap']:.3f} %"
+    gap = f"{100 * report['gap']:.3f} %" if math.isfinite(report["gap"]) else "none proved"
     print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
     print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
     print(f"objective    {report['objective']:,.1f}")

@@ -50,5 +50,5 @@ st.caption("The first 50 documents by the 30 K-grams that most documents use; th
 draw_downloads(model, features, chosen.weighting)
 st.subheader("Reproduce it")
 st.caption("The same features from a terminal, or in Python:")
-st.code(command_line(loaded, model, chosen), language="bash")
-st.code(python_lines(loaded, model, chosen), language="python")
+st.code(command_line(loaded, model, chosen.weighting), language="bash")
+st.code(python_lines(loaded, model, chosen.weighting), language="python")

@@ -7,7 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams
-from pages.parts.state import current_corpus, current_model
+from pages.parts.state import current_corpus, current_model, finished_job
 from pages.parts.text_view import LITERAL, text_view
 from pages.parts.views import final_view
 
@@ -20,8 +20,9 @@ if model is None:
 
 corpus = current_corpus().corpus
 state = st.session_state
-if state.get("gram_of_job") != model.result_.digest:
-    state.gram_of_job, state.gram = model.result_.digest, None
+job = finished_job()
+if state.get("gram_of_job") != job.id:  # another result, another dictionary: its numbers mean other K-grams
+    state.gram_of_job, state.gram = job.id, None
 
 text, lists = st.columns([3, 2], gap="medium")
 with text:

@@ -72,7 +72,8 @@ def _windows(alpha: np.ndarray, K: int) -> Iterator[np.ndarray]:
     """
     window = np.zeros_like(alpha)
     for k in range(K):
-        window[: len(alpha) - k] += alpha[k:]
+        left = max(len(alpha) - k, 0)
+        window[:left] += alpha[k:]
         yield window
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,8 +27,8 @@ from cflengine.compression.problem import StorageCosts, check_lam, storage_costs
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
-from cflengine.text.kgrams import KGramIndex, index_kgrams
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable, printable
 
 SOLVERS = ("homotopy",)
 
@@ -167,6 +168,13 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def _check_settings(self) -> None:
         check_lam(self.lam)
         check_weighting(self.weighting)
+        if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
+            raise ValueError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
+        if self.settings is not None and not isinstance(self.settings, HomotopySettings):
+            raise ValueError(f"settings must be a HomotopySettings or None, not {self.settings!r}.")
+        literal = self.literal_cost
+        if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
+            raise ValueError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
 
@@ -239,6 +247,12 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
             return pd.DataFrame.sparse.from_spmatrix(features, columns=self.get_feature_names_out())
         return features
 
+    def __sklearn_clone__(self) -> CompressiveFeatures:
+        """A copy without what was fitted; listeners are shared, since few of them survive being copied."""
+        settings = self.get_params(deep=False)
+        copies = {name: value if name == "listeners" else clone(value, safe=False) for name, value in settings.items()}
+        return type(self)(**copies)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -262,7 +276,11 @@ def _characters(gram: Gram) -> float:
 
 
 def _names(grams: list[Gram]) -> list[str]:
-    """Words joined by blanks; white space inside a token is shown as ␣, so that names stay distinct."""
-    return [
-        " ".join("␣".join(word.split()) if " " in word or "\n" in word else word for word in gram) for gram in grams
-    ]
+    """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for gram in grams:
+        name = " ".join(map(printable, gram))
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names

@@ -6,8 +6,10 @@ an apostrophe get one too, so :func:`restore_cell` undoes it exactly.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +23,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from cflengine.compression.encoding import Encoding
+from cflengine.text.tokens import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -43,6 +46,12 @@ def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
             safe[name] = safe[name].map(lambda cell: defuse_cell(cell) if isinstance(cell, str) else cell)
     safe.columns = [defuse_cell(str(name)) for name in safe.columns]
     return safe
+
+
+def frame_csv(frame: pd.DataFrame) -> bytes:
+    """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row."""
+    text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    return text.encode("utf-8", "replace")
 
 
 def long_table(features: sparse.csr_matrix, names: Sequence[str], *, defused: bool) -> pa.Table:
@@ -83,12 +92,21 @@ def matrix_market(features: sparse.csr_matrix) -> bytes:
 
 def pointer_table(encoding: Encoding, names: Sequence[str]) -> pa.Table:
     """One row a pointer: document, start (token), length (tokens), start_char, end_char, gram (text)."""
-    words = pa.array([*names, *encoding.literals], type=pa.string())
+    words = pa.array([*names, *map(printable, encoding.literals)], type=pa.string())
     gram = np.where(encoding.gram >= 0, encoding.gram, len(names) - 1 - encoding.gram).astype(np.int32)
     columns: dict[str, Any] = {
         name: getattr(encoding, name) for name in ("document", "start", "length", "start_char", "end_char")
     }
     return pa.table(columns | {"gram": pa.DictionaryArray.from_arrays(pa.array(gram), words)})
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with NaN and infinities as None, which JSON can say."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_run(
@@ -103,9 +121,9 @@ def write_run(
     write_long_csv(features, names, folder / "features.csv")
     sparse.save_npz(folder / "features.npz", features, compressed=False)
     (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
-    defuse_frame(model.dictionary_).to_csv(folder / "dictionary.csv", index=False)
-    defuse_frame(documents).to_csv(folder / "documents.csv", index=False)
+    (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
+    (folder / "documents.csv").write_bytes(frame_csv(documents))
     pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
-    text = json.dumps(report, indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    text = json.dumps(_finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")

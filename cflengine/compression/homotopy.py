@@ -5,6 +5,8 @@
                           150 steps have gone by; every step encodes the corpus, which gives a binary solution;
     at the end            the best of these is re-encoded with its own dictionary.
 
+"Best" begins with the solution that has single words only, so that a run has one from the start.
+
 Beyond the paper: a certified lower bound is computed every few steps (kernels_bound.py) and once more from the
 data at the end (certificate.py), so a run can be stopped at any moment with a proved gap; ζ = 0 can be ended by a
 proved gap of the relaxation instead of residuals (``relaxation_gap``).
@@ -16,6 +18,7 @@ import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -60,24 +63,28 @@ class HomotopySettings:
     weights_bytes: int = 1 << 28
 
     def __post_init__(self) -> None:
-        for name in ("rho", "rho_factor", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit"):
+        optional = ("rho", "sigma", "relaxation_gap", "time_limit", "relaxation_iterations")
+        for name in ("rho", "rho_factor", "rho_ratio", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit"):
             value = getattr(self, name)
-            if value is not None and not (0 < value < math.inf):
+            if not (value is None and name in optional) and not (_is_number(value) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be a positive number, not {value!r}.")
-        for name in ("rho_window", "stage_iterations", "bound_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
-        if self.relaxation_iterations is not None and self.relaxation_iterations < 1:
-            raise ValueError(f"relaxation_iterations must be at least 1, not {self.relaxation_iterations!r}.")
+        for name in ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations"):
+            value = getattr(self, name)
+            if not (value is None and name in optional) and not (isinstance(value, int | np.integer) and value >= 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
         if self.rho_factor < 1:
             raise ValueError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
-        if not 0 <= self.last_zeta <= 1:
+        if not _is_number(self.last_zeta) or not 0 <= self.last_zeta <= 1:
             raise ValueError(f"last_zeta must be between 0 and 1, not {self.last_zeta!r}.")
 
     def zetas(self) -> list[float]:
         """The values of ζ in order: 0, step, 2·step .. , each at most ``last_zeta``; the last one is that."""
         steps = math.ceil(round(self.last_zeta / self.zeta_step, 9))
         return [0.0] + [round(min(i * self.zeta_step, self.last_zeta), 9) for i in range(1, steps + 1)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def solve_homotopy(
@@ -108,25 +115,29 @@ class _Homotopy:
     ) -> None:
         self.index, self.costs, self.settings, self.lam = index, costs, settings, lam
         self.progress = Progress(listeners, time_limit=settings.time_limit)
-        rho = settings.rho if settings.rho is not None else 1.0 / index.max_gram
+        # the paper's ρ and tolerance are made for costs of about 1; dear pointers are brought to that scale
+        self.scale = max(1.0, float(costs.pointer_by_length.max()) / 10.0)
+        rho = settings.rho if settings.rho is not None else self.scale / index.max_gram
         rule = RhoRule(rho, settings.rho_factor, settings.rho_window, settings.rho_ratio)
         self.admm = LinearisedAdmm(index, costs, rule, sigma=settings.sigma)
         self.iteration = 0
         self.work = 0.0
-        self.best_objective = math.inf
-        self.best_marks: np.ndarray | None = None
+        # every run begins with a solution: single words, which also is the best one where pointers are free
+        self.best_marks = np.ones(index.n_tokens, dtype=np.uint8)
+        self.best_objective, _, _ = self.admm.evaluate(self.best_marks)
         self.relaxation = self.relaxation_upper = NAN
         self.stages: list[StageSnapshot] = []
         self.limited = False
 
     def run(self) -> CompressionResult:
         """All stages, then the certificate."""
-        self._report(0.0, RELAXATION, NAN)
+        going = self._report(0.0, RELAXATION, NAN)
         for zeta in self.settings.zetas():
-            if self.progress.reason is not None:
+            if not going:
                 break
             self._stage(zeta)
             self._finish_stage(zeta)
+            going = self.progress.reason is None
         return self._result()
 
     def _stage(self, zeta: float) -> None:
@@ -143,7 +154,7 @@ class _Homotopy:
             if not math.isfinite(admm.relaxation):
                 self.progress.reason = TerminationReason.NUMERICAL_ERROR
                 return
-            small = max(admm.r, admm.u) < admm.rho * settings.tol
+            small = max(admm.r, admm.u) < admm.rho / self.scale * settings.tol
             if zeta > 0:
                 self._keep(admm.objective, admm.marks)
             elif steps % settings.bound_every == 0:
@@ -206,7 +217,7 @@ class _Homotopy:
 
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm
-        best = self.best_objective if self.best_marks is not None else NAN
+        best = self.best_objective
         bound = admm.lower_bound if admm.lower_bound > 0 else NAN
         stats = IterationStats(
             iteration=self.iteration,
@@ -229,7 +240,6 @@ class _Homotopy:
     def _result(self) -> CompressionResult:
         """Re-encode the best solution with its own dictionary and certify what is left."""
         admm, index, costs = self.admm, self.index, self.costs
-        assert self.best_marks is not None  # the end of ζ = 0 rounds, however early it comes
         admm.release()
         _, _, used = admm.evaluate(self.best_marks)
         marks = admm.encode_with(used)

@@ -52,7 +52,8 @@ def coverage(w, cover, tail, shifted):
         tail[i] = w[K - 1, i]
         cover[i] = tail[i]
     for k in range(K - 2, -1, -1):
-        shifted[0] = np.float32(0.0)
+        if size > 0:
+            shifted[0] = np.float32(0.0)
         for i in range(1, size):
             shifted[i] = cover[i - 1]
         for i in range(size):

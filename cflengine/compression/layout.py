@@ -83,6 +83,6 @@ def cut_evenly(ptr: np.ndarray, lo: int, hi: int, size: int) -> np.ndarray:
     at most ``size`` elements by the running sums ``ptr``, or are one item that has more."""
     borders = [lo]
     while borders[-1] < hi:
-        last = int(np.searchsorted(ptr[: hi + 1], ptr[borders[-1]] + size, side="right")) - 1
+        last = int(np.searchsorted(ptr[: hi + 1], int(ptr[borders[-1]]) + size, side="right")) - 1
         borders.append(min(hi, max(last, borders[-1] + 1)))
     return np.array(borders, dtype=np.int64)

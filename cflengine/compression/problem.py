@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 MAX_LAM = 1e6
+MAX_COST = 1e12  # float32 state keeps nothing sensible beyond
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class StorageCosts:
     dictionary: np.ndarray
 
     def __post_init__(self) -> None:
-        if not np.all(np.isfinite(self.pointer_by_length)) or not np.all(np.isfinite(self.pointer_extra)):
-            raise ValueError("pointer costs must be finite numbers.")
-        if not np.all(np.isfinite(self.dictionary)) or np.any(self.dictionary < 0):
-            raise ValueError("dictionary costs must be finite numbers of at least 0.")
+        for costs in (self.pointer_by_length, self.pointer_extra):
+            if not np.all(np.abs(costs) <= MAX_COST):  # also false for NaN
+                raise ValueError(f"pointer costs must be numbers of at most {MAX_COST:g}.")
+        if not np.all((self.dictionary >= 0) & (self.dictionary <= MAX_COST)):
+            raise ValueError(f"dictionary costs must be numbers from 0 to {MAX_COST:g}.")
         least = self.pointer_extra.min(axis=1) if self.pointer_extra.size else 0.0
         if np.any(self.pointer_by_length + least < 0):
             raise ValueError("pointer costs must not be negative.")
@@ -52,7 +54,7 @@ def check_lam(lam: float) -> float:
     """``lam`` as a float; ValueError unless it is a number from 0 to 10⁶."""
     try:
         value = float(lam)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.") from None
     if not 0.0 <= value <= MAX_LAM:  # also false for NaN
         raise ValueError(f"lam (the pointer cost λ) must be between 0 and {MAX_LAM:,.0f}, not {lam!r}.")
@@ -80,6 +82,8 @@ def storage_costs(
             by_length = pointer_cost.astype(np.float64)
         elif pointer_cost.shape == (K, n):
             by_length = np.zeros(K)
+            if not np.all(np.abs(pointer_cost[gram_of >= 0]) <= MAX_COST):
+                raise ValueError(f"pointer costs must be numbers of at most {MAX_COST:g}.")
             extra = np.where(gram_of >= 0, pointer_cost, 0.0).astype(np.float32)
         else:
             raise ValueError(f"pointer_cost must have shape ({K},) or ({K}, {n}), not {pointer_cost.shape}.")

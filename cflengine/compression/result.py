@@ -120,6 +120,8 @@ class CompressionResult:
         """Read what :meth:`save` wrote. Raises OSError or ValueError if it is not there or not that."""
         folder = Path(folder)
         facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if not isinstance(facts, dict) or "certificate" not in facts:
+            raise ValueError(f"{folder / 'result.json'} is not a saved result.")
         with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
             vectors = {name: arrays[name] for name in ("marks", "dictionary", "alpha")}
         scalars = ("relaxation", "relaxation_upper", "n_iterations", "seconds", "solver", "settings")

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PARAGRAPH_BREAK = re.compile(r"(?:[^\S\n]*\n){2,}")
 
 
@@ -22,6 +23,7 @@ def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
     from sentencex import get_sentence_boundaries
 
     spans: list[tuple[int, int]] = []
+    text = _SURROGATE.sub("\ufffd", text)  # same length; sentencex is Rust and takes no lone surrogates
     for a, b in _paragraphs(text):
         paragraph = text[a:b]
         for boundary in get_sentence_boundaries(language, paragraph):

@@ -22,6 +22,17 @@ DEFAULT_TOKEN_PATTERN = r"\w+|[^\w\s]"
 _BATCH_CHARACTERS = 1 << 20
 
 
+_SHOWN = str.maketrans({" ": "␣", "\t": "␉", "\n": "␊", "\r": "␍"})
+_HIDDEN = re.compile("[\ud800-\udfff\\s]")
+
+
+def printable(form: str) -> str:
+    """A token's form as it can be printed on one line: white space in it made visible, lone surrogates replaced."""
+    if form.isalnum() or _HIDDEN.search(form) is None:
+        return form
+    return _HIDDEN.sub(lambda match: "␣" if match[0].isspace() else "\ufffd", form.translate(_SHOWN))
+
+
 @dataclass(frozen=True)
 class TokenTable:
     """The tokens of N documents, n in all.
@@ -63,10 +74,13 @@ class Tokenizer:
     lowercase: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str):
+            raise ValueError(f"token_pattern must be a string, not {self.pattern!r}.")
         try:
             compiled = re.compile(self.pattern)
-        except (re.error, TypeError) as error:
-            raise ValueError(f"token_pattern {self.pattern!r} is not a regular expression: {error}.") from error
+        except (re.error, OverflowError, RecursionError) as error:
+            shown = self.pattern if len(self.pattern) <= 80 else self.pattern[:77] + "..."
+            raise ValueError(f"token_pattern {shown!r} is not a usable regular expression: {error}.") from error
         if compiled.match("") is not None:
             raise ValueError(f"token_pattern {self.pattern!r} matches the empty string, so tokens would be empty.")
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,12 @@ _SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.cs
 
 @dataclass(frozen=True)
 class LoadedCorpus:
-    """A corpus, its tokens, and how it can be had again on the command line (``source``)."""
+    """A corpus, its tokens, and how it can be had again: ``source`` and the options it was read with."""
 
     id: str
     corpus: Corpus
     source: str
-    text_column: str | None
+    options: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> TokenTable:
@@ -43,12 +43,14 @@ _corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
 _lock = threading.Lock()
 
 
-def remember(corpus: Corpus, *, source: str, name: str | None = None) -> LoadedCorpus:
+def remember(
+    corpus: Corpus, *, source: str, name: str | None = None, options: dict[str, Any] | None = None
+) -> LoadedCorpus:
     """Keep a corpus under ``name`` or its digest; the least recently used of more than a few is dropped."""
-    loaded = LoadedCorpus(name or corpus.digest, corpus, source, corpus.report.text_column)
+    loaded = LoadedCorpus(name or corpus.digest, corpus, source, options or {})
     with _lock:
         known = _corpora.pop(loaded.id, None)
-        if known is not None and known.corpus.digest == corpus.digest and known.text_column == loaded.text_column:
+        if known is not None and known.corpus.digest == corpus.digest and known.options == loaded.options:
             loaded = known  # its tokens may be there already
         _corpora[loaded.id] = loaded
         while len(_corpora) > _KEEP:
@@ -64,7 +66,13 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
             _corpora.move_to_end(loaded.id)
             return loaded
     if corpus_id == SAMPLE:
-        return remember(read_corpus(_SAMPLE_FILE, text_column="text"), source="sample_data/reviews.csv", name=SAMPLE)
+        options = {"text_column": "text"}
+        return remember(
+            read_corpus(_SAMPLE_FILE, text_column="text"),
+            source="sample_data/reviews.csv",
+            name=SAMPLE,
+            options=options,
+        )
     return None
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import io
 import shlex
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from scipy import sparse
 
-from cflengine import CompressiveFeatures, Corpus
+from cflengine import CompressiveFeatures, Corpus, HomotopySettings
 from cflengine.compression.export import (
-    defuse_frame,
+    frame_csv,
     matrix_market,
     pointer_table,
     write_long_csv,
     write_long_parquet,
 )
 from cflengine.compression.features import count_matrix, weigh
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.state import Settings
+from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
 
 PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
 
@@ -55,7 +56,7 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         return file.getvalue()
 
     def dictionary() -> bytes:
-        return defuse_frame(model.dictionary_).to_csv(index=False).encode()
+        return frame_csv(model.dictionary_)
 
     def pointers() -> bytes:
         import pyarrow.parquet
@@ -81,25 +82,48 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         )
 
 
-def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, chosen: Settings) -> str:
+def _reading(loaded: LoadedCorpus) -> dict[str, Any]:
+    """The options of reading that differ from their defaults."""
+    defaults = {"documents": "line", "min_words": 1, "limit": None, "text_column": None}
+    return {name: value for name, value in loaded.options.items() if value != defaults.get(name)}
+
+
+def _solving(model: CompressiveFeatures) -> dict[str, Any]:
+    """The solver's settings that differ from their defaults, but for what only the app needs."""
+    if model.settings is None:
+        return {}
+    default = HomotopySettings()
+    values = {f.name: getattr(model.settings, f.name) for f in fields(HomotopySettings)}
+    return {n: v for n, v in values.items() if v != getattr(default, n) and n != "keep_stages"}
+
+
+def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The ``cflengine compress`` call that writes these features."""
-    words = ["cflengine", "compress", loaded.source]
-    if loaded.text_column:
-        words += ["--text-column", loaded.text_column]
-    words += ["--lam", f"{model.lam:g}", "--max-gram", str(model.max_gram), "--weighting", chosen.weighting]
-    if chosen.relaxation_gap:
-        words += ["--relaxation-gap", f"{chosen.relaxation_gap:g}"]
-    return shlex.join([*words, "--out", "run"])
+    # a name that begins with a dash would be taken for an option
+    source = "./" + loaded.source if loaded.source.startswith("-") else loaded.source
+    words = ["cflengine", "compress", source]
+    options = _reading(loaded) | {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
+    options |= _solving(model)
+    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    return shlex.join([*words, "--out=run"])
 
 
-def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, chosen: Settings) -> str:
+def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The same in Python."""
-    column = f", text_column={loaded.text_column!r}" if loaded.text_column else ""
+    if loaded.source == NEWSGROUPS:
+        imports, read = "from cflengine.text.newsgroups import load_newsgroups\n", "load_newsgroups()"
+    else:
+        options = "".join(f", {name}={value!r}" for name, value in _reading(loaded).items())
+        imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"
+    solving = ", ".join(f"{name}={value!r}" for name, value in _solving(model).items())
+    settings = f", settings=HomotopySettings({solving})" if solving else ""
+    names = "CompressiveFeatures, HomotopySettings" if solving else "CompressiveFeatures"
+    model_line = f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}, weighting={weighting!r}{settings})"
     return (
-        "from cflengine import CompressiveFeatures, read_corpus\n\n"
-        f"corpus = read_corpus({loaded.source!r}{column})\n"
-        f"model = CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}, weighting={chosen.weighting!r})\n"
-        "features = model.fit_transform(corpus.texts)      # scipy CSR, documents × K-grams\n"
+        f"from cflengine import {names}\n{imports}\n"
+        f"corpus = {read}\n"
+        f"model = {model_line}\n"
+        "features = model.fit_transform(corpus.texts)  # scipy CSR, documents × K-grams\n"
         "names = model.get_feature_names_out()\n"
-        "print(model.result_.gap)                           # proved: cost / lower bound − 1"
+        "print(model.result_.gap)  # proved: cost / lower bound - 1"
     )

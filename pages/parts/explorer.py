@@ -28,15 +28,16 @@ def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
     state = st.session_state
     last = len(corpus) - 1
     wanted = min(state.get("document", 0), last)
-    number_box, find, many_box = st.columns([1.2, 2.2, 1.6], vertical_alignment="bottom")
+    number_box, find, step, many_box = st.columns([1.1, 1.8, 0.6, 1.4], vertical_alignment="bottom")
     state.widget_document = wanted
     number_box.number_input(
         "Document", 0, last, key="widget_document",
         on_change=lambda: state.update(document=state.widget_document),
     )  # fmt: skip
-    query = find.text_input("Find in the corpus", key="find", placeholder="words, Enter for the next hit")
-    if query and (query, wanted) != state.get("found"):
-        _jump_to(corpus, query, wanted)
+    find.text_input("Find in the corpus", key="find", placeholder="words", on_change=_jump, args=(corpus, 0))
+    step.button("Next", key="find_next", on_click=_jump, args=(corpus, 1), width="stretch", help="The next document")
+    if state.get("find") and state.get("find_failed"):
+        st.caption(f"No other document holds “{plain(state.find)}”.")
     names = {1: "1 document", 10: "10 documents", 100: "100 documents", 0: "as many as fit"}
     following = many_box.selectbox(
         "Show", list(names), index=1, format_func=names.get, key="following",
@@ -47,19 +48,16 @@ def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
     return list(range(wanted, wanted + (min(count, following) if following else count)))
 
 
-def _jump_to(corpus: Corpus, query: str, start: int) -> None:
-    """Go to the next document from ``start`` on that holds ``query`` (any case)."""
-    needle = query.lower()
+def _jump(corpus: Corpus, skip: int) -> None:
+    """Go to the next document that holds the words in the find box (any case), from the current one plus ``skip``."""
+    state = st.session_state
+    needle = state.get("find", "").lower()
+    start = min(state.get("document", 0) + skip, len(corpus))
     order = [*range(start, len(corpus)), *range(start)]
-    hit = next((d for d in order if needle in corpus.texts[d].lower()), None)
-    if hit is None:
-        st.caption(f"No document holds “{plain(query)}”.")
-        st.session_state.found = (query, start)
-        return
-    st.session_state.found = (query, hit)
-    if hit != start:
-        st.session_state.document = hit
-        st.rerun()
+    hit = next((d for d in order if needle in corpus.texts[d].lower()), None) if needle else None
+    state.find_failed = needle != "" and hit is None
+    if hit is not None:
+        state.document = hit
 
 
 def draw_dictionary(model: CompressiveFeatures) -> None:

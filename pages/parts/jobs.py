@@ -71,10 +71,6 @@ class Job:
             self.stop.set()
         return not self.stop.is_set()
 
-    def beat(self, _: IterationStats) -> bool:
-        """A listener that keeps no trace."""
-        return self.poll()
-
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
         self.rows.append(
@@ -110,6 +106,15 @@ class JobBoard:
                 if len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
                     del self._jobs[old]
         return self._pool.submit(self._run, job)
+
+    def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
+        """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""
+        future = self._pool.submit(work)
+        try:
+            return future.result(timeout=patience_s)
+        except TimeoutError:
+            future.cancel()
+            raise
 
     def get(self, job_id: str | None) -> Job | None:
         """A job by its id; None if there is none (any more)."""
@@ -174,7 +179,8 @@ async def _events(job: Job) -> AsyncIterator[str]:
             yield ": waiting\n\n"
         if not active:
             break
-        job.touch()
+        # not touch(): the last turn of a closed tab's stream may come after the session was released
+        job.last_seen = time.monotonic()
         quiet += 1
         await asyncio.sleep(0.06)
     result = getattr(job.result, "result_", None)

@@ -88,7 +88,7 @@ def _mapping(path: Path, name: str, source: str) -> None:
     st.dataframe(preview.rows, height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
-        _choose(lambda: corpora.remember(read_corpus(path, name=name, **options), source=source))
+        _choose(lambda: corpora.remember(read_corpus(path, name=name, **options), source=source, options=options))
 
 
 def _choose(load: Any) -> None:

@@ -8,6 +8,7 @@ was uploaded, and a job's result, as long as this server runs).
 from __future__ import annotations
 
 import gc
+import math
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -104,11 +105,12 @@ def _settings_from(query: Any) -> Settings:
     """Settings from an address; what does not parse or is out of range is left at its default."""
     found: dict[str, Any] = {}
     try:
-        lam = float(query.get("lam", "1"))
-        found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
+        lam = float(query.get("lam", "nan"))
     except ValueError:
-        pass  # a link somebody typed: the default is as good
-    if query.get("k", "") in "12345678" and query.get("k"):
+        lam = math.nan  # a link somebody typed
+    if 0 <= lam <= LAMBDAS[-1]:
+        found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
+    if query.get("k") in tuple("12345678"):
         found["max_gram"] = int(query["k"])
     if query.get("weighting") in WEIGHTINGS:
         found["weighting"] = query["weighting"]
@@ -170,13 +172,19 @@ def current_job() -> Job | None:
     return job if job is not None and job.key[0] == st.session_state.corpus_id else None
 
 
-def current_model() -> CompressiveFeatures | None:
-    """The last finished model for the session's corpus."""
+def finished_job() -> Job | None:
+    """The last finished job for the session's corpus: the current one, or the one before it while that runs."""
     job = current_job()
     if job is not None and job.state == DONE:
-        return job.result
-    finished = BOARD.get(st.session_state.get("finished_id"))
-    return finished.result if finished is not None and finished.key[0] == st.session_state.corpus_id else None
+        return job
+    earlier = BOARD.get(st.session_state.get("finished_id"))
+    return earlier if earlier is not None and earlier.key[0] == st.session_state.corpus_id else None
+
+
+def current_model() -> CompressiveFeatures | None:
+    """The last finished model for the session's corpus."""
+    job = finished_job()
+    return job.result if job is not None else None
 
 
 def is_stale() -> bool:

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures
-from pages.parts.jobs import BOARD, Job
+from pages.parts.jobs import BOARD
 
 FIGURE_1 = "thatthat"
 MAX_CHARACTERS = 60
@@ -37,17 +37,11 @@ class ToySolution:
 def solve_toy(text: str, lam: float) -> ToySolution:
     """Compress one short text by letters, K = 8. Raises TimeoutError when the solver is busy with something long."""
 
-    def work(job: Job) -> CompressiveFeatures:
-        return CompressiveFeatures(
-            lam=lam, max_gram=8, token_pattern=_LETTER, lowercase=False, listeners=(job.beat,)
-        ).fit([text])
+    def work() -> CompressiveFeatures:
+        return CompressiveFeatures(lam=lam, max_gram=8, token_pattern=_LETTER, lowercase=False).fit([text])
 
-    job = Job("toy", ("toy", text, lam), work)
     # a text this short takes a blink; waiting means that somebody's corpus is in the solver
-    BOARD.submit(job).result(timeout=PATIENCE_S)
-    if job.result is None:
-        raise RuntimeError(job.error)
-    model = job.result
+    model = BOARD.borrow(work, PATIENCE_S)
     encoding = model.encoding_
     order = list(dict.fromkeys(encoding.gram.tolist()))
     spans = zip(encoding.start_char.tolist(), encoding.end_char.tolist(), encoding.gram.tolist(), strict=True)
