@@ -12,11 +12,17 @@ same input gives the same bytes with one thread or many.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numba
 from numba import njit
+
+if "OMP_WAIT_POLICY" not in os.environ:
+    # Threads of GNU OpenMP spin for milliseconds at every barrier. Where something else wants a core (a browser, the
+    # app's own server) that costs six times the run time; a short spin costs nothing even on a quiet machine.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 parallel_kernel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)

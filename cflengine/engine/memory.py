@@ -39,6 +39,12 @@ def _read_int(path: str) -> int | None:
 
 def peak_bytes() -> int | None:
     """The process's peak resident memory in bytes; None on platforms that do not tell."""
+    if sys.platform.startswith("linux"):
+        # not ru_maxrss: it survives exec, so a process started by a large one would report its parent's peak
+        with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
     try:
         import resource
     except ImportError:

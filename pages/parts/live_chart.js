@@ -5,9 +5,9 @@
 
 const FIELDS = ["t", "i", "objective", "best", "relaxed", "bound", "zeta", "gap"];
 const HELD = new Set(["best", "bound", "gap"]); // stay true until the next value
-const MAX_POINTS = 600; // per trace: more SVG points cost time and show nothing
+const MAX_POINTS = 300; // per trace: more SVG points cost time and show nothing
 const MIN_FRAME_MS = 50; // at most 20 redraws a second
-const IDLE_SHARE = 3; // after a redraw of n ms rest 3 n ms: the solver may share this machine's cores
+const IDLE_SHARE = 1; // after a redraw of n ms rest n ms: the solver may share this machine's cores
 const MAX_FAILURES = 6; // stream errors in a row, without a new row in between, before giving up
 const ARIA_MS = 2000; // a screen reader must not be talked over
 

@@ -1,0 +1,42 @@
+"""``python -m benchmarks NAME``: run a benchmark, print its table, write its figures as JSON if asked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# A benchmark is a module of this package: its docstring is its help, its first line the one in the list;
+# add_options(parser) adds to the common options, run(arguments) returns the exit code.
+BENCHMARKS = {"compression": "benchmarks.compression"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark that is named on the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    names = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    for name, path in BENCHMARKS.items():
+        module = import_module(path)
+        command = names.add_parser(
+            name,
+            help=module.__doc__.splitlines()[0],
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        _add_common_options(command)
+        module.add_options(command)
+        command.set_defaults(run=module.run)
+    arguments = parser.parse_args(argv)
+    return arguments.run(arguments)
+
+
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="DIR", help="folder of real corpora (default: $CFLENGINE_DATA, see README)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the compiled kernels (default: all cores)")
+    parser.add_argument("--quick", action="store_true", help="few documents, few repeats: does it run, not how fast")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures there, anew after each corpus")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

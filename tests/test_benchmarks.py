@@ -1,0 +1,86 @@
+"""The benchmarks run and print every figure; what they measure is nobody's business here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import compression
+from benchmarks.__main__ import main
+from benchmarks.measure import Times, in_turns, memory_of
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_compression_prints_every_figure(tmp_path):
+    file = tmp_path / "figures.json"
+    options = ["--corpora", "sample", "--quick", "--homotopy", "--linear", "--json", str(file)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "compression", *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "numba threads" in lines[0] and "load average" in lines[0]
+    everything = json.loads(file.read_text(encoding="utf-8"))
+    figures = everything["corpora"]["sample"]
+    for section in compression.SECTIONS:
+        assert section.title in lines
+        for figure in section.figures:
+            row = next(line for line in lines[lines.index(section.title) :] if line.startswith(figure.label))
+            assert figure.text(figures) in row and figure.target in row
+            assert np.all(np.isfinite(figures[figure.key])), figure.key
+    assert figures["bound"] <= figures["value"] <= figures["bound"] * (1 + compression.RELAXATION_GAP)
+    assert str(ROOT) not in done.stdout + file.read_text(encoding="utf-8")
+
+
+def test_absent_corpora_are_named(tmp_path, capsys):
+    assert main(["compression", "--corpora", "nowhere", "--data", str(tmp_path)]) == 2
+    assert "CFLENGINE_DATA" in capsys.readouterr().err
+
+
+def test_help_lists_the_benchmarks(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "compression" in capsys.readouterr().out
+
+
+def test_turns_and_ratio():
+    calls = []
+    times = in_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, run=2, turns=3, seconds=0)
+    assert "".join(calls) == "aabb" * 3
+    assert times["a"].clock.shape == times["b"].cpu.shape == (3, 2)
+    # the machine is ten times slower in the second turn: the ratio does not notice
+    twice, once = np.array([[2.0], [20.0], [2.0]]), np.array([[1.0], [10.0], [1.0]])
+    assert Times(twice, 2 * twice).over(Times(once, once)) == 2.0
+    assert Times(twice, 2 * twice).cores == 2.0
+
+
+def test_subsets_are_nested_whole_documents():
+    doc_ptr = np.arange(0, 1001, 5)
+    tokens = np.repeat(np.arange(200, dtype=np.int32), 5)
+    tenth, three_tenths, everything = compression.nested_subsets(tokens, doc_ptr)
+    assert [len(subset[0]) for subset in (tenth, three_tenths, everything)] == [100, 300, 1000]
+    for part, whole in ((tenth, three_tenths), (three_tenths, everything)):
+        assert np.array_equal(part[0], whole[0][: len(part[0])])
+        assert np.array_equal(part[1], whole[1][: len(part[1])])
+    assert np.array_equal(np.sort(everything[0]), tokens)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak comes from getrusage")
+def test_a_large_parent_does_not_count():
+    burden = np.ones(60_000_000)
+    source = str(ROOT / "sample_data" / "reviews.csv")
+    facts = memory_of(
+        "benchmarks.compression:compress_briefly",
+        source=source, limit=20, max_gram=2, lam=1.0, n_threads=1, last_zeta=0.0,
+    )  # fmt: skip
+    assert facts["tokens"] > 0
+    assert facts["baseline"] <= facts["peak"] < facts["baseline"] + burden.nbytes // 4
