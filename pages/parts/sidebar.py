@@ -68,7 +68,7 @@ def _running(job: Job) -> None:
     elif job.stop.is_set():
         st.markdown("Stopping: certifying the best solution so far …")
     elif not job.rows:
-        st.markdown("Preparing …")
+        st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
     else:
         row = job.rows[-1]
         st.progress(min(max(row["zeta"], 0.0), 1.0), text=f"ζ = {row['zeta']:.1f} · step {row['i']:,}")
