@@ -7,17 +7,13 @@ through_router()
 import streamlit as st
 
 from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted
+from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row
-from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, current_model, settings
+from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, settings
 from pages.parts.words import number, percent
 
 st.title("Features")
-model = current_model()
-if model is None:
-    st.info("Nothing is compressed yet: run the solver first.")
-    st.page_link("pages/homotopy.py", label="To the solver", icon="📈")
-    st.stop()
-
+model = result_or_stop().result
 loaded = current_corpus()
 st.markdown(
     "A document's features are how often it points at each K-gram of the dictionary. New documents are encoded "

@@ -7,20 +7,16 @@ through_router()
 import streamlit as st
 
 from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams
-from pages.parts.state import current_corpus, current_model, finished_job
+from pages.parts.gate import result_or_stop
+from pages.parts.state import current_corpus
 from pages.parts.text_view import LITERAL, text_view
 from pages.parts.views import final_view
 
 st.title("Pointers")
-model = current_model()
-if model is None:
-    st.info("Nothing is compressed yet: run the solver first.")
-    st.page_link("pages/homotopy.py", label="To the solver", icon="📈")
-    st.stop()
-
+job = result_or_stop()
+model = job.result
 corpus = current_corpus().corpus
 state = st.session_state
-job = finished_job()
 if state.get("gram_of_job") != job.id:  # another result, another dictionary: its numbers mean other K-grams
     state.gram_of_job, state.gram = job.id, None
 
