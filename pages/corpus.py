@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.metrics import metric_row
 from pages.parts.sources import draw_source
 from pages.parts.state import current_corpus
-from pages.parts.views import without_midnight
+from pages.parts.views import shortened, without_midnight
 from pages.parts.words import many, number, plain
 
 PREVIEW_ROWS = 200
@@ -48,7 +48,7 @@ if report.n_left_out:
         if report.n_left_out > len(report.left_out):
             st.caption(f"The first {len(report.left_out)} of {report.n_left_out:,}.")
 head = without_midnight(corpus.metadata.head(PREVIEW_ROWS))
-head.insert(0, "text", corpus.texts[:PREVIEW_ROWS], allow_duplicates=True)
+head.insert(0, "text", shortened(corpus.texts[:PREVIEW_ROWS]), allow_duplicates=True)
 head.insert(0, "record", corpus.rows[:PREVIEW_ROWS], allow_duplicates=True)
 head.columns = [*head.columns[:2], *(f"{name} " if name in ("record", "text") else name for name in head.columns[2:])]
 st.dataframe(

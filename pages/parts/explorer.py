@@ -72,7 +72,7 @@ def draw_dictionary(model: CompressiveFeatures) -> None:
     if words != "any length":
         frame = frame[frame["length"] == words]
     shown = frame.sort_values("count", ascending=False, kind="stable").head(LISTED)
-    _choose_row(shown, ["gram", "length", "count", "documents", "cost"], key="dictionary")
+    _choose_row(shown, ["gram", "length", "count", "documents", "cost"], key=f"dictionary_{needle}_{words}")
     more = f", the {LISTED:,} most used of them" if len(frame) > LISTED else ""
     st.caption(f"{many(len(frame), 'K-gram')}{more}. Choose a row to see it in context; headings sort.")
 
@@ -80,12 +80,15 @@ def draw_dictionary(model: CompressiveFeatures) -> None:
 def draw_document_grams(model: CompressiveFeatures, document: int) -> None:
     """The K-grams that the first document on show points at."""
     frame = grams_of_document(model, document)
-    _choose_row(frame, ["gram", "length", "here", "count", "documents", "cost"], key="document_grams")
+    _choose_row(frame, ["gram", "length", "here", "count", "documents", "cost"], key=f"document_grams_{document}")
     st.caption(f"Document {document}: {many(len(frame), 'K-gram')}.")
 
 
 def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
-    """A table whose chosen row becomes the current K-gram (the frame's index holds their ids)."""
+    """A table whose chosen row becomes the current K-gram (the frame's index holds their ids).
+
+    The key must change with the rows: a selection is a position, and would silently mean another K-gram.
+    """
     event = st.dataframe(
         frame[columns], hide_index=True, column_config=_COLUMNS, height=560, on_select="rerun",
         selection_mode="single-row", key=key, alt="K-grams with their pointers, documents and cost",
@@ -93,9 +96,9 @@ def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
     rows = event.selection.rows
     chosen = int(frame.index[rows[0]]) if rows and rows[0] < len(frame) else None
     # only a new choice counts: the same selection comes back with every rerun, also after a click in the text
-    if chosen is not None and chosen != st.session_state.get(f"{key}_chosen"):
+    if chosen != st.session_state.get(f"{key}_chosen"):
         st.session_state[f"{key}_chosen"] = chosen
-        if chosen != st.session_state.get("gram"):
+        if chosen not in (None, st.session_state.get("gram")):
             st.session_state.gram = chosen
             st.rerun()
 
@@ -120,9 +123,9 @@ def draw_concordance(model: CompressiveFeatures, corpus: Corpus, gram: int) -> N
         },
     )  # fmt: skip
     rows = event.selection.rows
-    if rows:
-        document = int(frame["document"].iloc[rows[0]])
-        if document != st.session_state.get("concordance_document"):
-            st.session_state.concordance_document = document
+    document = int(frame["document"].iloc[rows[0]]) if rows else None
+    if document != st.session_state.get("concordance_document"):
+        st.session_state.concordance_document = document
+        if document is not None:
             st.session_state.document = document
             st.rerun()

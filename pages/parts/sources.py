@@ -10,6 +10,7 @@ import streamlit as st
 from cflengine import CorpusError, preview_corpus, read_corpus
 from pages.parts import corpora
 from pages.parts.state import choose_corpus
+from pages.parts.views import shortened
 from pages.parts.words import plain
 
 SAMPLE, UPLOAD, PATH, NEWSGROUPS = "Sample reviews", "Upload", "Path on this computer", "20 Newsgroups"
@@ -57,6 +58,10 @@ def _upload() -> None:
         st.session_state.upload_generation = generation + 1
         st.rerun()
     uploaded = st.session_state.get("uploaded")
+    # the file goes with the session's connection; after an interruption it has to be sent again
+    if uploaded and not uploaded["path"].exists():
+        st.session_state.uploaded = uploaded = None
+        st.info("The connection was lost and the upload with it: please choose the file again.")
     if uploaded:
         _mapping(uploaded["path"], uploaded["name"], uploaded["name"])
 
@@ -85,7 +90,8 @@ def _mapping(path: Path, name: str, source: str) -> None:
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
     limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
     options["limit"] = limit or None
-    st.dataframe(preview.rows, height=220, hide_index=True, alt="The first records of the file")
+    shown = preview.rows.apply(shortened)
+    st.dataframe(shown, height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
         _choose(lambda: corpora.remember(read_corpus(path, name=name, **options), source=source, options=options))

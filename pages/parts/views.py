@@ -122,3 +122,8 @@ def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
         if pd.api.types.is_datetime64_any_dtype(column) and (column.dropna() == column.dropna().dt.normalize()).all():
             frame[name] = column.dt.date
     return frame
+
+
+def shortened(cells: Iterable[Any], most: int = 400) -> list[Any]:
+    """Cells for a table: long texts are cut, since a preview of two hundred novels is two hundred novels."""
+    return [cell[:most] + " …" if isinstance(cell, str) and len(cell) > most else cell for cell in cells]

@@ -6,11 +6,14 @@ import math
 import re
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
+# what Streamlit replaces after Markdown is parsed, where a backslash no longer helps: arrows, icons, addresses
+_LATER = re.compile(r"(?<=[-<>=~])(?=[-<>=~])|(?<=:)(?=\w)|(?<=www)(?=\.)|(?<=\w)(?=@)|(?<=:)(?=//)")
+_WORD_JOINER = "\u2060"  # as wide as nothing
 
 
 def plain(text: str) -> str:
     """``text`` such that Streamlit's Markdown shows it as it is: file names, column names, K-grams, errors."""
-    return _MARKUP.sub(r"\\\1", " ".join(str(text).split()))
+    return _MARKUP.sub(r"\\\1", _LATER.sub(_WORD_JOINER, " ".join(str(text).split())))
 
 
 def number(value: float, digits: int = 0) -> str:
