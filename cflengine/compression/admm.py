@@ -31,10 +31,10 @@ def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_pe
     76.7
     """
     vectors = 4 + 4 + 2 + 4  # w, slot, rank, shares: bytes a pointer
-    per_token = 12 + 8 * grams_per_token  # y, z and best y; dictionary cost
+    per_token = 14 + 9 * grams_per_token  # y, z and best y, two binary solutions; dictionary cost and use
     if homotopy:
         vectors += 4  # the multiplier of w = θ
-        per_token += 2 + grams_per_token
+        per_token += 1 + grams_per_token
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * (vectors * max_gram + per_token))
 
 
@@ -215,12 +215,18 @@ class LinearisedAdmm:
     def update_bound(self) -> None:
         """Certify a lower bound from the current multiplier; keep it, and the multiplier, if it is the best."""
         bound = self._dual(self.y, np.empty(0, dtype=np.float64))
-        if bound > self.lower_bound:
+        if np.isfinite(bound) and bound > self.lower_bound:
             self.lower_bound = bound
             self.best_y[:] = self.y
 
-    def release(self) -> None:
-        """Drop w and the multiplier of w = θ: no step can follow, but solutions and bounds can still be evaluated."""
+    def release(self, *, everything: bool = False) -> None:
+        """Drop w and the multiplier of w = θ: no step can follow, but solutions and bounds can still be evaluated.
+
+        With ``everything``, drop all vectors: the certificate needs memory of its own.
+        """
+        if everything:
+            self.y = self.z = self.best_y = np.empty(0, dtype=np.float32)
+            del self.layout
         self.data = np.empty(0, dtype=np.float32)
         self.multiplier = np.empty((self.index.max_gram, 0), dtype=np.float32)
 

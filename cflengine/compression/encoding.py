@@ -1,8 +1,8 @@
 """Encoding and decoding documents with a fixed dictionary (§3.1), unseen ones included.
 
 A document is encoded by the cheapest set of pointers that covers it, found by dynamic programming in Θ(Kn).
-A token that no K-gram of the dictionary can cover on its own terms may be carried as a *literal*: its form is
-stored in place of a pointer, at a stated cost. Decoding pastes every pointer's K-gram at its start.
+A token that is no K-gram of the dictionary by itself may be carried as a *literal*: its form is stored in place of a
+pointer, at a stated cost. Decoding pastes every pointer's K-gram at its start.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ import numpy as np
 
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.certificate import certify, relative_gap
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.problem import StorageCosts, cost_scale
 from cflengine.compression.result import CompressionResult, StageSnapshot, settings_dict
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
@@ -115,8 +115,7 @@ class _Homotopy:
     ) -> None:
         self.index, self.costs, self.settings, self.lam = index, costs, settings, lam
         self.progress = Progress(listeners, time_limit=settings.time_limit)
-        # the paper's ρ and tolerance are made for costs of about 1; dear pointers are brought to that scale
-        self.scale = max(1.0, float(costs.pointer_by_length.max()) / 10.0)
+        self.scale = cost_scale(costs)
         rho = settings.rho if settings.rho is not None else self.scale / index.max_gram
         rule = RhoRule(rho, settings.rho_factor, settings.rho_window, settings.rho_ratio)
         self.admm = LinearisedAdmm(index, costs, rule, sigma=settings.sigma)
@@ -128,6 +127,7 @@ class _Homotopy:
         self.relaxation = self.relaxation_upper = NAN
         self.stages: list[StageSnapshot] = []
         self.limited = False
+        self.whole = False  # whether the last step ran to its end
 
     def run(self) -> CompressionResult:
         """All stages, then the certificate."""
@@ -145,8 +145,10 @@ class _Homotopy:
         settings, admm = self.settings, self.admm
         limit = settings.stage_iterations if zeta > 0 else settings.relaxation_iterations or math.inf
         steps = 0
+        self.whole = False
         while steps < limit:
-            if not admm.step(zeta, self.progress):
+            self.whole = admm.step(zeta, self.progress)
+            if not self.whole:
                 return
             steps += 1
             self.iteration += 1
@@ -185,7 +187,7 @@ class _Homotopy:
         if not needed:
             return
         w = admm.current_w()
-        marks = admm.marks if zeta > 0 else admm.round(w)
+        marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
         objective, n_pointers, used = admm.evaluate(marks)
         self._keep(objective, marks)
         if self.settings.keep_stages:
@@ -246,6 +248,7 @@ class _Homotopy:
         objective, _, used = admm.evaluate(marks)
         self._keep(objective, marks)
         alpha = admm.best_alpha()
+        admm.release(everything=True)
         certificate = certify(marks, alpha, index.doc_ptr, index.gram_of, costs)
         reason = self.progress.reason or (
             TerminationReason.ITERATION_LIMIT if self.limited else TerminationReason.CONVERGED

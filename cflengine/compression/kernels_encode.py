@@ -55,7 +55,7 @@ def mark_cover(choice, first, length, marks):
 
 @kernel
 def fill_costs(gram_of, a, gram_cost, d_len, d_extra, literal_cost, cost):
-    """cost[k, i] = pointer cost + gram_cost of the K-gram there; a literal may stand for any single token."""
+    """cost[k, i] = pointer cost + gram_cost of the K-gram there; a literal stands for a token without one."""
     for k in range(cost.shape[0]):
         for i in range(cost.shape[1]):
             g = gram_of[k, a + i]
@@ -64,8 +64,8 @@ def fill_costs(gram_of, a, gram_cost, d_len, d_extra, literal_cost, cost):
                 price = d_len[k] + gram_cost[g]
                 if d_extra.shape[1] > 0:
                     price += d_extra[k, a + i]
-            if k == 0:
-                price = min(price, literal_cost)
+            elif k == 0:
+                price = literal_cost
             cost[k, i] = price
 
 

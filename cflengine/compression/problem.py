@@ -19,6 +19,7 @@ document's end (such entries are no pointers and count for nothing).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -52,13 +53,11 @@ class StorageCosts:
 
 def check_lam(lam: float) -> float:
     """``lam`` as a float; ValueError unless it is a number from 0 to 10⁶."""
-    try:
-        value = float(lam)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.") from None
-    if not 0.0 <= value <= MAX_LAM:  # also false for NaN
+    if not isinstance(lam, Real):
+        raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.")
+    if not 0 <= lam <= MAX_LAM:  # also false for NaN
         raise ValueError(f"lam (the pointer cost λ) must be between 0 and {MAX_LAM:,.0f}, not {lam!r}.")
-    return value
+    return float(lam)
 
 
 def storage_costs(
@@ -91,6 +90,18 @@ def storage_costs(
     if dictionary.shape != lengths.shape:
         raise ValueError(f"dictionary_cost must have shape {lengths.shape}, a number a K-gram, not {dictionary.shape}.")
     return StorageCosts(by_length, extra, dictionary.astype(np.float64))
+
+
+def cost_scale(costs: StorageCosts) -> float:
+    """How much dearer than "about 1" storage is: a tenth of a usual pointer or entry, and 1 at least.
+
+    The paper's ρ and tolerances are made for costs of about 1, and the problem is the same when all costs and ρ are
+    multiplied by one number.
+    """
+    pointer = float(costs.pointer_by_length.mean())
+    if costs.pointer_extra.size:
+        pointer += float(costs.pointer_extra.mean(dtype=np.float64))
+    return max(1.0, pointer / 10.0, float(np.median(costs.dictionary)) / 10.0 if len(costs.dictionary) else 1.0)
 
 
 def external_macro_costs(gram_of: np.ndarray, lengths: np.ndarray, lam: float, unigram: float) -> StorageCosts:

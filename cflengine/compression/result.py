@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -118,10 +119,14 @@ class CompressionResult:
     @classmethod
     def load(cls, folder: str | Path) -> CompressionResult:
         """Read what :meth:`save` wrote. Raises OSError or ValueError if it is not there or not that."""
-        folder = Path(folder)
+        try:
+            return cls._load(Path(folder))
+        except (KeyError, TypeError, BadZipFile) as error:
+            raise ValueError(f"{folder} does not hold a saved result: {error}.") from error
+
+    @classmethod
+    def _load(cls, folder: Path) -> CompressionResult:
         facts = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if not isinstance(facts, dict) or "certificate" not in facts:
-            raise ValueError(f"{folder / 'result.json'} is not a saved result.")
         with np.load(folder / "arrays.npz", allow_pickle=False) as arrays:
             vectors = {name: arrays[name] for name in ("marks", "dictionary", "alpha")}
         scalars = ("relaxation", "relaxation_upper", "n_iterations", "seconds", "solver", "settings")

@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PARAGRAPH_BREAK = re.compile(r"(?:[^\S\n]*\n){2,}")
+_PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 
 
 def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
