@@ -5,7 +5,8 @@ the prox over groups, and one pass over positions that does all the rest and lea
 place of w. A change of ρ takes effect between the passes. µ = ρσ throughout.
 
 Bytes a token at K = 3: w 12, slots 12, ranks 6, y, z and the best y 12; 12 while a bound is computed; at ζ > 0
-multipliers 12 and marks 2; with the index (18.2) and the dictionary cost (4.5), 77 and 91 (``state_bytes``).
+multipliers 12 and a second ψ 1; with the index (18.2), the best ψ and the dictionary cost (4.5), 78 and 91
+(``state_bytes``).
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_pe
     """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
 
     >>> round(state_bytes(1_000_000, 3, homotopy=False, grams_per_token=0.56) / 1e6, 1)
-    76.7
+    77.7
     """
     vectors = 4 + 4 + 2 + 4  # w, slot, rank, shares: bytes a pointer
-    per_token = 14 + 9 * grams_per_token  # y, z and best y, two binary solutions; dictionary cost and use
+    per_token = 13 + 8 * grams_per_token  # y, z, best y and the best solution; dictionary cost
     if homotopy:
         vectors += 4  # the multiplier of w = θ
-        per_token += 1 + grams_per_token
+        per_token += 1 + grams_per_token  # ψ and the K-grams it uses
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * (vectors * max_gram + per_token))
 
 

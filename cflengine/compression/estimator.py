@@ -23,7 +23,7 @@ from cflengine.compression.features import (
     weigh,
 )
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
-from cflengine.compression.problem import StorageCosts, check_lam, storage_costs
+from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
@@ -52,7 +52,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         and the best solution so far, with its certificate, is kept.
     random_state : accepted for scikit-learn's sake; the solver draws no random numbers.
     n_threads : threads of the compiled kernels; None for all cores. The result does not depend on it.
-    pointer_cost : None for λ; or an array (K,), the cost of a pointer by length; or (K, n_tokens), by pointer.
+    pointer_cost : None for λ; or an array (K,), the cost of a pointer by length; or (K, n_tokens), by pointer of the
+        documents of ``fit`` (unseen documents are then charged the mean of each length).
     dictionary_cost : c(s): "words" (default) or "characters" of a K-gram; or a callable that takes a tuple of words
         and returns a number; or an array over the K-grams of the index.
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
@@ -237,8 +238,9 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
                 "cost": self._costs.dictionary[chosen[order]],
             }
         )
-        literal = self._costs.pointer_by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
-        self._codebook = Codebook(self.grams_, self._costs.pointer_by_length, literal)
+        by_length = mean_pointer_cost(self._costs, self.index_.gram_of)
+        literal = by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
+        self._codebook = Codebook(self.grams_, by_length, literal)
 
     def _output(self, encoding: Encoding) -> sparse.csr_matrix | pd.DataFrame:
         features = weigh(count_matrix(encoding, len(self.grams_)), self.weighting, self.idf_)

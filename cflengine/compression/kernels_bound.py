@@ -37,7 +37,8 @@ def excess_blocks(y, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, shares):
                 price = d_len[k]
                 if d_extra.shape[1] > 0:
                     price += d_extra[k, a + i]
-                excess[k, i] = max(window[i] - price, 0.0)
+                # the cap keeps sums of a diverged multiplier finite; no budget comes near it
+                excess[k, i] = min(max(window[i] - price, 0.0), 1e30)
         store_block(excess, shares, slot, a)
 
 

@@ -92,6 +92,16 @@ def storage_costs(
     return StorageCosts(by_length, extra, dictionary.astype(np.float64))
 
 
+def mean_pointer_cost(costs: StorageCosts, gram_of: np.ndarray) -> np.ndarray:
+    """float64 (K,): the mean cost of a pointer of each length."""
+    by_length = costs.pointer_by_length.copy()
+    if costs.pointer_extra.size:
+        for k, row in enumerate(costs.pointer_extra):
+            there = row[gram_of[k] >= 0]
+            by_length[k] += float(there.mean(dtype=np.float64)) if len(there) else 0.0
+    return by_length
+
+
 def cost_scale(costs: StorageCosts) -> float:
     """How much dearer than "about 1" storage is: a tenth of a usual pointer or entry, and 1 at least.
 

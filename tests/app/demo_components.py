@@ -28,10 +28,7 @@ from pages.parts.text_view import text_view
 
 STEPS, CHUNK = 1500, 15
 TITLE = "First <b>document</b>"
-HOSTILE = (
-    "<script>window.pwned = 1</script> <img src=x onerror='window.pwned = 2'> "
-    "$x$ :red[y] 👩‍🚀 𝔘nicode {name}\n\n"
-)
+HOSTILE = "<script>window.pwned = 1</script> <img src=x onerror='window.pwned = 2'> $x$ :red[y] 👩‍🚀 𝔘nicode {name}\n\n"
 HEBREW = "שלום עולם, זהו טקסט מימין לשמאל. שלום עולם שוב.\nשורה שנייה."
 VOCABULARY = (
     "the of and to in a is that for it as was with be by on not he his but at are this have from or had "
@@ -52,11 +49,18 @@ def solve_rows() -> list[dict[str, float | None]]:
         best = min(best, objective) if t > 1 else math.inf
         bound = max(bound, 833_835 * (1 - 3 * math.exp(-t / 0.75) - 0.0002))
         checked = i % 20 == 0 or i == STEPS - 1
-        rows.append({
-            "t": t, "i": i, "objective": objective if t > 1 else None, "best": best, "relaxed": relaxed,
-            "bound": bound if checked else None, "zeta": max(0.0, 0.13 * (t - 4.5)),
-            "gap": best / bound - 1 if checked and bound > 0 else math.nan,
-        })
+        rows.append(
+            {
+                "t": t,
+                "i": i,
+                "objective": objective if t > 1 else None,
+                "best": best,
+                "relaxed": relaxed,
+                "bound": bound if checked else None,
+                "zeta": max(0.0, 0.13 * (t - 4.5)),
+                "gap": best / bound - 1 if checked and bound > 0 else math.nan,
+            }
+        )
     return rows
 
 

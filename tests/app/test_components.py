@@ -55,7 +55,7 @@ def grams_of(*documents: dict) -> dict:
 @st.composite
 def covered_texts(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]], list[float]]:
     """A text with astral characters and line breaks, pointers that overlap as they like, and weights."""
-    text = draw(st.text(st.sampled_from("ab \n\t\"<é中👩🚀𝔘\u200d\u202e"), max_size=40))
+    text = draw(st.text(st.sampled_from('ab \n\t"<é中👩🚀𝔘\u200d\u202e'), max_size=40))
     if not text:
         return text, [], []
     borders = st.integers(0, len(text))
@@ -143,9 +143,7 @@ def test_pointers_outside_the_text_are_refused(spans):
         text_view.encode_document(document("abcde", spans))
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"), [([0.5, 0.5], "differ in length"), ([math.nan], "not a number")]
-)
+@pytest.mark.parametrize(("weight", "message"), [([0.5, 0.5], "differ in length"), ([math.nan], "not a number")])
 def test_bad_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         text_view.encode_document(document("abcde", [(0, 5)], weight))
@@ -257,8 +255,12 @@ def demo_url() -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = {
-        "server.port": port, "server.address": "localhost", "server.headless": "true",
-        "server.fileWatcherType": "none", "browser.gatherUsageStats": "false", "runner.postScriptGC": "false",
+        "server.port": port,
+        "server.address": "localhost",
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
+        "runner.postScriptGC": "false",
     }
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "tests/app/demo_components.py")]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
@@ -351,8 +353,10 @@ def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
     clicked.wait_for()
     first = clicked.inner_text()
 
-    text = page.locator(".scroller article").first.locator(".block").evaluate_all(
-        "blocks => blocks.map((block) => block.textContent).join('')"
+    text = (
+        page.locator(".scroller article")
+        .first.locator(".block")
+        .evaluate_all("blocks => blocks.map((block) => block.textContent).join('')")
     )
     start, end = (int(n) for n in re.findall(r"(?:start|end)': (\d+)", first))
     assert text.startswith("<script>window.pwned = 1</script> <img")
@@ -363,9 +367,13 @@ def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
     page.wait_for_function("old => !document.body.innerText.includes(old)", arg=first)
     assert int(re.findall(r"start': (\d+)", clicked.inner_text())[0]) >= start
 
-    assert page.locator(".scroller article").nth(1).locator("[dir=auto]").last.evaluate(
-        "node => getComputedStyle(node).direction"
-    ) == "rtl"
+    assert (
+        page.locator(".scroller article")
+        .nth(1)
+        .locator("[dir=auto]")
+        .last.evaluate("node => getComputedStyle(node).direction")
+        == "rtl"
+    )
     assert page.evaluate("window.pwned") is None
     assert page.locator(".scroller script, .scroller img").count() == 0
 

@@ -183,8 +183,7 @@ def test_encodings_are_recognised_and_reported(encoding, reported, name):
     corpus = read_corpus(data, name=name)
     assert corpus.texts == texts
     assert (
-        corpus.report.encoding == reported
-        and reported.split("-sig")[0].upper() in corpus.report.encoding_note.upper()
+        corpus.report.encoding == reported and reported.split("-sig")[0].upper() in corpus.report.encoding_note.upper()
     )
     assert corpus.report.warnings == ()
 
@@ -250,19 +249,13 @@ def test_limit_stops_at_the_nth_kept_document_and_does_not_read_on():
 
 
 def test_preview_shows_the_first_records_and_does_not_read_the_rest():
-    data = (
-        csv_bytes([["label", "text"], *([i, f"text number {i}"] for i in range(9000))]) + b'x,"never\nclosed'
-    )
+    data = csv_bytes([["label", "text"], *([i, f"text number {i}"] for i in range(9000))]) + b'x,"never\nclosed'
     preview = preview_corpus(io.BytesIO(data), name="a.csv", n_rows=7)
     assert preview.format == "csv" and preview.encoding == "utf-8" and preview.columns == ("label", "text")
     assert len(preview.rows) == 7 and preview.rows["text"][6] == "text number 6"
     assert preview.suggested_text_column == "text" and preview.candidates == ("text",)
     lines = preview_corpus(b"one\ntwo\n", name="a.txt")
-    assert (
-        lines.columns == ()
-        and lines.suggested_text_column is None
-        and list(lines.rows["text"]) == ["one", "two"]
-    )
+    assert lines.columns == () and lines.suggested_text_column is None and list(lines.rows["text"]) == ["one", "two"]
     files = preview_corpus(zip_bytes({"a.txt": b"x y"}), name="a.zip")
     assert files.rows.to_dict("records") == [{"file": "a.txt", "text": "x y"}] and files.columns == ()
     assert preview_corpus(table_bytes("parquet"), name="a.parquet", n_rows=2).rows["n"].tolist() == [3, 1]
@@ -271,9 +264,7 @@ def test_preview_shows_the_first_records_and_does_not_read_the_rest():
 def test_from_texts_head_and_digest():
     metadata = pd.DataFrame({"k": [10, 20, 30]}, index=[5, 6, 7])
     corpus = Corpus.from_texts(["a b", None, "c"], name="mine", metadata=metadata)
-    assert (
-        corpus.name == "mine" and corpus.metadata["k"].tolist() == [10, 30] and corpus.rows.tolist() == [0, 2]
-    )
+    assert corpus.name == "mine" and corpus.metadata["k"].tolist() == [10, 30] and corpus.rows.tolist() == [0, 2]
     assert len(corpus) == 2 and corpus.n_characters == 4 and corpus.report.n_missing == 1
     head = corpus.head(1)
     assert head.texts == ["a b"] and head.metadata["k"].tolist() == [10] and head.digest != corpus.digest

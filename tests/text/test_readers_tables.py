@@ -25,9 +25,7 @@ def test_csv_null_marks_are_missing_but_answers_are_not():
     corpus = read_corpus(data, name="survey.csv")
     assert corpus.texts == ["None", "N/A"] and corpus.rows.tolist() == [1, 5]
     assert (corpus.report.n_missing, corpus.report.n_empty) == (3, 1)
-    assert any(
-        "1 record (number 5) has more or fewer fields" in warning for warning in corpus.report.warnings
-    )
+    assert any("1 record (number 5) has more or fewer fields" in warning for warning in corpus.report.warnings)
 
 
 def test_metadata_has_natural_types():
@@ -45,9 +43,7 @@ def test_metadata_has_natural_types():
     assert corpus.metadata["zip"].tolist() == ["01234", "98765"]
     assert corpus.metadata["big"].tolist() == ["12345678901234567890", "1"]
     assert corpus.metadata["zone"].tolist() == ["NA", "EU"]
-    assert corpus.metadata["us_date"].tolist()[1:] == ["02/03/2024"] and pd.isna(
-        corpus.metadata["us_date"][0]
-    )
+    assert corpus.metadata["us_date"].tolist()[1:] == ["02/03/2024"] and pd.isna(corpus.metadata["us_date"][0])
 
 
 def test_json_metadata_keeps_types_and_spells_out_what_is_nested():
@@ -74,18 +70,17 @@ def test_parquet_types_bytes_and_index_columns():
     frame.to_parquet(out)
     corpus = read_corpus(out, name="a.parquet")
     assert not out.closed and corpus.texts == ["one two", "three"] and corpus.rows.tolist() == [0, 2]
-    assert str(corpus.metadata["day"].dtype).startswith("datetime64") and corpus.metadata[
-        "tags"
-    ].tolist() == ['["a"]', '["b"]']
+    assert str(corpus.metadata["day"].dtype).startswith("datetime64") and corpus.metadata["tags"].tolist() == [
+        '["a"]',
+        '["b"]',
+    ]
     assert "image" not in corpus.metadata and "'image'" in corpus.report.warnings[0]
     assert corpus.report.n_missing == 1 and str(corpus.metadata["n"].dtype) == "Int64"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_found(delimiter):
-    data = csv_bytes(
-        [["id", "text", "price"], *([i, f"words, words; {i} | and", "1,5"] for i in range(9))], delimiter
-    )
+    data = csv_bytes([["id", "text", "price"], *([i, f"words, words; {i} | and", "1,5"] for i in range(9))], delimiter)
     corpus = read_corpus(data, name="a.csv")
     assert corpus.texts[3] == "words, words; 3 | and" and corpus.metadata["price"][0] == "1,5"
     assert read_corpus(b"sep=;\r\nid;text\r\n1;a, b\r\n", name="excel.csv").texts == ["a, b"]
@@ -96,9 +91,7 @@ def test_csv_dialects_and_headers():
     corpus = read_corpus(escaped, name="a.csv")
     assert corpus.texts == ['He said "hi, you" twice', "plain"] and "backslash" in corpus.report.warnings[0]
     unquoted = read_corpus(b'text\tn\n"Hello" she said\t1\n"open quote\t2\n', name="a.tsv")
-    assert (
-        unquoted.texts == ['"Hello" she said', '"open quote'] and "2 records" in unquoted.report.warnings[0]
-    )
+    assert unquoted.texts == ['"Hello" she said', '"open quote'] and "2 records" in unquoted.report.warnings[0]
     between = read_corpus(b'text\tn\n"open\t1\nnext\t2\n"another" one\t3\n', name="a.tsv")
     assert between.texts == ['"open', "next", '"another" one']
     headless = read_corpus(b"1,pos,A fine film\n2,neg,Not a fine film\n3,pos,So so\n", name="a.csv")
@@ -107,10 +100,7 @@ def test_csv_dialects_and_headers():
     doubled = read_corpus(b"text,text,,n\na b,c d,e f,1\n", name="a.csv", text_column="text_2")
     assert doubled.report.columns == ("text", "text_2", "column_3", "n") and doubled.texts == ["c d"]
     comma_text = read_corpus(b"label,text\npos,Well, well, fine\nneg,no\n", name="a.csv")
-    assert (
-        comma_text.texts == ["Well, well, fine", "no"]
-        and "1 record (number 1)" in comma_text.report.warnings[0]
-    )
+    assert comma_text.texts == ["Well, well, fine", "no"] and "1 record (number 1)" in comma_text.report.warnings[0]
     stray = read_corpus(b'id,text\n1,"Hello" she said\n2,"fine, too"\n', name="a.csv")
     assert stray.texts == ['"Hello" she said', "fine, too"] and "broken quotes" in stray.report.warnings[0]
 
@@ -132,9 +122,7 @@ def test_the_text_column_is_found_or_asked_for(header, rows, expected):
     preview = preview_corpus(data, name="a.csv")
     assert preview.suggested_text_column == expected
     if expected is None:
-        with pytest.raises(
-            CorpusError, match=r"several .* of 'a', 'b'|no column looks like text.* of 'id', 'n'"
-        ):
+        with pytest.raises(CorpusError, match=r"several .* of 'a', 'b'|no column looks like text.* of 'id', 'n'"):
             read_corpus(data, name="a.csv")
         return
     assert read_corpus(data, name="a.csv").report.text_column == expected

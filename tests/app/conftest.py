@@ -1,0 +1,72 @@
+"""What the app's tests share: warm kernels, a server that has been visited, a board without old jobs, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.runtime.caching import clear_session_resource_cache
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+from visiting import show, solved, sound, until, use
+
+from cflengine import warm_up
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """Every kernel compiled, in this process and in the cache on disk that a server reads."""
+    warm_up()
+
+
+@pytest.fixture
+def visited(monkeypatch) -> None:
+    """AppTest starts every run like a new server; here the server has been visited, as nearly always."""
+    begin = PagesManager.__init__
+
+    def begin_visited(self, *arguments, **named):
+        begin(self, *arguments, **named)
+        PagesManager.uses_pages_directory = False
+
+    monkeypatch.setattr(PagesManager, "__init__", begin_visited)
+
+
+@pytest.fixture
+def board() -> Iterator:
+    """The server's job board; whatever a test leaves running is stopped."""
+    from pages.parts.jobs import BOARD
+
+    yield BOARD
+    for job in list(BOARD._jobs.values()):
+        job.stop.set()
+        until(lambda job=job: not job.active)
+
+
+@pytest.fixture
+def close_tab() -> Callable[[], None]:
+    """A function that does what the server does when a tab is closed or a connection lost."""
+    return lambda: clear_session_resource_cache("test session id")  # AppTest's, the same for all its sessions
+
+
+@pytest.fixture
+def open_app(warm, visited, board, close_tab) -> Iterator[Callable[..., AppTest]]:
+    """A function: a page and a query to a session of the app that shows that page."""
+
+    def start(page: str = "corpus", **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        for name, value in query.items():
+            app.query_params[name] = value
+        sound(app.run())
+        return show(app, page) if page != "corpus" else app
+
+    yield start
+    close_tab()
+
+
+@pytest.fixture
+def tiny(open_app) -> AppTest:
+    """A session with a small corpus, solved."""
+    return solved(use(open_app()))

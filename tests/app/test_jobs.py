@@ -1,0 +1,228 @@
+"""The job board: one worker, a queue, orphans, what is forgotten, and the trace that is pushed to the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from starlette.requests import Request
+from visiting import until
+
+from cflengine import IterationStats
+from pages.parts import jobs, state
+from pages.parts.jobs import DONE, FAILED, QUEUED, RUNNING, Job, JobBoard
+
+
+def work_until_stopped(job: Job) -> str:
+    while job.poll():
+        time.sleep(0.002)
+    return "stopped"
+
+
+def stats(**values) -> IterationStats:
+    return IterationStats(iteration=values.pop("iteration", 1), stage="s", elapsed_s=0.5, **values)
+
+
+@pytest.fixture
+def own_board():
+    board = JobBoard()
+    yield board
+    for job in board._jobs.values():
+        job.stop.set()
+    board._pool.shutdown()
+
+
+def test_a_job_runs_reports_and_ends(own_board):
+    job = Job("a", ("key",), lambda job: job(stats(best_objective=3.0, relaxation=2.0, zeta=0.0)) and "done")
+    own_board.submit(job).result(timeout=10)
+    assert (job.state, job.result, job.active) == (DONE, "done", False)
+    assert job.rows == [pytest.approx({**job.rows[0], "best": 3.0, "relaxed": 2.0, "i": 1}, nan_ok=True)]
+    assert own_board.get(job.id) is job and own_board.get(None) is None and own_board.get("no") is None
+
+
+def test_ids_can_be_part_of_a_components_key():
+    # Streamlit keeps "__" for itself, and refuses a key that holds it
+    ids = {Job("a", (), print).id for _ in range(2000)}
+    assert len(ids) == 2000
+    assert not [id for id in ids if "__" in f"chart_{id}" or not id.replace("-", "").replace("_", "").isalnum()]
+
+
+def test_the_relaxation_is_only_shown_while_it_is_solved():
+    job = Job("a", (), print)
+    for iteration, zeta in ((0, 0.0), (5, 0.0), (9, 0.1)):
+        job(stats(iteration=iteration, relaxation=7.0, zeta=zeta))
+    assert [row["relaxed"] == 7.0 for row in job.rows] == [False, True, False]
+
+
+def test_jobs_queue_and_are_told_how_many_are_ahead(own_board):
+    first, second, third = (Job(name, (), work_until_stopped) for name in "abc")
+    for job in (first, second, third):
+        own_board.submit(job)
+    until(lambda: first.state == RUNNING)
+    assert [own_board.before(job) for job in (first, second, third)] == [0, 1, 2]
+    assert second.state == third.state == QUEUED
+    second.stop.set()
+    first.stop.set()
+    until(lambda: third.state == RUNNING)
+    assert own_board.before(third) == 0
+    assert second.state == FAILED and second.error == "Stopped before it began."
+    assert first.state == DONE and own_board.before(first) == 0
+
+
+@pytest.mark.parametrize("error", [ValueError("lam must be a number."), MemoryError("too large.")])
+def test_a_sentence_for_the_user_is_kept(own_board, error):
+    def fail(job):
+        raise error
+
+    job = Job("a", (), fail)
+    own_board.submit(job)
+    until(lambda: not job.active)
+    assert job.state == FAILED and job.error == str(error)
+
+
+def test_an_unexpected_failure_says_where_to_look_and_does_say_it_there(own_board, caplog):
+    job = Job("a", (), lambda job: [][1])
+    own_board.submit(job)
+    until(lambda: not job.active)
+    assert job.state == FAILED and "the terminal has the details" in job.error
+    until(lambda: "IndexError" in caplog.text)
+    after = Job("b", (), lambda job: 1)
+    own_board.submit(after)
+    until(lambda: after.state == DONE)
+
+
+def test_an_orphan_is_stopped_after_the_grace_and_a_reload_saves_it(own_board, monkeypatch):
+    monkeypatch.setattr(jobs, "GRACE_S", 0.05)
+    monkeypatch.setattr(state, "BOARD", own_board)
+    job = Job("a", (), work_until_stopped)
+    own_board.submit(job)
+    until(lambda: job.state == RUNNING)
+    state._orphan([job.id, "forgotten"])
+    job.touch()
+    time.sleep(0.1)
+    assert job.state == RUNNING, "somebody looked again within the grace"
+    state._orphan([job.id])
+    until(lambda: job.state == DONE, 5)
+    finished_at = job.orphaned_at
+    state._orphan([job.id])
+    assert job.orphaned_at == finished_at
+
+
+def test_silence_stops_a_job(own_board, monkeypatch):
+    monkeypatch.setattr(jobs, "SILENCE_S", 0.05)
+    job = Job("a", (), work_until_stopped)
+    own_board.submit(job)
+    until(lambda: job.state == DONE, 5)
+
+
+def test_old_finished_jobs_are_forgotten_and_running_ones_are_not(own_board):
+    running = Job("running", (), work_until_stopped)
+    own_board.submit(running)
+    later = [Job(str(n), (), lambda job: job.label) for n in range(jobs.KEEP_JOBS + 5)]
+    for job in later:
+        own_board.submit(job)
+    assert all(own_board.get(job.id) for job in (running, *later)), "none is finished yet"
+    running.stop.set()
+    until(lambda: later[-1].state == DONE)
+    own_board.submit(last := Job("last", (), lambda job: 1))
+    assert len(own_board._jobs) == jobs.KEEP_JOBS and own_board.get(last.id) and own_board.get(later[-1].id)
+    assert own_board.get(running.id) is None
+
+
+def test_large_results_are_forgotten_sooner(own_board):
+    half = jobs.KEEP_TOKENS // 2
+    for n in range(3):
+        own_board.submit(Job(str(n), (), lambda job: 1, size=half)).result(timeout=10)
+    assert sum(job.size for job in own_board._jobs.values()) <= jobs.KEEP_TOKENS
+
+
+def test_short_work_is_borrowed_and_not_listed(own_board):
+    mine = Job("mine", (), lambda job: 1)
+    own_board.submit(mine).result(timeout=10)
+    for n in range(jobs.KEEP_JOBS + 2):
+        assert own_board.borrow(lambda n=n: n, 10.0) == n
+    assert own_board.get(mine.id) is mine
+    with pytest.raises(ZeroDivisionError):
+        own_board.borrow(lambda: 1 // 0, 10.0)
+
+
+def test_short_work_that_waits_too_long_is_given_up(own_board):
+    long, behind = Job("long", (), work_until_stopped), Job("behind", (), work_until_stopped)
+    own_board.submit(long)
+    began = threading.Event()
+    with pytest.raises(TimeoutError):
+        own_board.borrow(began.set, 0.05)
+    own_board.submit(behind)
+    assert own_board.before(behind) == 1, "nobody waits for what was given up"
+    long.stop.set()
+    behind.stop.set()
+    own_board.borrow(lambda: None, 10.0)
+    assert not began.is_set()
+
+
+def events(job: Job) -> list[str]:
+    """What the trace route sends for a job of the server's board."""
+
+    async def read() -> list[str]:
+        request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "path_params": {"job": job.id}})
+        response = await jobs.trace_route().endpoint(request)
+        if response.status_code != 200:
+            return [str(response.status_code)]
+        assert response.media_type == "text/event-stream" and response.headers["cache-control"] == "no-store"
+        return [event async for event in response.body_iterator]
+
+    return asyncio.run(read())
+
+
+def test_the_trace_is_pushed_to_its_end(board):
+    def work(job: Job) -> SimpleNamespace:
+        for n in range(1, 4):
+            job(stats(iteration=n, best_objective=float(n)))
+            time.sleep(0.08)
+        return SimpleNamespace(result_=SimpleNamespace(reason="converged", objective=5.0, lower_bound=4.0, gap=0.25))
+
+    job = Job("a", (), work)
+    board.submit(job)
+    sent = events(job)
+    assert sent[0].startswith("retry:")
+    rows = [row for event in sent if event.startswith("data: ") for row in json.loads(event.removeprefix("data: "))]
+    assert [row["i"] for row in rows] == [1.0, 2.0, 3.0]
+    assert sent[-1].startswith("event: done") and '"reason": "converged"' in sent[-1] and '"gap": 0.25' in sent[-1]
+    assert events(job)[-1] == sent[-1], "a late reader gets all of it"
+    assert events(Job("unknown", (), print)) == ["404"]
+
+
+def test_a_failed_solve_ends_its_stream(board):
+    job = Job("a", (), lambda job: [][1])
+    board.submit(job)
+    assert '"reason": "failed"' in events(job)[-1]
+
+
+def test_the_stream_of_a_closed_tab_does_not_take_the_orphan_back(board, monkeypatch):
+    # session and stream of a closed tab end in either order: a last turn of the stream is no sign of life
+    job = Job("a", (), work_until_stopped)
+    board.submit(job)
+    until(lambda: job.state == RUNNING)
+
+    async def one_turn_after_the_release() -> None:
+        stream = jobs._events(job)
+        await anext(stream)
+        reader = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.02)
+        state._orphan([job.id])
+        await asyncio.sleep(0.1)
+        reader.cancel()
+
+    asyncio.run(one_turn_after_the_release())
+    assert job.orphaned_at is not None
+
+
+def test_the_worker_is_alone(board):
+    names = []
+    for _ in range(2):
+        board.submit(Job("a", (), lambda job: names.append(threading.current_thread().name))).result(timeout=10)
+    assert len(set(names)) == 1 and names[0].startswith("solver")

@@ -1,0 +1,241 @@
+"""The pages as a user meets them, without a browser: every page, corpora of all kinds, addresses."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from visiting import TINY, in_address, numbers, press, show, sidebar, sound, upload, use
+
+from cflengine import Corpus, CorpusError
+from pages.parts import corpora, state
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {"corpus": "See what your text is made of", "homotopy": "Homotopy", "pointers": "Pointers",
+         "features": "Features", "toy": "How it works"}  # fmt: skip
+SAMPLE_COUNTS = {"Documents": "2,000", "Tokens": "110,058", "Types": "3,330", "Left out": "0"}
+
+
+# ---- every page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_of_a_new_session(open_app, page):
+    app = open_app(page)
+    assert [title.value for title in app.title] == [PAGES[page]] and not app.error
+    assert "reviews.csv" in sidebar(app) and "2,000 documents" in sidebar(app)
+    if page in ("pointers", "features"):
+        assert "Nothing is compressed yet" in app.info[0].value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_after_a_solve(tiny, page):
+    app = show(tiny, page)
+    assert [title.value for title in app.title] == [PAGES[page]] and not app.error and not app.info
+    assert "proved bound" in sidebar(app) and "converged" in sidebar(app)
+
+
+def test_a_deep_link_to_a_new_server_goes_through_the_router(warm, board):
+    # no ``visited`` here: this is the very first run of a server's life
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = show(app, "pointers")
+    assert [title.value for title in app.title] == ["Pointers"] and "2,000 documents" in sidebar(app)
+
+
+# ---- corpora
+
+
+def test_the_sample_is_there_with_its_counts(open_app):
+    app = open_app()
+    assert numbers(app) == SAMPLE_COUNTS
+    assert app.session_state["corpus_id"] == "sample" and "corpus" not in app.query_params
+
+
+def test_an_upload_is_previewed_mapped_and_used(open_app):
+    app = upload(open_app(), "tiny.csv", TINY.encode())
+    assert app.selectbox(key="column_tiny.csv").value == "text"
+    assert app.dataframe[0].value["text"].tolist()[1] == "The dog sat on the mat."
+    assert numbers(app) == SAMPLE_COUNTS, "nothing is chosen yet"
+    press(app, "Use this corpus")
+    assert numbers(app) == {"Documents": "3", "Tokens": "37", "Types": "19", "Left out": "1"}
+    assert in_address(app, "corpus") == app.session_state["corpus_id"]
+    assert "1 record left out" in app.expander[0].label
+    assert list(app.dataframe[-1].value.columns)[:2] == ["record", "text"]
+    show(app, "homotopy")
+    assert "tiny.csv" in sidebar(app) and "3 documents" in app.info[0].value
+    app = show(app, "corpus")
+    press(app, "Use the sample")
+    assert numbers(app) == SAMPLE_COUNTS
+
+
+def test_another_column_and_fewer_documents(open_app):
+    app = upload(open_app(), "tiny.csv", TINY.encode())
+    app.selectbox(key="column_tiny.csv").set_value("=who")
+    [limit] = [box for box in app.number_input if box.label.startswith("Read at most")]
+    limit.set_value(2)
+    press(app, "Use this corpus")
+    assert numbers(app)["Documents"] == "2" and app.dataframe[-1].value["text"].tolist() == ["=cmd()", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "documents"),
+    [
+        ("lines.txt", b"one two\n\nthree\n", 2),
+        ("rows.tsv", b"n\ttext\n1\tone two three\n2\tfour five six\n", 2),
+        ("rows.jsonl", b'{"text": "one two", "tags": ["a", {"b": 1}]}\n{"text": "three", "tags": null}\n', 2),
+        (
+            "names.csv",
+            b"record,text,record ,body\n1,x,2,the longest text of these columns\n3,y,4,another long text here\n",
+            2,
+        ),
+        ("<b>*name*</b> $x$.csv", TINY.encode(), 3),
+        ("one.txt", b"word", 1),
+    ],
+)
+def test_other_files(open_app, name, data, documents):
+    app = use(open_app(), name, data)
+    assert not app.error and numbers(app)["Documents"] == str(documents)
+
+
+def test_paragraphs(open_app):
+    app = upload(open_app(), "x.txt", b"one\ntwo\n\nthree four\n")
+    sound(app.toggle[0].set_value(True).run())
+    assert len(app.dataframe[0].value) == 2
+    press(app, "Use this corpus")
+    assert numbers(app)["Documents"] == "2"
+
+
+def traversal() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("../../evil.txt", "a b c")
+    return packed.getvalue()
+
+
+BAD_UPLOADS = {
+    "empty.csv": (b"", "is empty"),
+    "binary.csv": (bytes(range(256)) * 20, "NUL bytes|binary data"),
+    "quotes.csv": (b'id,text\n1,fine\n2,"not closed\n3,more\n', "quoted field"),
+    "line.jsonl": (b'{"text": "' + b"never closed " * 800_000, "line 1: not valid JSON"),
+    "nan.csv": (b"id,text\n1,NaN\n2,\n3,NaN\n", "None of the 3 records|no column"),
+    "numbers.csv": (b"id,n\n1,2\n3,4\n", ""),
+    "traversal.zip": (traversal(), "leads out of the archive"),
+    "page.csv": (b"<!DOCTYPE html><html><script>alert(1)</script>", "web page"),
+    "marks.txt": (b"... !!!\n???\n", "None of the 2 records"),
+    "<img src=x onerror=alert(1)>.csv": (b"", "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_UPLOADS)
+def test_a_bad_upload_is_one_sentence_and_keeps_the_corpus(open_app, name):
+    data, message = BAD_UPLOADS[name]
+    app = upload(open_app(), name, data)
+    ready = [button for button in app.button if button.label == "Use this corpus"]
+    if ready and not ready[0].disabled:
+        press(app, "Use this corpus")
+    if ready and ready[0].disabled:  # nothing looks like text: the user has to say
+        assert app.selectbox[0].value is None and not app.error
+    else:
+        (error,) = app.error
+        sentence = error.value.replace("\\", "")
+        assert re.search(message, sentence), sentence[:300]
+        assert len(sentence) < 500 and sentence.endswith(".") and "\n" not in sentence
+        assert "cflengine" not in sentence, "the temporary file is nobody's business"
+    assert numbers(app) == SAMPLE_COUNTS and app.session_state["corpus_id"] == "sample"
+    assert use(app).session_state["corpus_id"] != "sample", "the next upload works"
+
+
+def test_a_line_of_ten_megabytes_is_read_and_not_sent_whole(open_app):
+    app = upload(open_app(), "line.csv", b"text,more\n" + b"x" * (10 << 20) + b"," + b"y z " * (1 << 20) + b"\n")
+    sound(app.selectbox(key="column_line.csv").set_value("text").run())
+    press(app, "Use this corpus")
+    assert numbers(app)["Tokens"] == "1"
+    for table in app.dataframe:
+        assert table.value[["text", "more"]].map(len).max(axis=None) < 10_000
+
+
+def test_an_upload_that_the_server_has_removed_is_asked_for_again(open_app, close_tab):
+    app = upload(open_app(), "tiny.csv", TINY.encode())
+    path = app.session_state["uploaded"]["path"]
+    close_tab()  # a lost connection does that, and the session comes back
+    assert not path.exists()
+    sound(app.run())
+    assert not any("cflengine" in error.value for error in app.error)
+    assert numbers(use(app))["Documents"] == "3"
+
+
+def test_a_path_on_this_computer(open_app, tmp_path):
+    app = open_app()
+    sound(app.segmented_control(key="source").set_value("Path on this computer").run())
+    sound(app.text_input(key="path").set_value(str(tmp_path / "missing.csv")).run())
+    assert "There is no file or folder" in app.error[0].value
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("some words here")
+    sound(app.text_input(key="path").set_value(str(tmp_path)).run())
+    press(app, "Use this corpus")
+    assert numbers(app)["Documents"] == "3"
+
+
+def test_newsgroups_without_a_network(open_app, monkeypatch):
+    def load() -> Corpus:
+        raise CorpusError("20 Newsgroups could not be fetched (URLError): it needs the network once.")
+
+    monkeypatch.setattr(corpora, "load_newsgroups", load)
+    app = open_app()
+    sound(app.segmented_control(key="source").set_value("20 Newsgroups").run())
+    press(app, "Fetch and use 20 Newsgroups")
+    assert "needs the network once" in app.error[0].value and numbers(app) == SAMPLE_COUNTS
+    monkeypatch.setattr(
+        corpora, "load_newsgroups", lambda: Corpus.from_texts(["a post", "a post"], name="20 Newsgroups")
+    )
+    press(app, "Fetch and use 20 Newsgroups")
+    assert numbers(app)["Documents"] == "2" and app.session_state["corpus_id"] == "20newsgroups"
+
+
+# ---- addresses
+
+
+def test_settings_last_across_pages_and_stand_in_the_address(open_app):
+    app = open_app("homotopy")
+    app.select_slider(key="widget_lam").set_value(0.3)
+    app.slider(key="widget_k").set_value(5)
+    sound(app.run())
+    assert (in_address(app, "lam"), in_address(app, "k")) == ("0.3", "5")
+    for page in ("toy", "corpus", "homotopy"):
+        show(app, page)
+        assert "λ = 0.3 · K = 5" in sidebar(app)
+    assert app.select_slider(key="widget_lam").value == 0.3 and app.slider(key="widget_k").value == 5
+    sound(app.slider(key="widget_k").set_value(3).run())
+    assert "k" not in app.query_params, "a default needs no mention"
+
+
+def test_an_address_restores_settings(open_app):
+    app = open_app("homotopy", lam="3", k="2", weighting="tf")
+    assert app.select_slider(key="widget_lam").value == 3.0 and app.slider(key="widget_k").value == 2
+    assert app.session_state["settings"].weighting == "tf"
+
+
+@pytest.mark.parametrize(
+    "query", [{"lam": "nan"}, {"lam": "many"}, {"k": "12"}, {"k": "-1"}, {"weighting": "<b>"}, {"job": "x"}]
+)
+def test_nonsense_in_an_address_is_ignored(open_app, query):
+    app = open_app("homotopy", **query)
+    assert app.session_state["settings"] == state.Settings() and not app.error
+    assert app.slider(key="widget_k").max == 8 and not set(query) & set(app.query_params)
+
+
+def test_a_corpus_that_is_gone_is_said_to_be_gone(open_app):
+    app = open_app("homotopy", corpus="0123456789abcdef", job="x")
+    assert "not on this server" in sidebar(app) and "2,000 documents" in sidebar(app)
+    assert not {"corpus", "job"} & set(app.query_params)
+
+
+def test_the_address_is_plain_json_free_text(tiny):
+    # what stands in the address are short names; nothing of the corpus's text may get there
+    assert set(tiny.query_params) <= {"corpus", "lam", "k", "weighting", "job"}
+    assert "cat" not in json.dumps(dict(tiny.query_params))

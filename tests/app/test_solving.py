@@ -1,0 +1,196 @@
+"""Solving in the app: run, watch, stop, queue, leave and come back, fail, change the settings."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from visiting import captions, in_address, job_of, numbers, show, sidebar, solved, sound, until, use
+
+from cflengine import CompressiveFeatures
+from cflengine.engine.memory import MemoryLimitError
+from pages.parts import jobs
+
+
+def test_run_watch_stop(open_app):
+    app = open_app("homotopy", k="8")
+    assert "Press **Run**" in app.info[0].value
+    sound(app.button(key="run").click().run())
+    job = job_of(app)
+    assert in_address(app, "job") == job.id
+    seen = []
+    for _ in range(3):
+        until(lambda: len(job.rows) > 2 + (seen[-1] if seen else 0) or not job.active)
+        assert sound(app.run()).button(key="run").disabled and not app.button(key="stop").disabled
+        seen.append(int(numbers(app)["Step"].replace(",", "")))
+    assert seen == sorted(set(seen)), "the trace grows"
+    sound(app.button(key="stop").click().run())
+    until(lambda: not job.active)
+    sound(app.run())
+    result = job.result.result_
+    assert str(result.reason) == "interrupted" and "interrupted" in sidebar(app)
+    assert result.certificate.covered and 0 < result.lower_bound <= result.objective
+    assert result.gap == result.objective / result.lower_bound - 1
+    shown = numbers(app)
+    assert shown["Best cost"] == f"{result.objective:,.0f}" and shown["Gap, proved"] == f"{100 * result.gap:.2f} %"
+    assert not app.button(key="run").disabled and app.button(key="stop").disabled
+
+
+def test_stopping_before_the_first_step_still_gives_a_solution(open_app, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    fit = CompressiveFeatures.fit_tokens
+
+    def slow(model, table):
+        begun.set()
+        assert go_on.wait(30)
+        return fit(model, table)
+
+    monkeypatch.setattr(CompressiveFeatures, "fit_tokens", slow)
+    app = show(use(open_app()), "homotopy")
+    sound(app.button(key="run").click().run())
+    assert begun.wait(30)
+    sound(app.button(key="stop").click().run())
+    assert "Stopping" in sidebar(app) + captions(app)
+    go_on.set()
+    until(lambda: not job_of(app).active)
+    sound(app.run())
+    assert job_of(app).state == jobs.DONE and not app.error
+    assert job_of(app).result.result_.certificate.covered
+
+
+def test_run_to_the_end(tiny):
+    result = job_of(tiny).result.result_
+    assert str(result.reason) == "converged" and result.gap < 0.2
+    shown = numbers(tiny)
+    assert shown["Best cost"] == f"{result.objective:,.0f}" and shown["Proved bound"] == f"{result.lower_bound:,.0f}"
+    assert shown["K-grams kept"] == str(result.dictionary_size)
+    assert tiny.select_slider(key="zeta").options[0] == "0.0" and tiny.select_slider(key="zeta").options[-1] == "1.0"
+
+
+def test_the_zeta_slider_changes_the_numbers_and_survives_a_shorter_run(tiny):
+    stages = job_of(tiny).result.result_.stages
+    for zeta in (0.5, 1.0):
+        sound(tiny.select_slider(key="zeta").set_value(zeta).run())
+        stage = next(stage for stage in stages if stage.zeta == zeta)
+        assert numbers(tiny)["Pointers chosen"] == f"{stage.n_pointers:,}"
+        assert numbers(tiny)["Cost, rounded here"] == f"{stage.objective:,.0f}"
+    for limit in (1e-6, 0.02):  # none of the stages, some of them
+        solved(tiny, time_limit=limit)
+        assert job_of(tiny).state == jobs.DONE and not tiny.error
+    solved(tiny, lam=1.0)
+    assert len(tiny.select_slider(key="zeta").options) == 11
+
+
+@pytest.mark.parametrize(("data", "gram"), [(b"word", 8), (b"one\ntwo\none", 3), (b"a b\nc d", 8), (b"a a a a a a", 1)])
+def test_tiny_corpora_are_solved(open_app, data, gram):
+    app = solved(use(open_app(), "x.txt", data), max_gram=gram)
+    assert job_of(app).state == jobs.DONE, job_of(app).error
+    assert job_of(app).result.result_.gap < 0.5
+    for page in ("pointers", "features"):
+        assert not show(app, page).error
+
+
+def test_changed_settings_are_said_to_be_new(tiny):
+    assert "changed" not in captions(tiny)
+    sound(tiny.select_slider(key="widget_lam").set_value(5.0).run())
+    assert "settings have changed since the last run" in captions(tiny) and "Settings have changed" in sidebar(tiny)
+    assert numbers(tiny)["Best cost"] != "–", "the old result stays"
+    sound(tiny.select_slider(key="widget_lam").set_value(1.0).run())
+    assert "changed" not in captions(tiny) + sidebar(tiny)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            MemoryLimitError("This needs about 9.0 GB of memory, but only 1.0 GB are free: take fewer documents."),
+            "take fewer documents",
+        ),
+        (ZeroDivisionError("secret detail"), "The solver failed unexpectedly"),
+    ],
+)
+def test_a_failed_solve_says_so_and_the_next_one_works(open_app, monkeypatch, error, sentence):
+    def fail(model, table):
+        raise error
+
+    app = use(open_app())
+    with monkeypatch.context() as patch:
+        patch.setattr(CompressiveFeatures, "fit_tokens", fail)
+        solved(app)
+    assert sentence in app.main.get("error")[0].value.replace("\\", "") and sentence in sidebar(app)
+    assert "secret" not in sidebar(app)
+    assert not app.button(key="run").disabled
+    assert not solved(app).error and numbers(app)["Best cost"] != "–"
+
+
+def test_a_solve_goes_on_while_other_pages_are_read(open_app):
+    app = open_app("homotopy", k="8")
+    sound(app.button(key="run").click().run())
+    job = job_of(app)
+    until(lambda: job.rows)
+    for page in ("corpus", "features", "pointers"):
+        show(app, page)
+        assert job_of(app) is job and not job.stop.is_set()
+    show(app, "homotopy")
+    assert job_of(app) is job
+    if job.active:
+        sound(app.button(key="stop_sidebar").click().run())
+    until(lambda: not job.active)
+    assert "proved bound" in sidebar(sound(app.run()))
+
+
+def test_the_last_result_stays_in_view_while_the_next_one_is_made(tiny, monkeypatch):
+    before, go_on = job_of(tiny).result, threading.Event()
+    fit = CompressiveFeatures.fit_tokens
+    monkeypatch.setattr(CompressiveFeatures, "fit_tokens", lambda model, table: go_on.wait(30) and fit(model, table))
+    sound(tiny.select_slider(key="widget_lam").set_value(5.0).run())
+    sound(tiny.button(key="run").click().run())
+    assert numbers(show(tiny, "features"))["Features"] == str(len(before.grams_))
+    assert "--lam=1 " in tiny.code[0].value
+    go_on.set()
+    until(lambda: not job_of(tiny).active)
+    assert "--lam=5 " in sound(tiny.run()).code[0].value
+
+
+def test_a_second_session_waits_for_the_first(open_app):
+    first, second = open_app("homotopy", k="8"), open_app("homotopy", lam="3")
+    sound(first.button(key="run").click().run())
+    until(lambda: job_of(first).state == jobs.RUNNING)
+    sound(second.button(key="run").click().run())
+    assert job_of(second).state == jobs.QUEUED and "Queued: 1 solve before yours." in sidebar(second)
+    assert "Queued: 1 solve before yours." in captions(second)
+    sound(second.button(key="stop").click().run())
+    sound(first.button(key="stop").click().run())
+    until(lambda: not job_of(second).active)
+    sound(second.run())
+    assert "Stopped before it began" in sidebar(second)
+    assert job_of(first).state == jobs.DONE
+
+
+def test_an_address_brings_a_running_solve_and_its_result_to_another_session(tiny, open_app):
+    again = open_app("homotopy", corpus=in_address(tiny, "corpus"), job=in_address(tiny, "job"))
+    assert job_of(again) is job_of(tiny) and numbers(again)["Best cost"] == numbers(tiny)["Best cost"]
+    assert numbers(show(again, "features"))["Documents"] == "3"
+
+
+def test_a_closed_tab_stops_its_solve_after_the_grace(open_app, close_tab, monkeypatch):
+    monkeypatch.setattr(jobs, "GRACE_S", 0.2)
+    app = open_app("homotopy", k="8")
+    sound(app.button(key="run").click().run())
+    job = job_of(app)
+    until(lambda: job.rows)
+    close_tab()
+    assert job.active and not job.stop.is_set()
+    until(lambda: not job.active, 10)
+    assert job.stop.is_set() and job.state == jobs.DONE and str(job.result.result_.reason) == "interrupted"
+
+
+def test_another_corpus_stops_the_solve_of_this_one(open_app):
+    app = open_app("homotopy", k="8")
+    sound(app.button(key="run").click().run())
+    job = job_of(app)
+    until(lambda: job.rows)
+    use(show(app, "corpus"))
+    assert job.stop.is_set() and "job" not in app.query_params
+    assert show(app, "homotopy").info and not show(app, "pointers").metric
+    until(lambda: not job.active)

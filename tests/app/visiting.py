@@ -1,0 +1,85 @@
+"""What tests do with a session of the app: open pages, upload, press, solve, read what is shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import state
+from pages.parts.jobs import BOARD, Job
+
+TINY = (
+    "id,text,=who\n"
+    '1,"The cat sat on the mat; the cat sat.",=cmd()\n'
+    "2,The dog sat on the mat.,b\n"
+    '3,"A cat, a dog and <b>the mat</b> 👩‍🚀!",c\n'
+    "4,,nobody\n"
+)
+
+
+def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait for a condition; a failure, not a hang, if it does not come."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def sound(app: AppTest) -> AppTest:
+    """The app, after a look at whether a page broke."""
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def show(app: AppTest, page: str) -> AppTest:
+    return sound(app.switch_page(f"pages/{page}.py").run())
+
+
+def numbers(app: AppTest) -> dict[str, str]:
+    """What the page's metrics show, by their labels."""
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def sidebar(app: AppTest) -> str:
+    kinds = ("markdown", "caption", "info", "error")
+    return "\n".join(element.value for kind in kinds for element in app.sidebar.get(kind)).replace("\\", "")
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption).replace("\\", "")
+
+
+def in_address(app: AppTest, name: str) -> str | None:
+    found = app.query_params.get(name)
+    return found[0] if isinstance(found, list) else found
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in app.button if button.label == label]
+    return sound(button.click().run())
+
+
+def upload(app: AppTest, name: str, data: bytes) -> AppTest:
+    sound(app.segmented_control(key="source").set_value("Upload").run())
+    return sound(app.file_uploader[0].upload(name, data, "application/octet-stream").run())
+
+
+def use(app: AppTest, name: str = "tiny.csv", data: bytes = TINY.encode()) -> AppTest:
+    """A file made the session's corpus, as it is read by default."""
+    return press(upload(app, name, data), "Use this corpus")
+
+
+def solved(app: AppTest, **settings: object) -> AppTest:
+    """The solver page, its run at an end."""
+    show(app, "homotopy")
+    if settings:
+        app.session_state["settings"] = state.Settings(**settings)
+    sound(app.button(key="run").click().run())
+    until(lambda: not job_of(app).active)
+    return sound(app.run())
+
+
+def job_of(app: AppTest) -> Job:
+    return BOARD.get(app.session_state["job_id"])

@@ -1,0 +1,38 @@
+"""What all tests share: Hypothesis without randomness, helpers to make an index, real corpora where present."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# the same examples on every machine and every run; compiling a kernel in the first one must not count as slow
+settings.register_profile(
+    "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture(scope="session")
+def real_documents():
+    """A function (folder, n) to the first n texts of a real corpus; skips where there is none.
+
+    The folder of corpora is named by CFLENGINE_DATA, or is ``shared/data`` beside the repository.
+    """
+    folder = Path(os.environ.get("CFLENGINE_DATA") or ROOT.parent / "shared" / "data")
+
+    def read(name: str, n: int) -> list[str]:
+        path = folder / name / "docs.jsonl.gz"
+        if not path.is_file():
+            pytest.skip(f"no corpus {name!r}: set CFLENGINE_DATA to the folder that holds {name}/docs.jsonl.gz")
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            return [json.loads(line)["text"] for line in islice(lines, n)]
+
+    return read

@@ -1,0 +1,66 @@
+"""Estimates of memory, and the refusal to start what does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cflengine.engine import memory
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (1536, "1.5 KB"),
+        (3 << 20, "3.0 MB"),
+        (5 << 30, "5.0 GB"),
+        (2 << 40, "2.0 TB"),
+    ],
+)
+def test_format_bytes(n_bytes, text):
+    assert memory.format_bytes(n_bytes) == text
+
+
+def test_work_that_does_not_fit_is_refused_with_numbers_and_advice(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10 << 30)
+    with pytest.raises(
+        memory.MemoryLimitError, match=r"The solve needs about 20\.0 GB .* 10\.0 GB are free: take less\."
+    ):
+        memory.require_bytes(20 << 30, "The solve", "take less.")
+    assert issubclass(memory.MemoryLimitError, MemoryError)
+
+
+def test_a_tenth_is_kept_to_spare(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    memory.require_bytes(900, "x", "y")
+    with pytest.raises(memory.MemoryLimitError):
+        memory.require_bytes(901, "x", "y")
+
+
+def test_unknown_memory_refuses_nothing(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    memory.require_bytes(1 << 60, "x", "y")
+
+
+def test_available_memory_is_plausible_and_below_a_control_groups_limit(monkeypatch):
+    free = memory.available_bytes()
+    assert free is None or 1 << 20 < free < 1 << 50
+    if free is None or not memory.sys.platform.startswith("linux"):
+        pytest.skip("control groups are Linux")
+    limits = {"/sys/fs/cgroup/memory.max": 5 << 20, "/sys/fs/cgroup/memory.current": 1 << 20}
+    monkeypatch.setattr(memory, "_read_int", limits.get)
+    assert memory.available_bytes() == 4 << 20
+    monkeypatch.setattr(memory, "_read_int", {}.get)  # no limit is set
+    assert memory.available_bytes() > 4 << 20
+
+
+def test_peak_is_in_bytes():
+    peak = memory.peak_bytes()
+    if peak is None or not Path("/proc/self/status").exists():
+        pytest.skip("nothing to compare with")
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    high_water = int(status["VmHWM"].split()[0]) * 1024
+    assert peak == pytest.approx(high_water, rel=0.1)

@@ -1,0 +1,36 @@
+"""The thread setting holds for a block and is put back, whatever happens in it."""
+
+from __future__ import annotations
+
+import numba
+import pytest
+
+from cflengine.engine.jit import threads
+
+MOST = numba.config.NUMBA_NUM_THREADS
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", 2.0, [1]])
+def test_what_is_not_a_positive_integer_raises(wrong):
+    before = numba.get_num_threads()
+    with pytest.raises(ValueError, match="n_threads"), threads(wrong):
+        pytest.fail("the block ran")
+    assert numba.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1, 1), (None, MOST), (10_000, MOST)])
+def test_block_runs_with_as_many_as_asked_and_there_are(asked, given):
+    before = numba.get_num_threads()
+    with threads(asked) as count:
+        assert count == given == numba.get_num_threads()
+    assert numba.get_num_threads() == before
+
+
+def test_setting_is_put_back_after_an_exception():
+    numba.set_num_threads(1)
+    try:
+        with pytest.raises(KeyError), threads(None):
+            raise KeyError
+        assert numba.get_num_threads() == 1
+    finally:
+        numba.set_num_threads(MOST)

@@ -1,0 +1,60 @@
+"""Problem (1) and its relaxation handed to HiGHS, with v_s ≥ w_i for every pointer i of K-gram s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from cflengine.compression.problem import StorageCosts
+from cflengine.text.kgrams import KGramIndex
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """Optimal value and the dual prices of the coverage constraints (n,)."""
+
+    value: float
+    prices: np.ndarray
+
+
+def _matrices(index: KGramIndex, costs: StorageCosts):
+    lengths, starts = np.nonzero(index.gram_of >= 0)
+    grams = index.gram_of[lengths, starts]
+    m = len(grams)
+    d = costs.pointer_by_length[lengths].copy()
+    if costs.pointer_extra.size:
+        d += costs.pointer_extra[lengths, starts]
+    tokens = [np.arange(i, i + k + 1) for k, i in zip(lengths, starts, strict=True)]
+    columns = np.repeat(np.arange(m), lengths + 1)
+    shape = (index.n_tokens, m)
+    X = sparse.csr_matrix((np.ones(len(columns)), (np.concatenate(tokens), columns)), shape=shape)
+    cover = sparse.hstack([X, sparse.csr_matrix((index.n_tokens, index.n_grams))]).tocsr()
+    member = sparse.csr_matrix((np.ones(m), (np.arange(m), grams)), shape=(m, index.n_grams))
+    epigraph = sparse.hstack([sparse.identity(m), -member]).tocsr()
+    return np.concatenate([d, costs.dictionary]), cover, epigraph
+
+
+def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:
+    c, cover, epigraph = _matrices(index, costs)
+    rows = sparse.vstack([-cover, epigraph]).tocsr()
+    right = np.concatenate([-np.ones(cover.shape[0]), np.zeros(epigraph.shape[0])])
+    solution = linprog(c, A_ub=rows, b_ub=right, bounds=(0, None), method="highs")
+    assert solution.status == 0, solution.message
+    return Relaxation(float(solution.fun), -solution.ineqlin.marginals[: cover.shape[0]])
+
+
+def solve_exactly(index: KGramIndex, costs: StorageCosts) -> float:
+    """The optimum of (1)."""
+    c, cover, epigraph = _matrices(index, costs)
+    solution = milp(
+        c,
+        constraints=[LinearConstraint(cover, 1, np.inf), LinearConstraint(epigraph, -np.inf, 0)],
+        integrality=np.ones(len(c)),
+        bounds=Bounds(0, 1),
+        options={"mip_rel_gap": 0.0},
+    )
+    assert solution.status == 0, solution.message
+    return float(solution.fun)

@@ -1,0 +1,354 @@
+"""The command: every file it leaves, every sentence it ends with, its help."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from scipy.io import mmread
+
+from cflengine import CompressiveFeatures, Corpus, __version__, cli
+from cflengine.compression.export import matrix_market, restore_cell, write_run
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "sample_data" / "reviews.csv"
+CSV = (
+    "text,who,=n\n"
+    '"the cat sat on the mat, the cat sat",=cmd(),1\n'
+    '"the dog sat on the mat",-b,2\n'
+    '"the cat, the ""dog"", and the mat","two\nlines",3\n'
+    ",nobody,4\n"
+)
+FILES = {
+    "features.csv", "features.npz", "feature_names.txt", "dictionary.csv", "documents.csv", "pointers.parquet",
+    "trace.csv", "report.json",
+}  # fmt: skip
+
+
+@pytest.fixture
+def run(capsys):
+    """A function: arguments to exit code, standard output and standard error."""
+
+    def call(*arguments: object) -> SimpleNamespace:
+        try:
+            code = cli.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            code = end.code
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err)
+
+    return call
+
+
+@pytest.fixture
+def compress(run, tmp_path):
+    """A function: content (or path) and options to the report and the folder of a run that must succeed."""
+
+    def call(content: str | bytes | Path, *options: object, name: str = "input.csv") -> SimpleNamespace:
+        source = content if isinstance(content, Path) else tmp_path / name
+        if not isinstance(content, Path):
+            source.write_bytes(content.encode() if isinstance(content, str) else content)
+        out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
+        end = run("compress", source, "--out", out, *options)
+        assert end.code == 0 and end.err == "", end.err
+        report = json.loads((out / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
+        return SimpleNamespace(report=report, folder=out, out=end.out)
+
+    return call
+
+
+def matrix_of(folder: Path) -> tuple[np.ndarray, list[str]]:
+    return sparse.load_npz(folder / "features.npz").toarray(), (folder / "feature_names.txt").read_text("utf-8").split(
+        "\n"
+    )[:-1]
+
+
+# ---- what it leaves
+
+
+def test_every_file_of_a_run(compress):
+    end = compress(CSV, "--lam", "1")
+    assert {path.name for path in end.folder.iterdir()} == FILES
+    features, names = matrix_of(end.folder)
+
+    long = pd.read_csv(end.folder / "features.csv", keep_default_na=False)
+    dense = np.zeros_like(features)
+    dense[long["document"], [names.index(restore_cell(name)) for name in long["feature"]]] = long["count"]
+    assert np.array_equal(dense, features) and features.dtype.kind == "i"
+    assert np.array_equal(mmread(io.BytesIO(matrix_market(sparse.csr_matrix(features)))).toarray(), features)
+
+    dictionary = pd.read_csv(end.folder / "dictionary.csv", keep_default_na=False)
+    assert [restore_cell(name) for name in dictionary["gram"]] == names
+    assert dictionary["count"].tolist() == features.sum(axis=0).tolist()
+    assert dictionary["documents"].tolist() == (features > 0).sum(axis=0).tolist()
+    assert dictionary["cost"].tolist() == dictionary["length"].tolist()
+
+    documents = pd.read_csv(end.folder / "documents.csv", keep_default_na=False)
+    assert list(documents) == ["document", "row", "tokens", "pointers", "meta_who", "meta_=n"]
+    assert documents["row"].tolist() == [0, 1, 2] and documents["tokens"].tolist() == [10, 6, 11]
+    assert documents["meta_who"].tolist() == ["'=cmd()", "'-b", "two\nlines"]
+    assert documents["pointers"].tolist() == features.sum(axis=1).tolist()
+
+    pointers = pq.read_table(end.folder / "pointers.parquet").to_pandas()
+    assert pointers.groupby("document").size().tolist() == documents["pointers"].tolist()
+    trace = pd.read_csv(end.folder / "trace.csv")
+    wanted = {"iteration", "objective", "best_objective", "relaxation", "lower_bound", "gap", "zeta", "rho"}
+    assert wanted <= set(trace) and trace["zeta"].iloc[-1] == 1.0
+
+    report = end.report
+    assert report["objective"] == report["n_pointers"] * 1.0 + dictionary["cost"].sum()
+    assert report["n_pointers"] == len(pointers) and report["dictionary_size"] == len(names)
+    assert report["gap"] == pytest.approx(report["objective"] / report["lower_bound"] - 1) and report["gap"] >= 0
+    assert report["n_documents"] == 3 and report["n_tokens"] == 27
+    assert 0 < report["solver_seconds"] <= report["seconds"]
+    assert report["peak_memory_bytes"] is None or report["peak_memory_bytes"] > 1 << 20
+    assert report["versions"]["cflengine"] == __version__ and {"python", "numpy", "numba"} <= set(report["versions"])
+    assert report["settings"]["stage_iterations"] == 150 and report["arguments"]["max_gram"] == 3
+    assert (
+        report["corpus"]["n_missing"] + report["corpus"]["n_empty"] == 1 and report["corpus"]["text_column"] == "text"
+    )
+    assert report["certificate"]["covered"] is True and report["reason"] == "converged"
+    for line in ("3 documents, 27 tokens (1 record", "dictionary", "objective", "lower bound", "gap", str(end.folder)):
+        assert line in end.out
+
+
+def test_the_command_and_the_estimator_agree(compress):
+    end = compress(SAMPLE, "--limit", 60, "--lam", 0.5, "--max-gram", 2, "--weighting", "tf-idf", "--quiet")
+    assert end.out == "" and end.report["n_documents"] == 60
+    texts = pd.read_csv(SAMPLE)["text"].head(60).tolist()
+    model = CompressiveFeatures(lam=0.5, max_gram=2, weighting="tf-idf")
+    features, names = matrix_of(end.folder)
+    assert np.array_equal(model.fit_transform(texts).toarray(), features)
+    assert names == list(model.get_feature_names_out())
+    long = pd.read_csv(end.folder / "features.csv", keep_default_na=False)
+    assert np.array_equal(long["weight"], features[features != 0])
+
+
+def test_the_number_of_threads_changes_nothing(compress):
+    one, two = (compress(SAMPLE, "--limit", 80, "--threads", n, "--quiet").folder for n in (1, 2))
+    for name in FILES - {"trace.csv", "report.json"}:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("options", "documents"),
+    [((), 3), (("--documents", "paragraph"), 2), (("--limit", "2"), 2), (("--min-words", "4"), 1)],
+)
+def test_a_text_file(compress, options, documents):
+    text = "one two three four\nfive six\n\nseven eight nine\n"
+    assert compress(text, *options, name="input.txt").report["n_documents"] == documents
+
+
+def test_zips_folders_and_gzip(compress, tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("b.txt", "a b c a b c")
+        archive.writestr("a.txt", "c b a")
+    end = compress(packed.getvalue(), name="input.zip")
+    assert end.report["n_documents"] == 2
+    assert pd.read_csv(end.folder / "documents.csv")["tokens"].tolist() == [3, 6]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a b c\na b c\n")
+    assert compress(folder).report["n_documents"] == 1
+    assert compress(gzip.compress(CSV.encode()), name="input.csv.gz").report["n_documents"] == 3
+    assert (
+        compress('{"body": "a b a b"}\n{"body": "b a"}\n', "--text-column", "body", name="x.jsonl").report["n_tokens"]
+        == 6
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("only one document here", ()),
+        ("word\n", ()),
+        ("one\ntwo\none\n", ()),
+        ("a b\nc d\n", ("--max-gram", "8")),
+        ("a b a b a b\n", ("--lam", "0")),
+        ("a b a b a b\n", ("--lam", "1e6")),
+        ("a b a b a b\n", ("--last-zeta", "0")),
+        ("a b a b a b\n", ("--relaxation-gap", "0.01")),
+        ("a b a b a b\n", ("--time-limit", "0.001")),
+        ("a b a b a b\n", ("--time-limit", "60")),
+        ("a b a b a b\n", ("--solver", "homotopy", "--threads", "64")),
+    ],
+)
+def test_small_and_extreme_runs_are_certified(compress, text, options):
+    report = compress(text, *options, name="input.txt").report
+    assert report["certificate"]["covered"] and report["lower_bound"] <= report["objective"] + 1e-9
+    assert report["dictionary_size"] >= 1
+    if "--time-limit" not in options and "--last-zeta" not in options:
+        assert report["gap"] < 0.5
+
+
+def test_tokens_as_asked_for(compress):
+    _, names = matrix_of(compress("Cat cat\n", "--keep-case", "--max-gram", "1", name="input.txt").folder)
+    assert names == ["Cat", "cat"]
+    _, names = matrix_of(
+        compress("cat-o'-nine tails\n", "--token-pattern", r"\S+", "--max-gram", "1", name="x.txt").folder
+    )
+    assert names == ["cat-o'-nine", "tails"]
+
+
+def test_names_stay_one_a_line_and_distinct(compress):
+    # a pattern whose tokens are white space themselves: names must neither vanish nor break the file's lines
+    end = compress(CSV, "--token-pattern", r"(?s).", "--lam", "0", "--max-gram", "1")
+    features, names = matrix_of(end.folder)
+    assert len(names) == features.shape[1] == len(set(names)) and all(name.strip() for name in names)
+    assert (end.folder / "feature_names.txt").read_text("utf-8").splitlines() == names
+
+
+def test_an_existing_folder_is_written_to(compress, run, tmp_path):
+    source = tmp_path / "input.txt"
+    source.write_text("a b a b\n")
+    out = tmp_path / "new" / "deep"
+    for _ in range(2):
+        assert run("compress", source, "--out", out, "--quiet").code == 0
+    assert {path.name for path in out.iterdir()} == FILES
+
+
+# ---- how it ends
+
+
+def bad_zip() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("../evil.txt", "a b c")
+    return packed.getvalue()
+
+
+BAD_INPUT = {
+    "empty.csv": (b"", "is empty"),
+    "numbers.csv": (b"id,n\n1,2\n3,4\n", "no column looks like text"),
+    "binary.csv": (bytes(range(256)) * 20, "NUL bytes|binary data"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "NUL bytes|binary data"),
+    "quotes.csv": (b'id,text\n1,fine\n2,"not closed\n3,more\n', "quoted field"),
+    "traversal.zip": (bad_zip(), "leads out of the archive"),
+    "marks.txt": (b"... !!! ???\n", "None of the 1 records"),
+    "noname": (b"some words", "does not tell its format"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
+    data, message = BAD_INPUT[name]
+    (tmp_path / name).write_bytes(data)
+    end = run("compress", tmp_path / name, "--out", tmp_path / "out")
+    ends_with_one_line(end, message)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.csv"], "no file or folder"),
+        (["missing\n.csv"], "no file or folder"),
+        (["{csv}", "--text-column", "body"], "no column 'body'"),
+        (["{csv}", "--lam", "-1"], "--lam"),
+        (["{csv}", "--lam=-0.5"], "between 0 and"),
+        (["{csv}", "--lam", "nan"], "between 0 and"),
+        (["{csv}", "--lam", "1e9"], "between 0 and"),
+        (["{csv}", "--lam", "inf"], "between 0 and"),
+        (["{csv}", "--lam", "much"], "is not a number"),
+        (["{csv}", "--max-gram", "0"], "between 1 and 8"),
+        (["{csv}", "--max-gram", "9"], "between 1 and 8"),
+        (["{csv}", "--max-gram", "2.5"], "is not a whole number"),
+        (["{csv}", "--weighting", "bm25"], "bm25"),
+        (["{csv}", "--time-limit", "0"], "at least"),
+        (["{csv}", "--time-limit", "inf"], "time_limit must be"),
+        (["{csv}", "--relaxation-gap", "nan"], "at least"),
+        (["{csv}", "--last-zeta", "1.5"], "between 0 and 1"),
+        (["{csv}", "--limit", "0"], "at least 1"),
+        (["{csv}", "--threads", "-2"], "--threads"),
+        (["{csv}", "--token-pattern", "("], "regular expression"),
+        (["{csv}", "--token-pattern", "zzz"], "hold no token"),
+        (["{csv}", "--frobnicate"], "frobnicate"),
+        (["{csv}", "another.csv"], "another.csv"),
+        ([], "INPUT"),
+    ],
+)
+def test_bad_usage_ends_with_one_sentence(run, tmp_path, arguments, message):
+    (tmp_path / "input.csv").write_text(CSV)
+    arguments = [argument.replace("{csv}", str(tmp_path / "input.csv")) for argument in arguments]
+    end = run("compress", *arguments, "--out", tmp_path / "out")
+    ends_with_one_line(end, message)
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_out_must_be_a_folder_and_that_is_said_before_the_work(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("kept")
+    monkeypatch.setattr(CompressiveFeatures, "fit", lambda model, texts: pytest.fail("the corpus was solved"))
+    ends_with_one_line(run("compress", SAMPLE, "--out", tmp_path / "file"), "is a file")
+    ends_with_one_line(run("compress", SAMPLE, "--out", tmp_path / "file" / "below"), "file")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("arguments", [[], ["frobnicate"], ["--frobnicate"], ["compress", "x.csv"]])
+def test_incomplete_commands(run, arguments):
+    ends_with_one_line(run(*arguments), "see cflengine")
+
+
+def ends_with_one_line(end: SimpleNamespace, message: str) -> None:
+    assert end.code == 2 and end.out == ""
+    assert end.err.startswith("cflengine") and end.err.endswith("\n") and end.err.count("\n") == 1, end.err
+    assert re.search(message, end.err), end.err
+
+
+def test_a_solution_that_proves_nothing_can_be_reported(capsys, tmp_path):
+    # a bound of 0 is a gap of infinity, which JSON does not know
+    model = CompressiveFeatures().fit(["a b a b"])
+    nothing = replace(model.result_.certificate, lower_bound=0.0, gap=np.inf)
+    model.result_ = replace(model.result_, certificate=nothing, relaxation=np.nan)
+    corpus = Corpus.from_texts(["a b a b"])
+    report = cli.run_report(model, corpus, 1.0, {})
+    cli._summary(report, tmp_path)
+    assert "none proved" in capsys.readouterr().out
+    write_run(tmp_path, model, model.transform(["a b a b"]), cli.document_table(model, corpus), report)
+    read = json.loads((tmp_path / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
+    assert read["gap"] is None and read["certificate"]["gap"] is None and read["relaxation"] is None
+
+
+# ---- help
+
+
+def test_help_names_every_option_and_every_file(run):
+    end = run("compress", "--help")
+    assert end.code == 0 and end.err == ""
+    parser = cli.build_parser()
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
+    for action in commands["compress"]._actions:
+        assert action.help, action.dest
+        for option in action.option_strings or [action.metavar]:
+            assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", end.out), option
+    assert set(re.findall(r"^  ([a-z_]+\.[a-z]+)  ", end.out, re.MULTILINE)) == FILES
+    whole = run("--help").out
+    assert all(f"  {name} " in whole for name in commands)
+
+
+def test_examples_in_the_help_parse(run):
+    lines = re.findall(r"^  cflengine (compress .*?)(?:   .*)?$", run("compress", "--help").out, re.MULTILINE)
+    assert len(lines) >= 3
+    for line in lines:
+        cli.build_parser().parse_args(line.split())
+
+
+def test_version_and_module():
+    end = subprocess.run(
+        [sys.executable, "-m", "cflengine", "--version"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert end.stdout == f"cflengine {__version__}\n" and end.stderr == ""

@@ -1,0 +1,89 @@
+"""Ctrl-C: the first one keeps the best solution so far, the second one gives up."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cflengine import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "sample_data" / "reviews.csv"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX terminal")
+@pytest.mark.parametrize("moment", ["step 0 ", r"step [1-9]\d"])
+def test_ctrl_c_keeps_the_best_solution(tmp_path, moment):
+    import pty
+
+    terminal, stderr = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cflengine", "compress", str(SAMPLE), "--max-gram", "5", "--out", str(tmp_path / "out")],
+        stdout=subprocess.PIPE, stderr=stderr, cwd=ROOT, text=True,
+    )  # fmt: skip
+    os.close(stderr)
+    try:
+        shown = until(terminal, moment, process)
+        process.send_signal(signal.SIGINT)
+        rest, out = drain(terminal), process.stdout.read()
+        assert process.wait(timeout=60) == 0, shown + rest
+    finally:
+        process.kill()
+        process.stdout.close()
+        os.close(terminal)
+    assert (tmp_path / "out" / "features.csv").stat().st_size > 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    assert report["reason"] == "interrupted" and report["certificate"]["covered"]
+    assert 0 < report["lower_bound"] <= report["objective"]
+    assert "interrupted after" in out and "Traceback" not in shown + rest
+
+
+def until(terminal: int, pattern: str, process: subprocess.Popen) -> str:
+    """What a terminal shows until it shows a pattern."""
+    shown, end = "", time.monotonic() + 120
+    while not re.search(pattern, shown):
+        assert time.monotonic() < end and process.poll() is None, shown
+        if select.select([terminal], [], [], 0.2)[0]:
+            shown += os.read(terminal, 4096).decode("utf-8", "replace")
+    return shown
+
+
+def drain(terminal: int) -> str:
+    """The rest of it; a terminal whose other end is closed answers with an error on Linux."""
+    shown = ""
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            return shown
+        if not data:
+            return shown
+        shown += data.decode("utf-8", "replace")
+
+
+def test_a_second_ctrl_c_gives_up():
+    with cli.TerminalProgress(io.StringIO(), show=False) as progress:
+        assert progress.poll()
+        signal.raise_signal(signal.SIGINT)
+        assert not progress.poll()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is not progress._interrupt
+
+
+def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli, "_read", lambda arguments: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["compress", str(SAMPLE), "--out", str(tmp_path / "out")]) == 130
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "nothing was written" in err
+    assert not list(tmp_path.glob("out/*"))
