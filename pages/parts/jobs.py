@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
-SILENCE_S = 40.0  # without any sign of a browser
+SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
 KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results held for reloads and other tabs
 TRACE_PATH = "/cfl/trace"
 
@@ -44,7 +44,7 @@ class Job:
     key: tuple[Any, ...]
     work: Callable[[Job], Any] = field(repr=False)
     size: int = 0  # tokens, which its result's memory goes by
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = QUEUED
     rows: list[dict[str, float]] = field(default_factory=list, repr=False)
     result: Any = field(default=None, repr=False)
