@@ -205,7 +205,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"cflengine {arguments.command}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"cflengine {arguments.command}: interrupted; what stands in the output folder may be incomplete.", file=sys.stderr)
+        print(
+            f"cflengine {arguments.command}: interrupted; what stands in the output folder may be incomplete.",
+            file=sys.stderr,
+        )
         return 130
 
 

@@ -47,12 +47,12 @@ if report.n_left_out:
         st.dataframe(pd.DataFrame(report.left_out, columns=["record", "why"]), hide_index=True)
         if report.n_left_out > len(report.left_out):
             st.caption(f"The first {len(report.left_out)} of {report.n_left_out:,}.")
-head = without_midnight(corpus.metadata.head(PREVIEW_ROWS)).apply(shortened)
-head.insert(0, "text", shortened(corpus.texts[:PREVIEW_ROWS]), allow_duplicates=True)
+head = without_midnight(corpus.metadata.head(PREVIEW_ROWS))
+head.insert(0, "text", corpus.texts[:PREVIEW_ROWS], allow_duplicates=True)
 head.insert(0, "record", corpus.rows[:PREVIEW_ROWS], allow_duplicates=True)
 head.columns = [*head.columns[:2], *(f"{name} " if name in ("record", "text") else name for name in head.columns[2:])]
 st.dataframe(
-    head,
+    shortened(head),
     hide_index=True,
     height=360,
     column_config={

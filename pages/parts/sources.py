@@ -90,8 +90,7 @@ def _mapping(path: Path, name: str, source: str) -> None:
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
     limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
     options["limit"] = limit or None
-    shown = preview.rows.apply(shortened)
-    st.dataframe(shown, height=220, hide_index=True, alt="The first records of the file")
+    st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
         _choose(lambda: corpora.remember(read_corpus(path, name=name, **options), source=source, options=options))

@@ -124,6 +124,12 @@ def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def shortened(cells: Iterable[Any], most: int = 400) -> list[Any]:
-    """Cells for a table: long texts are cut, since a preview of two hundred novels is two hundred novels."""
-    return [cell[:most] + " …" if isinstance(cell, str) and len(cell) > most else cell for cell in cells]
+def shortened(frame: pd.DataFrame, most: int = 400) -> pd.DataFrame:
+    """A copy for a table, long texts cut: a preview of two hundred novels would be two hundred novels."""
+    frame = frame.copy()
+    for name in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            frame[name] = [
+                cell[:most] + " …" if isinstance(cell, str) and len(cell) > most else cell for cell in frame[name]
+            ]
+    return frame
