@@ -20,7 +20,7 @@ state = st.session_state
 if state.get("gram_of_job") != job.id:  # another result, another dictionary: its numbers mean other K-grams
     state.gram_of_job, state.gram = job.id, None
 
-text, lists = st.columns([3, 2], gap="medium")
+text, lists = st.columns([5, 4], gap="medium")
 with text:
     chosen = choose_documents(model, corpus)
     documents, grams = final_view(model, corpus, chosen)

@@ -28,19 +28,26 @@ def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
     state = st.session_state
     last = len(corpus) - 1
     wanted = min(state.get("document", 0), last)
-    number_box, find, step, many_box = st.columns([1.1, 1.8, 0.6, 1.4], vertical_alignment="bottom")
+    number_box, find, step, many_box = st.columns([1.2, 1.8, 0.6, 1.2], vertical_alignment="bottom")
     state.widget_document = wanted
     number_box.number_input(
         "Document", 0, last, key="widget_document",
         on_change=lambda: state.update(document=state.widget_document),
     )  # fmt: skip
     find.text_input("Find in the corpus", key="find", placeholder="words", on_change=_jump, args=(corpus, 0))
-    step.button("Next", key="find_next", on_click=_jump, args=(corpus, 1), width="stretch", help="The next document")
+    step.button(
+        "›",
+        key="find_next",
+        on_click=_jump,
+        args=(corpus, 1),
+        width="stretch",
+        help="The next document that holds these words",
+    )
     if state.get("find") and state.get("find_failed"):
         st.caption(f"No other document holds “{plain(state.find)}”.")
-    names = {1: "1 document", 10: "10 documents", 100: "100 documents", 0: "as many as fit"}
+    names = {1: "1", 10: "10", 100: "100", 0: "all that fit"}
     following = many_box.selectbox(
-        "Show", list(names), index=1, format_func=names.get, key="following",
+        "How many", list(names), index=1, format_func=names.get, key="following",
         help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
     )  # fmt: skip
     ends = model.table_.doc_ptr[wanted + 1 :]
@@ -62,7 +69,7 @@ def _jump(corpus: Corpus, skip: int) -> None:
 
 def draw_dictionary(model: CompressiveFeatures) -> None:
     """The dictionary: sortable by its headings, filtered by words and length; a row chooses its K-gram."""
-    text, length = st.columns([2, 1])
+    text, length = st.columns([3, 2])
     needle = text.text_input("Filter", key="filter", placeholder="part of a K-gram", label_visibility="collapsed")
     lengths = ["any length", *range(1, model.max_gram + 1)]
     words = length.selectbox("Words", lengths, key="filter_length", label_visibility="collapsed")

@@ -11,9 +11,10 @@ def metric_row(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
     """Metrics of (label, value) or (label, value, help), side by side as far as there is room."""
     with st.container(horizontal=True, gap="small"):
         for label, value, *more in items:
-            st.metric(label, value, help=more[0] if more else None, border=True, width=_width(label, value))
+            explanation = more[0] if more else None
+            st.metric(label, value, help=explanation, border=True, width=_width(label, value, explanation))
 
 
-def _width(label: str, value: str) -> int:
+def _width(label: str, value: str, explanation: str | None) -> int:
     """Pixels that hold both without an ellipsis."""
-    return max(150, 11 * len(label) + 50, 20 * len(value) + 36)
+    return max(130, 8 * len(label) + (62 if explanation else 38), 19 * len(value) + 36)

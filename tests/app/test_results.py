@@ -93,7 +93,7 @@ def test_finding_and_choosing_documents(tiny):
     sound(tiny.text_input(key="find").set_value("DOG").run())
     assert tiny.number_input(key="widget_document").value == 1
     for document in (2, 1):
-        assert press(tiny, "Next").number_input(key="widget_document").value == document
+        assert press(tiny, "›").number_input(key="widget_document").value == document
     sound(tiny.number_input(key="widget_document").set_value(0).run())
     assert tiny.number_input(key="widget_document").value == 0, "a query must not hold on to the reader"
     sound(tiny.text_input(key="find").set_value("zebra").run())

@@ -198,6 +198,14 @@ def test_rho_looks_at_the_last_window_only_and_never_falls():
     assert rule.rho == 1.5
 
 
+@pytest.mark.parametrize(("ratios", "rises"), [((0.0, 9.0), False), ((20.0, 1.0), True), ((5.0, 5.0), False)])
+def test_rho_goes_by_the_mean_and_not_by_the_last_step(ratios, rises):
+    rule = RhoRule(1.0, 1.5, 2, 5.0)
+    for ratio in ratios:
+        rule.observe(ratio, 1.0)
+    assert rule.rho == (1.5 if rises else 1.0)
+
+
 def test_rho_takes_a_still_z_for_an_infinite_ratio_and_no_residual_for_none():
     rule = RhoRule(1.0, 2.0, 1, 5.0)
     rule.observe(0.0, 0.0)

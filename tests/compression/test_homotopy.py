@@ -16,7 +16,8 @@ from cflengine.compression.certificate import binary_solution, certify
 from cflengine.compression.homotopy import FINISHED, HOMOTOPY, RELAXATION, HomotopySettings, solve_homotopy
 from cflengine.engine import progress as progress_module
 from cflengine.engine.progress import TerminationReason
-from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words
+from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
+from naive.cover import by_document, cheapest, prices_from
 from naive.programs import solve_relaxation
 
 COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
@@ -117,6 +118,19 @@ def test_reencoding_makes_nothing_worse(paper):
     assert result.objective <= before
     assert result.reason is TerminationReason.CONVERGED
     assert (result.trace["lam"] == 1.0).all()
+
+
+@pytest.mark.parametrize("kind", ["random words", "repeated phrases", "one long document"])
+def test_solution_is_the_cheapest_encoding_with_its_own_dictionary(kind):
+    """Also where the iterate was poor: stopped early and rounded."""
+    index = index_of(SMALL[kind])
+    costs = uneven_costs(index)
+    for iterations in (10, 20, 40):
+        result = solve_homotopy(index, costs, HomotopySettings(relaxation_iterations=iterations, last_zeta=0.0))
+        chosen = np.isin(index.gram_of, result.dictionary)
+        prices = prices_from(np.where(chosen, costs.pointer_extra, np.inf))
+        pointer_cost = sum(cheapest(part, n) for part, n in by_document(prices, index.doc_ptr.tolist()))
+        assert result.objective == pytest.approx(pointer_cost + costs.dictionary[result.dictionary].sum(), rel=1e-6)
 
 
 def test_support_in_the_trace_counts_grams_of_w(paper):

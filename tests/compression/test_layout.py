@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cflengine.compression import layout as module
 from cflengine.compression.layout import BIN_POINTERS, BLOCK_TOKENS, PointerLayout, cut_evenly
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from naive.corpora import SMALL, index_of
@@ -49,6 +50,13 @@ def test_many_bins_of_mixed_groups():
     tokens = np.minimum(rng.zipf(1.3, 60_000), 5_000).astype(np.int32)
     layout = assert_sound(index_kgrams(tokens, np.arange(0, 60_001, 40), 3))
     assert layout.n_bins > 30 and layout.n_blocks > 10
+
+
+def test_the_largest_bins_still_number_their_places_in_sixteen_bits(monkeypatch):
+    monkeypatch.setattr(module, "MIN_BINS", 1)  # bins as large as those of a corpus of millions of tokens
+    tokens = np.minimum(np.random.default_rng(0).zipf(1.3, 200_000), 60_000).astype(np.int32)
+    layout = assert_sound(index_kgrams(tokens, np.array([0, 200_000]), 1))
+    assert np.diff(layout.bin_ptr).max() > 65_000
 
 
 def test_giant_group_has_a_bin_to_itself():
