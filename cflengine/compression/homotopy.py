@@ -41,9 +41,9 @@ class HomotopySettings:
     over the window exceeds the ratio. sigma: None for Theorem 1's σ. tol: a stage ends when r and u < ρ·tol.
     zeta_step: increment of ζ. stage_iterations: at most so many steps at each ζ > 0.
     relaxation_iterations: at most so many at ζ = 0 (None: to tolerance, as the paper). relaxation_gap: end ζ = 0
-    already when the relaxation is solved to this proved relative gap (None: by residuals alone). last_zeta: stop
-    after this ζ (0 solves only the relaxation). bound_every: steps between bounds at ζ = 0. time_limit: seconds.
-    keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it stay under weights_bytes.
+    already when the relaxation is solved to this proved relative gap, if residuals do not end it first (None: by
+    residuals alone). last_zeta: stop after this ζ (0 solves only the relaxation). bound_every: steps between bounds
+    at ζ = 0. time_limit: seconds. keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it stay under weights_bytes.
     """
 
     rho: float | None = None

@@ -54,14 +54,24 @@ def configure_numba_cache() -> Path | None:
         if not os.access(folder, os.W_OK):
             raise PermissionError(folder)
     except OSError:
-        # a per-user name: on a shared machine nobody else may plant machine code for us to load
-        folder = Path(tempfile.gettempdir()) / f"cflengine-{os.getuid() if hasattr(os, 'getuid') else 0}" / digest
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = _private_temporary_folder() / digest
+        folder.mkdir(parents=True, exist_ok=True)
     _prune(folder.parent, keep=folder)
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = str(folder)
     else:
         os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    return folder
+
+
+def _private_temporary_folder() -> Path:
+    """A folder below the temporary directory in which nobody else can plant machine code for us to load."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = Path(tempfile.gettempdir()) / f"cflengine-{user}"
+    folder.mkdir(exist_ok=True, mode=0o700)
+    facts = folder.lstat()
+    if hasattr(os, "getuid") and (folder.is_symlink() or facts.st_uid != user or facts.st_mode & 0o022):
+        return Path(tempfile.mkdtemp(prefix="cflengine-"))
     return folder
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 
 import numba
 from numba import njit
@@ -34,11 +35,11 @@ def threads(n_threads: int | None) -> Iterator[int]:
 
     Raises ValueError if ``n_threads`` is not a positive integer; more than the machine has is capped.
     """
-    if n_threads is not None and (not isinstance(n_threads, int) or n_threads < 1):
+    if n_threads is not None and (not isinstance(n_threads, Integral) or n_threads < 1):
         raise ValueError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
     available: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     before = numba.get_num_threads()
-    count = available if n_threads is None else min(n_threads, available)
+    count = available if n_threads is None else min(int(n_threads), available)
     numba.set_num_threads(count)
     try:
         yield count

@@ -21,12 +21,22 @@ def available_bytes() -> int | None:
         limit = _read_int("/sys/fs/cgroup/memory.max")
         used = _read_int("/sys/fs/cgroup/memory.current")
         if limit is not None and used is not None:
-            free = limit - used if free is None else min(free, limit - used)
+            left = limit - used + _reclaimable()
+            free = left if free is None else min(free, left)
         return free
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         # macOS counts no "available" pages in sysconf: half of the physical memory is a careful guess
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return None
+
+
+def _reclaimable() -> int:
+    """Bytes of file cache that a control group counts as used but gives back when asked."""
+    try:
+        with open("/sys/fs/cgroup/memory.stat", encoding="ascii") as lines:
+            return next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
+    except OSError:  # no such controller
+        return 0
 
 
 def _read_int(path: str) -> int | None:

@@ -110,3 +110,13 @@ def test_user_cache_dir_follows_the_platform(monkeypatch, tmp_path, platform, va
         assert cache.user_cache_dir() == tmp_path / "chosen" / "cflengine"
     else:
         assert default == tmp_path / tail / "cflengine"
+
+
+def test_a_temporary_folder_that_others_can_write_is_not_trusted(monkeypatch, tmp_path):
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    own = cache._private_temporary_folder()
+    assert own.parent == tmp_path and cache._private_temporary_folder() == own
+    own.chmod(0o777)
+    other = cache._private_temporary_folder()
+    assert other != own and other.is_dir() and not other.stat().st_mode & 0o022
