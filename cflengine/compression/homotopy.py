@@ -43,7 +43,8 @@ class HomotopySettings:
     relaxation_iterations: at most so many at ζ = 0 (None: to tolerance, as the paper). relaxation_gap: end ζ = 0
     already when the relaxation is solved to this proved relative gap, if residuals do not end it first (None: by
     residuals alone). last_zeta: stop after this ζ (0 solves only the relaxation). bound_every: steps between bounds
-    at ζ = 0. time_limit: seconds. keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it stay under weights_bytes.
+    at ζ = 0. time_limit: seconds. keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it
+    stay under weights_bytes.
     """
 
     rho: float | None = None

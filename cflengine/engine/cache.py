@@ -55,7 +55,7 @@ def configure_numba_cache() -> Path | None:
             raise PermissionError(folder)
     except OSError:
         folder = _private_temporary_folder() / digest
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True, mode=0o700)
     _prune(folder.parent, keep=folder)
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = str(folder)
