@@ -204,10 +204,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CorpusError, MemoryLimitError, ValueError, OSError) as error:
         print(f"cflengine {arguments.command}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print(
-            f"cflengine {arguments.command}: interrupted; what stands in the output folder may be incomplete.",
-            file=sys.stderr,
+            f"cflengine {arguments.command}: interrupted, {str(interrupt) or 'nothing was written'}.", file=sys.stderr
         )
         return 130
 
@@ -251,7 +250,10 @@ def _compress(arguments: argparse.Namespace) -> int:
         ).fit(corpus.texts)
     features = weigh(count_matrix(model.encoding_, len(model.grams_)), arguments.weighting, model.idf_)
     report = run_report(model, corpus, time.perf_counter() - began, vars(arguments))
-    write_run(out, model, features, document_table(model, corpus), report)
+    try:
+        write_run(out, model, features, document_table(model, corpus), report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
     if not arguments.quiet:
         _summary(report, out)
     return 0
