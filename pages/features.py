@@ -6,10 +6,11 @@ through_router()
 
 import streamlit as st
 
+from cflengine.compression.features import WEIGHTINGS
 from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row
-from pages.parts.state import WEIGHTINGS, change_settings, current_corpus, settings
+from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import number, percent
 
 st.title("Features")

@@ -17,12 +17,12 @@ from typing import Any
 import streamlit as st
 
 from cflengine import CompressiveFeatures, HomotopySettings, warm_up
+from cflengine.compression.features import WEIGHTINGS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
 
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
-WEIGHTINGS = ("count", "tf", "idf", "tf-idf")
 
 
 @dataclass(frozen=True)
