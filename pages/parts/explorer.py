@@ -124,9 +124,9 @@ def draw_concordance(model: CompressiveFeatures, corpus: Corpus, gram: int) -> N
         alt="The K-gram's pointers in context",
         column_config={
             "document": st.column_config.NumberColumn(width="small"),
-            "before": st.column_config.TextColumn(alignment="right", width="large"),
-            "K-gram": st.column_config.TextColumn(alignment="center", width="medium"),
-            "after": st.column_config.TextColumn(width="large"),
+            "before": st.column_config.TextColumn(alignment="right", width=330),
+            "K-gram": st.column_config.TextColumn(alignment="center", width=120),
+            "after": st.column_config.TextColumn(width=330),
         },
     )  # fmt: skip
     rows = event.selection.rows
