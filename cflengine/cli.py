@@ -217,7 +217,6 @@ def _compress(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--out {arguments.out} is a file; give a folder.")
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_run
-    from cflengine.compression.features import count_matrix, weigh
     from cflengine.compression.homotopy import HomotopySettings
     from cflengine.compression.warm import warm_up
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
@@ -248,7 +247,7 @@ def _compress(arguments: argparse.Namespace) -> int:
             n_threads=arguments.threads,
             settings=settings,
         ).fit(corpus.texts)
-    features = weigh(count_matrix(model.encoding_, len(model.grams_)), arguments.weighting, model.idf_)
+    features = model.weigh(model.encoding_)
     report = run_report(model, corpus, time.perf_counter() - began, vars(arguments))
     try:
         write_run(out, model, features, document_table(model, corpus), report)

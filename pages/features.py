@@ -1,4 +1,4 @@
-"""Features: the bag of K-grams, weighted as you like, to take away."""
+"""Features: the bag of K-grams as you like, to take away."""
 
 from pages.parts.guard import through_router
 
@@ -7,7 +7,7 @@ through_router()
 import streamlit as st
 
 from cflengine.compression.features import WEIGHTINGS
-from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines, weighted
+from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row
 from pages.parts.state import change_settings, current_corpus, settings
@@ -31,7 +31,7 @@ st.segmented_control(
     help="count: pointers. tf: divided by the document's pointers. idf: counts times the inverse document "
     "frequency. tf-idf: both.",
 )
-features = weighted(model, chosen.weighting)
+features = model.weigh(model.encoding_, chosen.weighting)
 metric_row(
     [
         ("Documents", number(features.shape[0])),

@@ -161,6 +161,11 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "result_")
         return decode(encoding, self.grams_)
 
+    def weigh(self, encoding: Encoding, weighting: str | None = None) -> sparse.csr_matrix:
+        """The features of encoded documents, CSR (documents, features); ``weighting`` defaults to the model's own."""
+        check_is_fitted(self, "result_")
+        return weigh(count_matrix(encoding, len(self.grams_)), weighting or self.weighting, self.idf_)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The K-grams, words joined by blanks: object array (features,)."""
         check_is_fitted(self, "result_")
@@ -243,7 +248,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self._codebook = Codebook(self.grams_, by_length, literal)
 
     def _output(self, encoding: Encoding) -> sparse.csr_matrix | pd.DataFrame:
-        features = weigh(count_matrix(encoding, len(self.grams_)), self.weighting, self.idf_)
+        features = self.weigh(encoding)
         # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here
         if _get_output_config("transform", self)["dense"] == "pandas":
             return pd.DataFrame.sparse.from_spmatrix(features, columns=self.get_feature_names_out())

@@ -184,8 +184,7 @@ class _Homotopy:
         """Bound, snapshot and, at ζ = 0, the relaxation's value and its first rounding."""
         admm = self.admm
         admm.update_bound()
-        needed = zeta == 0 or self.settings.keep_stages
-        if not needed:
+        if zeta > 0 and not self.settings.keep_stages:
             return
         w = admm.current_w()
         marks = admm.marks if zeta > 0 and self.whole else admm.round(w)

@@ -20,15 +20,9 @@ from cflengine.compression.export import (
     write_long_csv,
     write_long_parquet,
 )
-from cflengine.compression.features import count_matrix, weigh
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
 
 PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
-
-
-def weighted(model: CompressiveFeatures, weighting: str) -> sparse.csr_matrix:
-    """The features of the model's own documents."""
-    return weigh(count_matrix(model.encoding_, len(model.grams_)), weighting, model.idf_)
 
 
 def preview_table(model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus) -> pd.DataFrame:
