@@ -16,13 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cflengine.compression import kernels_bound, kernels_cover, kernels_encode, kernels_homotopy, kernels_prox
+from cflengine.compression import kernels_bound, kernels_cover, kernels_homotopy, kernels_prox
+from cflengine.compression.bounds import DualBound
+from cflengine.compression.coder import Coder
+from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
 from cflengine.compression.problem import StorageCosts, spectral_bound
 from cflengine.engine.progress import Progress
 from cflengine.text.kgrams import KGramIndex, index_bytes
-
-_CHUNK_POINTERS = 1 << 24  # between two questions whether to stop: well under a second's work
 
 
 def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_per_token: float = 0.6) -> int:
@@ -72,56 +73,36 @@ class LinearisedAdmm:
         self.index, self.costs, self.rule = index, costs, rule
         self.sigma = spectral_bound(index.max_gram) if sigma is None else sigma
         self.layout = PointerLayout.of(index)
+        self.coder = Coder(index, costs, self.layout.blocks)
+        self.groups = Groups(index, self.layout)
+        self.bound = DualBound(self.coder, self.groups, costs)
         n, m = index.n_tokens, index.n_pointers
         self.data = np.zeros(m, dtype=np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.z = np.ones(n, dtype=np.float32)
-        self.best_y = np.zeros(n, dtype=np.float32)
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self.multiplier = np.empty((index.max_gram, 0), dtype=np.float32)
         self.marks = np.zeros(0, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
-        blocks, bins = self.layout.n_blocks, self.layout.n_bins
+        blocks = self.layout.n_blocks
         self._residuals = np.zeros((blocks, 2), dtype=np.float32)
         self._pointer_costs, self._binary_costs = np.zeros(blocks), np.zeros(blocks)
-        self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
         self.inv_mu = 1.0 / (rule.rho * self.sigma)
         self._rho = rule.rho  # the ρ that the last pass prepared q for
         self.r = self.u = np.inf
         self.support = 0
         self.relaxation = self.objective = np.nan
-        self.lower_bound = 0.0
 
     @property
     def rho(self) -> float:
         return self._rho
 
-    def over_groups(self, operation: int, vector: np.ndarray, progress: Progress | None = None) -> float:
-        """An operation of kernels_prox on all groups, in chunks; the sum of c(s)‖·‖∞. Stops early if told to."""
-        lay, order = self.layout, self.layout.order
-        per_chunk = max(1, int(_CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
-        for i in range(0, len(order), per_chunk):
-            kernels_prox.over_groups(
-                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, order[i : i + per_chunk],
-                self.costs.dictionary, self.inv_mu, self._dictionary_costs, self._support,
-            )  # fmt: skip
-            if progress is not None and not progress.poll():
-                break
-        return float(self._dictionary_costs.sum())
-
-    def _block_chunks(self) -> list[tuple[int, int]]:
-        """Ranges of blocks of at most about _CHUNK_POINTERS pointers."""
-        blocks = self.layout.n_blocks
-        pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // _CHUNK_POINTERS))
-        cuts = np.linspace(0, blocks, min(pieces, max(blocks, 1)) + 1).astype(int)
-        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
-        dictionary_cost = self.over_groups(kernels_prox.PROX, self.data, progress)
+        dictionary_cost = self.groups.apply(kernels_prox.PROX, self.data, self.costs.dictionary, self.inv_mu, progress)
         if progress.reason is not None:
             return False
-        self.support = int(self._support.sum())
+        self.support = self.groups.support
         lay, index, f32 = self.layout, self.index, np.float32
         rho, rho_next = self._rho, self.rule.rho
         common = (index.doc_ptr, lay.blocks)
@@ -130,7 +111,7 @@ class LinearisedAdmm:
             self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
         if zeta > 0:
             self.used = np.zeros(index.n_grams, dtype=np.uint8)
-        for b0, b1 in self._block_chunks():
+        for b0, b1 in self.coder.chunks():
             if zeta > 0:
                 kernels_homotopy.homotopy_pass(
                     self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
@@ -156,38 +137,15 @@ class LinearisedAdmm:
     def current_w(self) -> np.ndarray:
         """float32 (m,), in the layout's places: the w that the next step begins with."""
         w = self.data.copy()
-        self.over_groups(kernels_prox.PROX, w)
+        self.groups.apply(kernels_prox.PROX, w, self.costs.dictionary, self.inv_mu)
         return w
 
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
         lay, index = self.layout, self.index
         marks = np.zeros(index.n_tokens, dtype=np.uint8)
-        for b0, b1 in self._block_chunks():
+        for b0, b1 in self.coder.chunks():
             kernels_homotopy.round_blocks(w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, np.float32(1.0), marks)
-        return marks
-
-    def evaluate(self, marks: np.ndarray) -> tuple[float, int, np.ndarray]:
-        """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
-        lay, index, costs = self.layout, self.index, self.costs
-        used = np.zeros(index.n_grams, dtype=np.uint8)
-        totals, counts = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks, dtype=np.int64)
-        kernels_encode.evaluate_blocks(
-            index.gram_of, index.doc_ptr, lay.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
-            used, totals, counts,
-        )  # fmt: skip
-        return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
-
-    def encode_with(self, used: np.ndarray) -> np.ndarray:
-        """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
-        lay, index, costs = self.layout, self.index, self.costs
-        gram_cost = np.where(used > 0, 0.0, np.inf)
-        marks, totals = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(lay.n_blocks)
-        for b0, b1 in self._block_chunks():
-            kernels_encode.encode_blocks(
-                index.gram_of, index.doc_ptr, lay.blocks, b0, b1, gram_cost, costs.pointer_by_length,
-                costs.pointer_extra, np.inf, marks, totals,
-            )  # fmt: skip
         return marks
 
     def feasible_value(self, w: np.ndarray) -> float:
@@ -198,13 +156,13 @@ class LinearisedAdmm:
         """
         lay, index, costs = self.layout, self.index, self.costs
         totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
-        for b0, b1 in self._block_chunks():
+        for b0, b1 in self.coder.chunks():
             kernels_bound.repair_blocks(
                 w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, totals, least
             )
         if least.min(initial=1.0) < 1e-3:
             return np.inf
-        return float(totals.sum()) + self.over_groups(kernels_prox.TOP, w)
+        return float(totals.sum()) + self.groups.apply(kernels_prox.TOP, w, costs.dictionary)
 
     def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
         """Of the pointers with w > margin, the share with w ≥ 1 − margin."""
@@ -213,38 +171,13 @@ class LinearisedAdmm:
         positive, ones = counts.sum(axis=0)
         return float(ones / positive) if positive else 1.0
 
-    def update_bound(self) -> None:
-        """Certify a lower bound from the current multiplier; keep it, and the multiplier, if it is the best."""
-        bound = self._dual(self.y, np.empty(0, dtype=np.float64))
-        if np.isfinite(bound) and bound > self.lower_bound:
-            self.lower_bound = bound
-            self.best_y[:] = self.y
-
     def release(self, *, everything: bool = False) -> None:
         """Drop w and the multiplier of w = θ: no step can follow, but solutions and bounds can still be evaluated.
 
         With ``everything``, drop all vectors: the certificate needs memory of its own.
         """
         if everything:
-            self.y = self.z = self.best_y = np.empty(0, dtype=np.float32)
-            del self.layout
+            self.y = self.z = self.bound.best_y = np.empty(0, dtype=np.float32)
+            del self.layout, self.groups, self.bound.groups
         self.data = np.empty(0, dtype=np.float32)
         self.multiplier = np.empty((self.index.max_gram, 0), dtype=np.float32)
-
-    def best_alpha(self) -> np.ndarray:
-        """The dual feasible prices, float64 (n,), behind ``lower_bound`` (for certificate.py, and to be looked at)."""
-        alpha = np.zeros(self.index.n_tokens)
-        self._dual(self.best_y, alpha)
-        return alpha
-
-    def _dual(self, y: np.ndarray, alpha: np.ndarray) -> float:
-        lay, index, costs = self.layout, self.index, self.costs
-        shares = np.empty(self.index.n_pointers, dtype=np.float32)
-        totals = np.zeros(lay.n_blocks)
-        price = (costs.pointer_by_length, costs.pointer_extra)
-        for b0, b1 in self._block_chunks():
-            kernels_bound.excess_blocks(y, lay.slot, index.doc_ptr, lay.blocks, b0, b1, *price, shares)
-        self.over_groups(kernels_prox.SHARE, shares)
-        for b0, b1 in self._block_chunks():
-            kernels_bound.bound_blocks(shares, lay.slot, index.doc_ptr, lay.blocks, b0, b1, *price, alpha, totals)
-        return float(totals.sum())

@@ -14,7 +14,6 @@ proved gap of the relaxation instead of residuals (``relaxation_gap``).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,14 +22,15 @@ from numbers import Real
 import numpy as np
 
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
-from cflengine.compression.certificate import certify, relative_gap
+from cflengine.compression.certificate import relative_gap
 from cflengine.compression.problem import StorageCosts, cost_scale
-from cflengine.compression.result import CompressionResult, StageSnapshot, settings_dict
+from cflengine.compression.result import CompressionResult, StageSnapshot
+from cflengine.compression.run import Run
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
-RELAXATION, HOMOTOPY, FINISHED = "relaxation", "homotopy", "re-encoded"
+RELAXATION, HOMOTOPY = "relaxation", "homotopy"
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,10 @@ def solve_homotopy(
         return _Homotopy(index, costs, settings, listeners, lam).run()
 
 
-class _Homotopy:
-    """The outer loop: when to bound, when to raise ζ, what to report, what to keep."""
+class _Homotopy(Run):
+    """The outer loop: when to bound, when to raise ζ, what to keep."""
+
+    solver = "homotopy"
 
     def __init__(
         self,
@@ -114,21 +116,16 @@ class _Homotopy:
         listeners: Iterable[Listener],
         lam: float,
     ) -> None:
-        self.index, self.costs, self.settings, self.lam = index, costs, settings, lam
-        self.progress = Progress(listeners, time_limit=settings.time_limit)
         self.scale = cost_scale(costs)
         rho = settings.rho if settings.rho is not None else self.scale / index.max_gram
         rule = RhoRule(rho, settings.rho_factor, settings.rho_window, settings.rho_ratio)
         self.admm = LinearisedAdmm(index, costs, rule, sigma=settings.sigma)
-        self.iteration = 0
-        self.work = 0.0
-        # every run begins with a solution: single words, which also is the best one where pointers are free
-        self.best_marks = np.ones(index.n_tokens, dtype=np.uint8)
-        self.best_objective, _, _ = self.admm.evaluate(self.best_marks)
-        self.relaxation = self.relaxation_upper = NAN
-        self.stages: list[StageSnapshot] = []
-        self.limited = False
+        super().__init__(index, costs, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.whole = False  # whether the last step ran to its end
+
+    @property
+    def lower_bound(self) -> float:
+        return self.admm.bound.value
 
     def run(self) -> CompressionResult:
         """All stages, then the certificate."""
@@ -139,7 +136,7 @@ class _Homotopy:
             self._stage(zeta)
             self._finish_stage(zeta)
             going = self.progress.reason is None
-        return self._result()
+        return self._finish()
 
     def _stage(self, zeta: float) -> None:
         """Steps at one ζ until the residuals are small, the stage is over or somebody stops it."""
@@ -159,9 +156,9 @@ class _Homotopy:
                 return
             small = max(admm.r, admm.u) < admm.rho / self.scale * settings.tol
             if zeta > 0:
-                self._keep(admm.objective, admm.marks)
+                self.keep(admm.objective, admm.marks)
             elif steps % settings.bound_every == 0:
-                admm.update_bound()
+                admm.bound.update(admm.y)
                 small = small or self._relaxation_solved()
             if not self._report(zeta, HOMOTOPY if zeta > 0 else RELAXATION, admm.objective) or small:
                 return
@@ -173,23 +170,18 @@ class _Homotopy:
         if wanted is None:
             return False
         upper = self.admm.feasible_value(self.admm.current_w())
-        return relative_gap(upper, self.admm.lower_bound) <= wanted
-
-    def _keep(self, objective: float, marks: np.ndarray) -> None:
-        if objective < self.best_objective:
-            self.best_objective = objective
-            self.best_marks = marks.copy()
+        return relative_gap(upper, self.lower_bound) <= wanted
 
     def _finish_stage(self, zeta: float) -> None:
         """Bound, snapshot and, at ζ = 0, the relaxation's value and its first rounding."""
         admm = self.admm
-        admm.update_bound()
+        admm.bound.update(admm.y)
         if zeta > 0 and not self.settings.keep_stages:
             return
         w = admm.current_w()
         marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
-        objective, n_pointers, used = admm.evaluate(marks)
-        self._keep(objective, marks)
+        objective, n_pointers, used = self.coder.evaluate(marks)
+        self.keep(objective, marks)
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(
@@ -219,63 +211,20 @@ class _Homotopy:
 
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm
-        best = self.best_objective
-        bound = admm.lower_bound if admm.lower_bound > 0 else NAN
-        stats = IterationStats(
-            iteration=self.iteration,
-            stage=stage,
-            elapsed_s=self.progress.elapsed_s,
-            work=self.work,
-            objective=objective,
-            best_objective=best,
+        return self.report(
+            stage,
+            objective,
             relaxation=admm.relaxation,
-            lower_bound=bound,
-            gap=relative_gap(best, bound),
             zeta=zeta,
             rho=admm.rho,
-            lam=self.lam,
             support=admm.support,
             extra={"r": admm.r, "u": admm.u},
         )
-        return self.progress.report(stats)
 
-    def _result(self) -> CompressionResult:
-        """Re-encode the best solution with its own dictionary and certify what is left."""
-        admm, index, costs = self.admm, self.index, self.costs
-        admm.release()
-        _, _, used = admm.evaluate(self.best_marks)
-        marks = admm.encode_with(used)
-        objective, _, used = admm.evaluate(marks)
-        self._keep(objective, marks)
-        alpha = admm.best_alpha()
-        admm.release(everything=True)
-        certificate = certify(marks, alpha, index.doc_ptr, index.gram_of, costs)
-        reason = self.progress.reason or (
-            TerminationReason.ITERATION_LIMIT if self.limited else TerminationReason.CONVERGED
-        )
-        admm.objective = certificate.objective
-        self._report(self.progress.records[-1].zeta, FINISHED, certificate.objective)
-        return CompressionResult(
-            marks=marks,
-            dictionary=np.flatnonzero(used).astype(np.int32),
-            alpha=alpha * certificate.shrink,
-            certificate=certificate,
-            reason=reason,
-            relaxation=self.relaxation,
-            relaxation_upper=self.relaxation_upper,
-            n_iterations=self.iteration,
-            seconds=self.progress.elapsed_s,
-            solver="homotopy",
-            settings=settings_dict(self.settings),
-            digest=corpus_digest(index),
-            trace=self.progress.trace(),
-            stages=tuple(self.stages),
-        )
-
-
-def corpus_digest(index: KGramIndex) -> str:
-    """First 16 hexadecimal digits of a SHA-256 over tokens, document borders and K."""
-    digest = hashlib.sha256(f"{index.max_gram}".encode())
-    digest.update(np.ascontiguousarray(index.tokens).data)
-    digest.update(np.ascontiguousarray(index.doc_ptr).data)
-    return digest.hexdigest()[:16]
+    def _finish(self) -> CompressionResult:
+        """Re-encode the best solution, let go of the solver's memory, which the certificate needs, and certify."""
+        self.admm.release()
+        used = self.re_encode()
+        alpha = self.admm.bound.alpha()
+        self.admm.release(everything=True)
+        return self.result(used, alpha)

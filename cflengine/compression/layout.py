@@ -31,6 +31,7 @@ from cflengine.text.kgrams import KGramIndex
 BIN_POINTERS = 1 << 16
 MIN_BINS = 128
 BLOCK_TOKENS = 1 << 12
+CHUNK_POINTERS = 1 << 24  # between two questions whether to stop: well under a second's work
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from cflengine.compression import admm as module
+from cflengine.compression import layout as module
 from cflengine.compression import certificate
 from cflengine.compression.admm import LinearisedAdmm, RhoRule, state_bytes
 from cflengine.compression.certificate import binary_solution
@@ -120,23 +120,23 @@ def test_bound_in_the_run_is_the_lagrangian_bound_and_valid(kind):
     for _ in range(10):
         for _ in range(4):
             pair.step(0.0)
-        pair.admm.update_bound()
+        pair.admm.bound.update(pair.admm.y)
         best = max(best, pair.twin.lower_bound())
-        assert pair.admm.lower_bound == pytest.approx(best, rel=1e-4)
-        assert pair.admm.lower_bound <= optimum * (1 + 1e-7)
-    assert pair.admm.best_alpha().sum() == pytest.approx(pair.admm.lower_bound, rel=1e-6)
+        assert pair.admm.bound.value == pytest.approx(best, rel=1e-4)
+        assert pair.admm.bound.value <= optimum * (1 + 1e-7)
+    assert pair.admm.bound.alpha().sum() == pytest.approx(pair.admm.bound.value, rel=1e-6)
 
 
 def test_bound_stands_when_the_multiplier_gets_worse():
     pair = Pair(CORPORA["phrases"], 3)
     for _ in range(60):
         pair.step(0.0)
-    pair.admm.update_bound()
-    best, alpha = pair.admm.lower_bound, pair.admm.best_alpha()
+    pair.admm.bound.update(pair.admm.y)
+    best, alpha = pair.admm.bound.value, pair.admm.bound.alpha()
     pair.admm.y[:] = 0.0
-    pair.admm.update_bound()
-    assert pair.admm.lower_bound == best
-    np.testing.assert_array_equal(pair.admm.best_alpha(), alpha)
+    pair.admm.bound.update(pair.admm.y)
+    assert pair.admm.bound.value == best
+    np.testing.assert_array_equal(pair.admm.bound.alpha(), alpha)
 
 
 def test_feasible_value_is_the_objective_of_a_point_that_covers():
@@ -222,13 +222,13 @@ def test_chunks_change_no_bit(monkeypatch, zetas):
     texts = random_words(3, 400, 40, 300)
     index = index_of(texts, 3)
     runs = []
-    for chunk in (module._CHUNK_POINTERS, 5_000):
-        monkeypatch.setattr(module, "_CHUNK_POINTERS", chunk)
+    for chunk in (module.CHUNK_POINTERS, 5_000):
+        monkeypatch.setattr(module, "CHUNK_POINTERS", chunk)
         admm = LinearisedAdmm(index, costs_of(index), quick_rule(index))
         for zeta in zetas:
             admm.step(zeta, Progress())
-        admm.update_bound()
-        runs.append((admm.data, admm.y, admm.marks, admm.lower_bound, admm.relaxation, admm.round(admm.current_w())))
+        admm.bound.update(admm.y)
+        runs.append((admm.data, admm.y, admm.marks, admm.bound.value, admm.relaxation, admm.round(admm.current_w())))
     for whole, pieces in zip(*runs, strict=True):
         np.testing.assert_array_equal(whole, pieces)
 
@@ -248,7 +248,7 @@ class AfterPolls:
 
 
 def test_step_stops_between_chunks(monkeypatch):
-    monkeypatch.setattr(module, "_CHUNK_POINTERS", 2_000)
+    monkeypatch.setattr(module, "CHUNK_POINTERS", 2_000)
     index = index_of(random_words(3, 200, 40, 300), 3)
     admm = LinearisedAdmm(index, costs_of(index), quick_rule(index))
     polls = 0
@@ -272,7 +272,7 @@ def test_state_bytes_are_those_of_the_arrays(max_gram, homotopy):
     admm = LinearisedAdmm(index, costs_of(index), quick_rule(index))
     admm.step(0.5 if homotopy else 0.0, Progress())
     held = index.nbytes + admm.layout.nbytes + admm.costs.dictionary.nbytes
-    held += sum(array.nbytes for array in (admm.data, admm.y, admm.z, admm.best_y))
+    held += sum(array.nbytes for array in (admm.data, admm.y, admm.z, admm.bound.best_y))
     held += admm.multiplier.nbytes + admm.marks.nbytes + admm.used.nbytes
     # beside these, the shares while a bound is computed, and a copy of the marks for the best solution
     held += admm.data.nbytes + (admm.marks.nbytes if homotopy else 0)

@@ -35,8 +35,8 @@ def price_array(index: KGramIndex, prices: np.ndarray, allowed: np.ndarray) -> n
 
 def encode(index: KGramIndex, prices: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
     admm = LinearisedAdmm(index, costs_of(index, pointer_cost=prices), RhoRule(1.0, 1.5, 15, 5.0))
-    marks = admm.encode_with(allowed.astype(np.uint8))
-    cost, n_pointers, used = admm.evaluate(marks)
+    marks = admm.coder.encode_with(allowed.astype(np.uint8))
+    cost, n_pointers, used = admm.coder.evaluate(marks)
     assert n_pointers == len(pointers_of(marks)) and not (used.astype(bool) & ~allowed).any()
     return marks, cost - admm.costs.dictionary[used > 0].sum()
 

@@ -11,9 +11,10 @@ import numba
 import numpy as np
 import pytest
 
-from cflengine.compression import admm as admm_module
+from cflengine.compression import layout
 from cflengine.compression.certificate import binary_solution, certify
-from cflengine.compression.homotopy import FINISHED, HOMOTOPY, RELAXATION, HomotopySettings, solve_homotopy
+from cflengine.compression.homotopy import HOMOTOPY, RELAXATION, HomotopySettings, solve_homotopy
+from cflengine.compression.run import FINISHED
 from cflengine.engine import progress as progress_module
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
@@ -238,7 +239,7 @@ def test_stop_between_the_sweeps_of_a_step_still_certifies(small, number, keep):
 @pytest.mark.parametrize("number", [4, 9, 13, 15, 16, 17, 18, 22])
 def test_stop_between_the_chunks_of_a_sweep_still_certifies(monkeypatch, number, keep):
     """Chunks so small that a stop leaves some documents encoded and others not."""
-    monkeypatch.setattr(admm_module, "_CHUNK_POINTERS", 8_000)
+    monkeypatch.setattr(layout, "CHUNK_POINTERS", 8_000)
     index = index_of(random_words(2, 300, 25, 60), 2)
     costs = costs_of(index)
     settings = HomotopySettings(relaxation_iterations=2, stage_iterations=5, keep_stages=keep)

@@ -110,7 +110,7 @@ def test_prox_of_every_group(setting, kind, inv_mu):
         total += dictionary[s] * expected[group].max()
     admm.inv_mu = inv_mu
     w = q.copy()
-    cost = admm.over_groups(PROX, w)
+    cost = admm.groups.apply(PROX, w, admm.costs.dictionary, admm.inv_mu)
     scale = float(np.abs(q).max()) + 1e-6
     np.testing.assert_allclose(w, expected, rtol=2e-6, atol=1e-6 * scale)
     assert w.min() >= 0.0
@@ -123,7 +123,7 @@ def test_top_leaves_the_vector_alone_and_adds_up_maxima(setting, kind):
     w = np.maximum(VECTORS[kind](np.random.default_rng(4), admm.index.n_pointers), 0.0).astype(np.float32)
     before = w.copy()
     expected = sum(c * float(w[group].max()) for c, group in zip(dictionary, groups, strict=True))
-    assert admm.over_groups(TOP, w) == pytest.approx(expected, rel=1e-6)
+    assert admm.groups.apply(TOP, w, admm.costs.dictionary) == pytest.approx(expected, rel=1e-6)
     np.testing.assert_array_equal(w, before)
 
 
@@ -132,7 +132,7 @@ def test_shares_use_each_budget_but_never_more(setting, kind):
     admm, groups, dictionary = setting
     excess = np.maximum(VECTORS[kind](np.random.default_rng(5), admm.index.n_pointers), 0.0).astype(np.float32)
     shares = excess.copy()
-    admm.over_groups(SHARE, shares)
+    admm.groups.apply(SHARE, shares, admm.costs.dictionary)
     assert shares.min() >= 0.0
     for s, group in enumerate(groups):
         assert shares[group].sum(dtype=np.float64) <= dictionary[s]
@@ -147,7 +147,7 @@ def test_prox_of_one_group_is_a_minimum(q, kappa):
     admm = admm_of(index, np.array([kappa]))
     admm.inv_mu = 1.0
     w = q.astype(np.float32)
-    admm.over_groups(PROX, w)
+    admm.groups.apply(PROX, w, admm.costs.dictionary, admm.inv_mu)
     best = prox_objective(w.astype(np.float64), q, kappa)
     found = minimize_scalar(
         lambda t: prox_objective(np.minimum(np.maximum(q, 0.0), t), q, kappa), bounds=(0.0, 4.0), method="bounded"
@@ -156,13 +156,13 @@ def test_prox_of_one_group_is_a_minimum(q, kappa):
 
 
 def test_order_of_bins_and_chunks_do_not_matter(monkeypatch):
-    from cflengine.compression import admm as module
+    from cflengine.compression import layout as module
 
     index = zipf_index()
     admm = admm_of(index, np.ones(index.n_grams))
     q = np.random.default_rng(0).normal(size=index.n_pointers).astype(np.float32)
     whole, pieces = q.copy(), q.copy()
-    cost = admm.over_groups(PROX, whole)
-    monkeypatch.setattr(module, "_CHUNK_POINTERS", 1_000)
-    assert admm.over_groups(PROX, pieces) == cost
+    cost = admm.groups.apply(PROX, whole, admm.costs.dictionary, admm.inv_mu)
+    monkeypatch.setattr(module, "CHUNK_POINTERS", 1_000)
+    assert admm.groups.apply(PROX, pieces, admm.costs.dictionary, admm.inv_mu) == cost
     np.testing.assert_array_equal(whole, pieces)

@@ -1,0 +1,64 @@
+"""Binary solutions of a corpus: what one costs, and the cheapest one at given prices.
+
+A solution is ``marks``, uint8 (n,): bit k-1 of marks[i] says that the pointer of length k that starts at token i is
+used. Every solver rounds, evaluates and re-encodes through this class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.compression import kernels_encode, layout
+from cflengine.compression.problem import StorageCosts
+from cflengine.text.kgrams import KGramIndex
+
+
+class Coder:
+    """Evaluates and encodes; ``blocks`` are runs of whole documents of about BLOCK_TOKENS tokens."""
+
+    def __init__(self, index: KGramIndex, costs: StorageCosts, blocks: np.ndarray | None = None) -> None:
+        self.index, self.costs = index, costs
+        self.blocks = layout.cut_evenly(index.doc_ptr, 0, index.n_documents, layout.BLOCK_TOKENS) if blocks is None else blocks
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.blocks) - 1
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Ranges of blocks of at most about CHUNK_POINTERS pointers: what a parallel kernel is given at once."""
+        pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // layout.CHUNK_POINTERS))
+        cuts = np.linspace(0, self.n_blocks, min(pieces, max(self.n_blocks, 1)) + 1).astype(int)
+        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+    def single_words(self) -> np.ndarray:
+        """uint8 (n,): the solution that every run begins with; the best one where pointers are free."""
+        return np.ones(self.index.n_tokens, dtype=np.uint8)
+
+    def evaluate(self, marks: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
+        index, costs = self.index, self.costs
+        used = np.zeros(index.n_grams, dtype=np.uint8)
+        totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
+        kernels_encode.evaluate_blocks(
+            index.gram_of, index.doc_ptr, self.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
+            used, totals, counts,
+        )  # fmt: skip
+        return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
+
+    def encode(self, gram_cost: np.ndarray) -> np.ndarray:
+        """uint8 (n,): the cheapest cover when a use of K-gram s costs d + gram_cost[s] (float64 (G,), inf forbids).
+
+        Documents that the allowed K-grams cannot cover get no pointers at all.
+        """
+        index, costs = self.index, self.costs
+        marks, totals = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(self.n_blocks)
+        for b0, b1 in self.chunks():
+            kernels_encode.encode_blocks(
+                index.gram_of, index.doc_ptr, self.blocks, b0, b1, gram_cost, costs.pointer_by_length,
+                costs.pointer_extra, np.inf, marks, totals,
+            )  # fmt: skip
+        return marks
+
+    def encode_with(self, used: np.ndarray) -> np.ndarray:
+        """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
+        return self.encode(np.where(used > 0, 0.0, np.inf))
