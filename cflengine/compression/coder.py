@@ -18,7 +18,9 @@ class Coder:
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, blocks: np.ndarray | None = None) -> None:
         self.index, self.costs = index, costs
-        self.blocks = layout.cut_evenly(index.doc_ptr, 0, index.n_documents, layout.BLOCK_TOKENS) if blocks is None else blocks
+        if blocks is None:
+            blocks = layout.cut_evenly(index.doc_ptr, 0, index.n_documents, layout.BLOCK_TOKENS)
+        self.blocks = blocks
 
     @property
     def n_blocks(self) -> int:

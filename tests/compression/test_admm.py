@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from cflengine.compression import layout as module
 from cflengine.compression import certificate
+from cflengine.compression import layout as module
 from cflengine.compression.admm import LinearisedAdmm, RhoRule, state_bytes
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
