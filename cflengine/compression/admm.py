@@ -40,6 +40,9 @@ def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_pe
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * (vectors * max_gram + per_token))
 
 
+_NONE = np.empty(0, dtype=np.float32)
+
+
 @dataclass
 class RhoRule:
     """ρ starts small and grows by ``factor`` when r/u, averaged over ``window`` steps, exceeds ``ratio`` (§4.2.4)."""
@@ -69,9 +72,20 @@ class LinearisedAdmm:
     w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``marks``.
     """
 
-    def __init__(self, index: KGramIndex, costs: StorageCosts, rule: RhoRule, *, sigma: float | None = None) -> None:
-        self.index, self.costs, self.rule = index, costs, rule
-        self.sigma = spectral_bound(index.max_gram) if sigma is None else sigma
+    def __init__(
+        self,
+        index: KGramIndex,
+        costs: StorageCosts,
+        rule: RhoRule,
+        *,
+        sigma: float | np.ndarray | None = None,
+        over: float = 1.0,
+    ) -> None:
+        """sigma: σ, None for Theorem 1's, or an array (K,), by length (then ζ stays 0); over: over-relaxation."""
+        self.index, self.costs, self.rule, self.over = index, costs, rule, over
+        sigma = spectral_bound(index.max_gram) if sigma is None else sigma
+        self.sigma = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (index.max_gram,))
+        self.group_cost = costs.dictionary  # what the prox charges; another array of its shape may take its place
         self.layout = PointerLayout.of(index)
         self.coder = Coder(index, costs, self.layout.blocks)
         self.groups = Groups(index, self.layout)
@@ -99,13 +113,18 @@ class LinearisedAdmm:
 
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
-        dictionary_cost = self.groups.apply(kernels_prox.PROX, self.data, self.costs.dictionary, self.inv_mu, progress)
+        dictionary_cost = self.groups.apply(
+            kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, progress=progress
+        )
         if progress.reason is not None:
             return False
         self.support = self.groups.support
         lay, index, f32 = self.layout, self.index, np.float32
         rho, rho_next = self._rho, self.rule.rho
         common = (index.doc_ptr, lay.blocks)
+        pull = 1.0 if zeta > 0 else 0.0  # of w = θ
+        steps = (1.0 / (self.sigma + pull)).astype(f32)
+        keep = self.sigma[0] / (self.sigma[0] + pull)
         if zeta > 0 and not self.multiplier.shape[1]:
             self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
             self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
@@ -115,17 +134,17 @@ class LinearisedAdmm:
             if zeta > 0:
                 kernels_homotopy.homotopy_pass(
                     self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
-                    self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(self.sigma), f32(zeta),
+                    self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
                     self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs,
                 )  # fmt: skip
             else:
                 kernels_cover.relaxation_pass(
                     self.data, lay.slot, self.y, self.z, *common, b0, b1, self.d_len, self.costs.pointer_extra,
-                    f32(rho), f32(rho_next), f32(self.sigma), self._residuals, self._pointer_costs,
+                    f32(rho), f32(rho_next), f32(self.over), steps, self._residuals, self._pointer_costs,
                 )  # fmt: skip
             if not progress.poll():
                 return False
-        self.inv_mu = 1.0 / (rho_next * (self.sigma + (1.0 if zeta > 0 else 0.0)))
+        self.inv_mu = 1.0 / (rho_next * (self.sigma + pull))
         self._rho = rho_next
         self.r, self.u = (float(x) for x in self._residuals.max(axis=0))
         self.rule.observe(self.r, self.u)
@@ -134,10 +153,10 @@ class LinearisedAdmm:
             self.objective = float(self._binary_costs.sum() + self.costs.dictionary[self.used > 0].sum())
         return True
 
-    def current_w(self) -> np.ndarray:
-        """float32 (m,), in the layout's places: the w that the next step begins with."""
+    def current_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
+        """float32 (m,), in the layout's places: the w that the next step begins with; ``levels`` gets its ‖w_J(s)‖∞."""
         w = self.data.copy()
-        self.groups.apply(kernels_prox.PROX, w, self.costs.dictionary, self.inv_mu)
+        self.groups.apply(kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu, levels=levels)
         return w
 
     def round(self, w: np.ndarray) -> np.ndarray:

@@ -9,13 +9,15 @@ from cflengine.compression.layout import PointerLayout
 from cflengine.engine.progress import Progress
 from cflengine.text.kgrams import KGramIndex
 
+_NONE = np.empty(0, dtype=np.float32)
+
 
 class Groups:
     """The groups J(s) of a layout, and buffers for sums over them."""
 
     def __init__(self, index: KGramIndex, lay: PointerLayout) -> None:
         self.index, self.layout = index, lay
-        self._costs, self._support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, dtype=np.int64)
+        self._totals, self._support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, dtype=np.int64)
 
     @property
     def support(self) -> int:
@@ -27,20 +29,25 @@ class Groups:
         operation: int,
         vector: np.ndarray,
         cost: np.ndarray,
-        inv_mu: float = 0.0,
+        *,
+        inv_mu: np.ndarray | None = None,
+        levels: np.ndarray = _NONE,
         progress: Progress | None = None,
     ) -> float:
-        """PROX, SHARE or TOP on ``vector`` (float32 (m,)) in place; returns Σ cost(s)‖·‖∞.
+        """PROX, SHARE, TOP or SUM on ``vector`` (float32 (m,)), in place; returns Σ cost(s)·level(s).
 
-        cost: float64 (G,); inv_mu: for PROX, κ = cost · inv_mu. Ends early if ``progress`` says so.
+        cost: float64 (G,); inv_mu: float64 (K,), for PROX, κ = cost · inv_mu by length; levels: float32 (G,), given
+        each group's level, its maximum (SUM: sum). Ends early if ``progress`` says so.
         """
         lay, order = self.layout, self.layout.order
+        if inv_mu is None:
+            inv_mu = np.zeros(self.index.max_gram)
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
         for i in range(0, len(order), per_chunk):
             kernels_prox.over_groups(
-                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, order[i : i + per_chunk],
-                cost, inv_mu, self._costs, self._support,
+                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length,
+                order[i : i + per_chunk], cost, inv_mu, levels, self._totals, self._support,
             )  # fmt: skip
             if progress is not None and not progress.poll():
                 break
-        return float(self._costs.sum())
+        return float(self._totals.sum())

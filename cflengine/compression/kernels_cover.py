@@ -62,21 +62,22 @@ def coverage(w, cover, tail, shifted):
 
 
 @kernel
-def update_multiplier(cover, y, z, a, rho, rho_next, out):
-    """z = max(Xw + y/ρ, 1), y += ρ(Xw − z) (§4.2.2); cover becomes g = Xw − z + y/ρ_next, the next gradient.
+def update_multiplier(cover, y, z, a, rho, rho_next, over, out):
+    """z = max(x + y/ρ, 1), y += ρ(x − z) (§4.2.2) with x = Xw, over-relaxed; cover becomes Xw − z + y/ρ_next.
 
-    out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
+    over: float32, x = over·Xw + (1 − over)·z̄ with z̄ the last z; 1 for the paper's step. cover, on return, is the
+    next gradient. out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
     """
     one = np.float32(1.0)
     inv_rho = one / rho
     inv_next = one / rho_next
     r = u = np.float32(0.0)
     for i in range(cover.shape[0]):
-        xw = cover[i]
-        z_new = max(xw + y[a + i] * inv_rho, one)
-        gap = xw - z_new
+        x = over * cover[i] + (one - over) * z[a + i]
+        z_new = max(x + y[a + i] * inv_rho, one)
         # min: y is at most 0 by the update itself, and rounding must not make a dual price negative
-        y_new = min(y[a + i] + rho * gap, np.float32(0.0))
+        y_new = min(y[a + i] + rho * (x - z_new), np.float32(0.0))
+        gap = cover[i] - z_new
         r = max(r, abs(gap))
         u = max(u, abs(z_new - z[a + i]))
         z[a + i] = z_new
@@ -107,10 +108,11 @@ def pointer_cost(w, a, d_len, d_extra, work):
 
 
 @kernel
-def descend(w, a, g, window, d_len, d_extra, keep, step, cost_step):
-    """w becomes the point q that the prox is applied to: keep·w − step·Xᵀg − cost_step·d, in place.
+def descend(w, a, g, window, d_len, d_extra, keep, steps, inv_rho):
+    """w becomes the point q that the prox is applied to: keep·w − step·(Xᵀg + d/ρ), in place.
 
-    Entries that cross a document's end come out wrong; :func:`store_block` drops them.
+    steps: float32 (K,), by length. Entries that cross a document's end come out wrong; :func:`store_block` drops
+    them.
     """
     size = w.shape[1]
     for i in range(size):
@@ -118,6 +120,8 @@ def descend(w, a, g, window, d_len, d_extra, keep, step, cost_step):
     for k in range(w.shape[0]):
         for i in range(size - k):
             window[i] += g[i + k]
+        step = steps[k]
+        cost_step = step * inv_rho
         cost = cost_step * d_len[k]
         if d_extra.shape[1] > 0:
             for i in range(size - k):
@@ -128,10 +132,12 @@ def descend(w, a, g, window, d_len, d_extra, keep, step, cost_step):
 
 
 @parallel_kernel
-def relaxation_pass(data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, sigma, residuals, costs):
+def relaxation_pass(
+    data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, over, steps, residuals, costs
+):  # fmt: skip
     """One step at ζ = 0 after the prox, for the blocks b0 .. b1-1: z, y, residuals, cost, then the next q.
 
-    rho, rho_next, sigma: float32; residuals: float32 (B, 2); costs: float64 (B,).
+    rho, rho_next, over: float32; steps: float32 (K,), 1/σ by length; residuals: float32 (B, 2); costs: float64 (B,).
     """
     for b in prange(b0, b1):
         a = doc_ptr[blocks[b]]
@@ -143,7 +149,7 @@ def relaxation_pass(data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, r
         load_block(data, slot, a, w)
         coverage(w, cover, tail, shifted)
         costs[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        update_multiplier(cover, y, z, a, rho, rho_next, residuals[b])
-        step = np.float32(1.0) / sigma
-        descend(w, a, cover, shifted, d_len, d_extra, np.float32(1.0), step, step / rho_next)
+        update_multiplier(cover, y, z, a, rho, rho_next, over, residuals[b])
+        one = np.float32(1.0)
+        descend(w, a, cover, shifted, d_len, d_extra, one, steps, one / rho_next)
         store_block(w, data, slot, a)

@@ -56,13 +56,14 @@ def pull_towards_theta(v, u, marks, a, zeta, u_scale):
 
 @parallel_kernel
 def homotopy_pass(
-    data, slot, gram_of, y, z, u, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, sigma, zeta, marks, used,
-    residuals, costs, binary_costs,
+    data, slot, gram_of, y, z, u, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, marks,
+    used, residuals, costs, binary_costs,
 ):  # fmt: skip
     """One step at ζ > 0 after the prox, for the blocks b0 .. b1-1 (cf. ``relaxation_pass``).
 
     u: float32 (K, n), y_θ/ρ by position; marks: uint8 (n,), given ψ; used: uint8 (G,), set where ψ uses a K-gram;
-    binary_costs: float64 (B,), the pointer cost of ψ. rho, rho_next, sigma, zeta: float32.
+    binary_costs: float64 (B,), the pointer cost of ψ. rho, rho_next, zeta: float32;
+    keep: float32, σ/(σ+1); steps: float32 (K,), 1/(σ+1).
     """
     for b in prange(b0, b1):
         a = doc_ptr[blocks[b]]
@@ -75,18 +76,17 @@ def homotopy_pass(
         load_block(data, slot, a, w)
         coverage(w, cover, tail, window)
         costs[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        update_multiplier(cover, y, z, a, rho, rho_next, residuals[b])
+        update_multiplier(cover, y, z, a, rho, rho_next, np.float32(1.0), residuals[b])
         for k in range(w.shape[0]):
             for i in range(size):
                 v[k, i] = w[k, i] + u[k, a + i]
         encode_theta(v, slot, a, doc_ptr, blocks[b], blocks[b + 1], zeta, marks)
         binary_costs[b], _ = use_marks(gram_of, marks, a, a + size, d_len, d_extra, used)
         pull_towards_theta(v, u, marks, a, zeta, rho / rho_next)
-        step = np.float32(1.0) / (sigma + np.float32(1.0))
-        descend(w, a, cover, window, d_len, d_extra, sigma * step, step, step / rho_next)
+        descend(w, a, cover, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
         for k in range(w.shape[0]):
             for i in range(size):
-                w[k, i] += step * v[k, i]
+                w[k, i] += steps[k] * v[k, i]
         store_block(w, data, slot, a)
 
 

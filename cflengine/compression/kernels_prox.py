@@ -7,9 +7,9 @@ this convex, piecewise linear function from the left, dropping elements below t 
 Dinkelbach's lemma a step halves the function's value or the number of elements left, so the passes cost
 O(m_s) in all, with the word length as factor at worst; two or three passes are usual.
 
-How a group's entries are brought together is layout.py's business. Two more operations that need groups use
-the same scaffold: TOP, the dictionary cost of a w as it stands, and SHARE, which makes the excess of a dual
-vector fit each group's budget (see kernels_bound.py).
+How a group's entries are brought together is layout.py's business. More operations that need groups use the same
+scaffold: TOP, the maximum and so the dictionary cost of a w as it stands; SUM; and SHARE, which makes the excess of a
+dual vector fit each group's budget (see kernels_bound.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
-PROX, SHARE, TOP = 0, 1, 2
+PROX, SHARE, TOP, SUM = 0, 1, 2, 3
 
 
 @kernel
@@ -92,14 +92,16 @@ def _on_group(operation, values, lo, hi, cost, inv_mu, scratch):
         _share_group(values, lo, hi, cost)
         return 0.0
     top = 0.0
+    total = 0.0
     for j in range(lo, hi):
         top = max(top, values[j])
-    return top
+        total += values[j]
+    return top if operation == TOP else total
 
 
 @kernel
-def _on_singles(operation, values, cost, g0, inv_mu):
-    """The operation where every group has one pointer. Returns (Σ c w, number not zero)."""
+def _on_singles(operation, values, cost, g0, inv_mu, levels):
+    """The operation where every group has one pointer. Returns (Σ c·level, number not zero)."""
     total = 0.0
     alive = 0
     if operation == SHARE:
@@ -112,11 +114,13 @@ def _on_singles(operation, values, cost, g0, inv_mu):
         values[j] = level
         total += cost[g0 + j] * level
         alive += level > np.float32(0.0)
+    if levels.shape[0] > 0:
+        levels[g0 : g0 + values.shape[0]] = values
     return total, alive
 
 
 @kernel
-def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu):
+def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu, levels):
     """The operation on a bin of groups g0 .. g1-1: into group order, group by group, back. Returns as above."""
     size = values.shape[0]
     first = grp_ptr[g0]
@@ -130,32 +134,39 @@ def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu):
         level = _on_group(operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch)
         alive += level > 0.0
         total += cost[g] * level
-    for j in range(size):
-        values[np.int64(rank[j])] = grouped[j]
+        if levels.shape[0] > 0:
+            levels[g] = level
+    if operation in (PROX, SHARE):
+        for j in range(size):
+            values[np.int64(rank[j])] = grouped[j]
     return total, alive
 
 
 @parallel_kernel
-def over_groups(operation, data, rank, grp_ptr, bins, bin_ptr, order, cost, inv_mu, dictionary_cost, support):
-    """An operation (PROX, SHARE or TOP) on all groups of the bins in ``order``, in place.
+def over_groups(
+    operation, data, rank, grp_ptr, bins, bin_ptr, bin_length, order, cost, inv_mu, levels, totals, support
+):  # fmt: skip
+    """An operation (PROX, SHARE, TOP or SUM) on all groups of the bins in ``order``, in place.
 
-    data: float32 (m,), for PROX q, given w; for SHARE excesses ≥ 0, given shares; for TOP w, left alone.
-    cost: float64 (G,), c(s); inv_mu: float64, κ = cost · inv_mu. Per bin are written dictionary_cost (float64), the
-    sum of c(s)‖w_J(s)‖∞, and support (int64), the number of groups not zero. Layout: see layout.py.
+    data: float32 (m,), for PROX q, given w; for SHARE excesses ≥ 0, given shares; for TOP and SUM ≥ 0, left alone.
+    cost: float64 (G,), c(s); inv_mu: float64 (K,), by length, κ = cost · inv_mu. levels: float32 (G,), given the
+    maximum of each group (SUM: its sum), or (0,); not for SHARE. Per bin are written totals (float64), the sum of
+    c(s)·level, and support (int64), the number of groups with a level that is not zero. Layout: see layout.py.
     """
     for i in prange(order.shape[0]):
         b = order[i]
         first, last = bin_ptr[b], bin_ptr[b + 1]
         g0, g1 = bins[b], bins[b + 1]
         values = data[first:last]
+        mu = inv_mu[bin_length[b] - 1]
         if g1 - g0 == last - first:
-            dictionary_cost[b], support[b] = _on_singles(operation, values, cost, g0, inv_mu)
+            totals[b], support[b] = _on_singles(operation, values, cost, g0, mu, levels)
         elif g1 - g0 == 1:
             scratch = np.empty(last - first, np.float32)
-            level = _on_group(operation, values, 0, last - first, cost[g0], inv_mu, scratch)
-            dictionary_cost[b] = cost[g0] * level
+            level = _on_group(operation, values, 0, last - first, cost[g0], mu, scratch)
+            totals[b] = cost[g0] * level
             support[b] = level > 0.0
+            if levels.shape[0] > 0:
+                levels[g0] = level
         else:
-            dictionary_cost[b], support[b] = _on_mixed(
-                operation, values, rank[first:last], grp_ptr, g0, g1, cost, inv_mu
-            )
+            totals[b], support[b] = _on_mixed(operation, values, rank[first:last], grp_ptr, g0, g1, cost, mu, levels)

@@ -14,8 +14,8 @@ both cases position order is group order, and nothing is permuted.
 
 Shapes: slot int32 (K, n), place of pointer (k, i) in ``data`` (float32 (m,)), -1 where the K-gram would cross
 a document's end; rank uint16 (m,), group order to place within the bin; bins int64 (B+1,), bin b is K-grams
-bins[b] .. bins[b+1]-1; bin_ptr int64 (B+1,), its places in ``data``; order int64
-(B,), the bins shuffled, so that each thread gets frequent and rare K-grams alike. Beside the index: 4K + 2K bytes
+bins[b] .. bins[b+1]-1, of length bin_length[b] (uint8 (B,)); bin_ptr int64 (B+1,), its places in ``data``; order
+int64 (B,), the bins shuffled, so that each thread gets frequent and rare K-grams alike. Beside the index: 4K + 2K bytes
 a token, and 4K for each float32 vector over pointers.
 """
 
@@ -41,6 +41,7 @@ class PointerLayout:
     slot: np.ndarray
     rank: np.ndarray
     bins: np.ndarray
+    bin_length: np.ndarray
     bin_ptr: np.ndarray
     order: np.ndarray
     blocks: np.ndarray
@@ -50,7 +51,7 @@ class PointerLayout:
         """Lay out the pointers of ``index``; Θ(Kn)."""
         slot = np.empty_like(index.gram_of)
         rank = np.empty(index.n_pointers, dtype=np.uint16)
-        bins = [np.zeros(1, dtype=np.int64)]
+        bins, bin_length = [np.zeros(1, dtype=np.int64)], []
         # a small corpus in smaller bins, so that threads have something to share
         size = int(np.clip(index.n_pointers // MIN_BINS, 1 << 12, BIN_POINTERS))
         for k in range(index.max_gram):
@@ -61,10 +62,12 @@ class PointerLayout:
             kernels.assign_slots(index.gram_of[k], g0, bin_of, starts.copy(), slot[k])
             kernels.assign_ranks(index.gram_of[k], g0, bin_of, starts, slot[k], index.grp_ptr[g0:g1].copy(), rank)
             bins.append(cuts[1:])
+            bin_length.append(np.full(len(cuts) - 1, k + 1, dtype=np.uint8))
         cuts = np.concatenate(bins)
         blocks = cut_evenly(index.doc_ptr, 0, index.n_documents, BLOCK_TOKENS)
         order = np.random.default_rng(0).permutation(len(cuts) - 1)
-        return cls(slot, rank, cuts, index.grp_ptr[cuts].astype(np.int64), order, blocks)
+        bin_ptr = index.grp_ptr[cuts].astype(np.int64)
+        return cls(slot, rank, cuts, np.concatenate(bin_length), bin_ptr, order, blocks)
 
     @property
     def n_bins(self) -> int:
@@ -76,7 +79,9 @@ class PointerLayout:
 
     @property
     def nbytes(self) -> int:
-        return sum(a.nbytes for a in (self.slot, self.rank, self.bins, self.bin_ptr, self.order, self.blocks))
+        return sum(
+            a.nbytes for a in (self.slot, self.rank, self.bins, self.bin_length, self.bin_ptr, self.order, self.blocks)
+        )
 
 
 def cut_evenly(ptr: np.ndarray, lo: int, hi: int, size: int) -> np.ndarray:

@@ -50,15 +50,16 @@ def test_descent_subtracts_the_adjoint_and_the_costs(shape, seed):
     g = np.random.default_rng(seed + 1).integers(-4, 5, size).astype(np.float32)
     d = np.arange(1, K + 1, dtype=np.float32)
     extra = np.random.default_rng(seed + 2).integers(0, 3, shape).astype(np.float32)
+    steps = 2.0 ** np.arange(1, K + 1, dtype=np.float32)
     for d_extra in (np.empty((K, 0), np.float32), extra):
         q = w.copy()
         kernels_cover.descend(
-            q, 0, g, np.empty(size, np.float32), d, d_extra, np.float32(0.5), np.float32(2.0), np.float32(0.25)
+            q, 0, g, np.empty(size, np.float32), d, d_extra, np.float32(0.5), steps, np.float32(0.125)
         )
         for k in range(K):
             for i in range(size - k):
                 cost = d[k] + (d_extra[k, i] if d_extra.size else 0.0)
-                assert q[k, i] == 0.5 * w[k, i] - 2.0 * g[i : i + k + 1].sum() - 0.25 * cost
+                assert q[k, i] == 0.5 * w[k, i] - steps[k] * (g[i : i + k + 1].sum() + 0.125 * cost)
 
 
 def test_blocks_are_loaded_with_zeros_for_missing_pointers_and_stored_back():

@@ -108,9 +108,9 @@ def test_prox_of_every_group(setting, kind, inv_mu):
     for s, group in enumerate(groups):
         expected[group] = prox(q[group].astype(np.float64), dictionary[s] * inv_mu)
         total += dictionary[s] * expected[group].max()
-    admm.inv_mu = inv_mu
+    admm.inv_mu = np.full(admm.index.max_gram, inv_mu)
     w = q.copy()
-    cost = admm.groups.apply(PROX, w, admm.costs.dictionary, admm.inv_mu)
+    cost = admm.groups.apply(PROX, w, admm.costs.dictionary, inv_mu=admm.inv_mu)
     scale = float(np.abs(q).max()) + 1e-6
     np.testing.assert_allclose(w, expected, rtol=2e-6, atol=1e-6 * scale)
     assert w.min() >= 0.0
@@ -145,9 +145,9 @@ def test_shares_use_each_budget_but_never_more(setting, kind):
 def test_prox_of_one_group_is_a_minimum(q, kappa):
     index = index_kgrams(np.zeros(len(q), np.int32), np.array([0, len(q)]), 1)
     admm = admm_of(index, np.array([kappa]))
-    admm.inv_mu = 1.0
+    admm.inv_mu = np.ones(admm.index.max_gram)
     w = q.astype(np.float32)
-    admm.groups.apply(PROX, w, admm.costs.dictionary, admm.inv_mu)
+    admm.groups.apply(PROX, w, admm.costs.dictionary, inv_mu=admm.inv_mu)
     best = prox_objective(w.astype(np.float64), q, kappa)
     found = minimize_scalar(
         lambda t: prox_objective(np.minimum(np.maximum(q, 0.0), t), q, kappa), bounds=(0.0, 4.0), method="bounded"
@@ -162,7 +162,7 @@ def test_order_of_bins_and_chunks_do_not_matter(monkeypatch):
     admm = admm_of(index, np.ones(index.n_grams))
     q = np.random.default_rng(0).normal(size=index.n_pointers).astype(np.float32)
     whole, pieces = q.copy(), q.copy()
-    cost = admm.groups.apply(PROX, whole, admm.costs.dictionary, admm.inv_mu)
+    cost = admm.groups.apply(PROX, whole, admm.costs.dictionary, inv_mu=admm.inv_mu)
     monkeypatch.setattr(module, "CHUNK_POINTERS", 1_000)
-    assert admm.groups.apply(PROX, pieces, admm.costs.dictionary, admm.inv_mu) == cost
+    assert admm.groups.apply(PROX, pieces, admm.costs.dictionary, inv_mu=admm.inv_mu) == cost
     np.testing.assert_array_equal(whole, pieces)
