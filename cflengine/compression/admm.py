@@ -111,6 +111,15 @@ class LinearisedAdmm:
     def rho(self) -> float:
         return self._rho
 
+    def retarget(self, costs: StorageCosts, rho: float, over: float) -> None:
+        """Go on with other costs and another ρ; iterate and multipliers stay as they are. Bounds begin anew."""
+        self.costs, self.group_cost, self.over = costs, costs.dictionary, over
+        self.d_len = costs.pointer_by_length.astype(np.float32)
+        self.coder.costs = costs
+        self.bound = DualBound(self.coder, self.groups, costs)
+        self._rho = self.rule.rho = rho
+        self.inv_mu = 1.0 / (rho * self.sigma)
+
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
         dictionary_cost = self.groups.apply(

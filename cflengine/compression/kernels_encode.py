@@ -133,3 +133,12 @@ def list_pointers(gram_of, marks, start, length, gram):
                 gram[count] = gram_of[k, i]
                 count += 1
     return count
+
+
+@kernel
+def count_uses(gram_of, marks, uses):
+    """uses[g] += 1 for every marked pointer; uses: float32 (G,)."""
+    for i in range(marks.shape[0]):
+        for k in range(gram_of.shape[0]):
+            if marks[i] >> k & 1:
+                uses[gram_of[k, i]] += 1

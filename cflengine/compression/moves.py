@@ -1,0 +1,134 @@
+"""Local search on the dictionary: add and remove K-grams, many at a time, as long as the objective falls.
+
+One evaluation re-encodes the corpus with a dictionary and tells, for every absent K-gram, what it would save and, for
+every present one, what doing without it would cost (kernels_moves.py). Of the moves that pay, those that do not
+touch the same text are made together (kernels_choose.py), additions and removals in turn. Only blocks of documents in
+which a changed K-gram occurs are evaluated anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.compression import kernels_choose, kernels_moves, kernels_prox
+from cflengine.compression.coder import Coder
+from cflengine.compression.groups import Groups
+from cflengine.compression.problem import StorageCosts
+from cflengine.engine.progress import Progress
+
+_TOLERANCE = 1e-6
+
+
+class DictionarySearch:
+    """A dictionary, the cheapest cover with it, and what each K-gram is worth.
+
+    present: uint8 (G,), the dictionary; marks: uint8 (n,), the cover; used: uint8 (G,), the K-grams of its pointers;
+    objective: of the cover, float; worth: float32 (G,), what an absent K-gram would save in pointers and what a present
+    one does save, dictionary costs not counted. ``data`` is work space, float32 (m,), in the layout's places: the
+    solver's w, which is not needed at the same time.
+    """
+
+    def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts, data: np.ndarray) -> None:
+        index = coder.index
+        self.coder, self.groups, self.costs, self.data = coder, groups, costs, data
+        self.lengths = index.lengths()
+        self.present = np.zeros(index.n_grams, dtype=np.uint8)
+        self.used = np.zeros(0, dtype=np.uint8)
+        self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
+        self.worth = np.zeros(index.n_grams, dtype=np.float32)
+        self.objective = np.inf
+        self._fresh = False
+
+    def evaluate(self, present: np.ndarray, progress: Progress | None = None) -> bool:
+        """Take ``present`` as the dictionary and work out the rest; False when ``progress`` stopped it half-way."""
+        coder, index, costs = self.coder, self.coder.index, self.costs
+        touched = np.ones(coder.n_blocks, dtype=np.uint8)
+        if self._fresh:
+            changed = (present != self.present).astype(np.uint8)
+            kernels_choose.touched_blocks(index.gram_of, index.doc_ptr, coder.blocks, changed, touched)
+        self.present = present.copy()
+        self._fresh = False
+        for b0, b1 in coder.chunks():
+            kernels_moves.worth_blocks(
+                index.gram_of, self.groups.layout.slot, index.doc_ptr, coder.blocks, b0, b1, touched, present,
+                costs.dictionary, costs.pointer_by_length, costs.pointer_extra, self.marks, self.data,
+            )  # fmt: skip
+            if progress is not None and not progress.poll():
+                return False
+        self._fresh = True
+        self.groups.apply(kernels_prox.SUM, self.data, costs.dictionary, levels=self.worth)
+        self.objective, _, self.used = coder.evaluate(self.marks)
+        return True
+
+    def gains(self, *, adding: bool) -> tuple[np.ndarray, np.ndarray]:
+        """(K-grams int64, gain float64): every single move of one kind that pays, taken by itself."""
+        cost = self.costs.dictionary
+        kind = (self.present == 0) if adding else (self.present > 0)
+        gain = (self.worth - cost) if adding else (cost - self.worth)
+        grams = np.flatnonzero(kind & (gain > _TOLERANCE * np.maximum(cost, 1.0)))
+        return grams, gain[grams]
+
+    def apart(self, grams: np.ndarray, gain: np.ndarray, *, adding: bool) -> np.ndarray:
+        """Of these moves, best first, those that do not touch the same text; the K-grams, int64."""
+        if len(grams) == 0:
+            return grams
+        index = self.coder.index
+        candidate = np.full(index.n_grams, -1, dtype=np.int32)
+        candidate[grams] = np.arange(len(grams), dtype=np.int32)
+        number, place, worth = self._places(candidate, adding)
+        by_candidate = np.argsort(number, kind="stable")
+        ptr = np.zeros(len(grams) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(number, minlength=len(grams)), out=ptr[1:])
+        chosen = np.zeros(len(grams), dtype=np.uint8)
+        cost = self.costs.dictionary[grams] * (1.0 + _TOLERANCE)
+        kernels_choose.choose_apart(
+            np.argsort(-gain, kind="stable"), ptr, place[by_candidate], worth[by_candidate],
+            self.lengths[grams].astype(np.int64), cost, adding, index.max_gram,
+            np.zeros(index.n_tokens, dtype=np.uint8), chosen,
+        )  # fmt: skip
+        return grams[chosen > 0]
+
+    def _places(self, candidate: np.ndarray, adding: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Candidate number (int32), position (int32) and worth (float32) of the places of the candidates' moves."""
+        index, coder = self.coder.index, self.coder
+        where = (index.gram_of, self.groups.layout.slot, index.doc_ptr, coder.blocks)
+        counts = np.zeros(coder.n_blocks, dtype=np.int64)
+        kernels_choose.count_places(*where, candidate, self.marks, self.data, adding, counts)
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        found = (np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
+        kernels_choose.list_places(*where, candidate, self.marks, self.data, adding, ends - counts, *found)
+        return found
+
+    def improve(self, *, adding: bool, progress: Progress | None = None, protect: np.ndarray | None = None) -> int:
+        """Make the moves of one kind that pay and stand apart, and evaluate; how many were made (−1: stopped).
+
+        K-grams in ``protect`` (int64) are not moved. What the cover no longer uses leaves the dictionary.
+        """
+        grams, gain = self.gains(adding=adding)
+        if protect is not None:
+            free = ~np.isin(grams, protect)
+            grams, gain = grams[free], gain[free]
+        moved = self.apart(grams, gain, adding=adding)
+        present = self.used.copy() if protect is None else self.used | self._flags(protect) & self.present
+        present[moved] = adding
+        return len(moved) if self.evaluate(present, progress) else -1
+
+    def _flags(self, grams: np.ndarray) -> np.ndarray:
+        flags = np.zeros(len(self.present), dtype=np.uint8)
+        flags[grams] = 1
+        return flags
+
+    def descend(self, rounds: int, progress: Progress | None = None) -> bool:
+        """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped."""
+        quiet = 0
+        for i in range(rounds):
+            before = self.objective
+            moved = self.improve(adding=i % 2 == 0, progress=progress)
+            if moved < 0:
+                return False
+            # moves that the locks kept apart can still compete at a distance: a round that does not help is a pause
+            quiet = 0 if moved and self.objective < before else quiet + 1
+            if quiet == 2:
+                break
+        return True
