@@ -22,7 +22,12 @@ configure_numba_cache()
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.compression.exact import ExactSettings
+    from cflengine.compression.feature_path import CompressiveSearchCV
+    from cflengine.compression.guided import GuidedSettings
     from cflengine.compression.homotopy import HomotopySettings
+    from cflengine.compression.reweighting import ReweightingSettings
+    from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
     from cflengine.text.corpus import Corpus, CorpusError
@@ -30,7 +35,13 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "CompressiveFeatures": "cflengine.compression.estimator",
+    "CompressionSession": "cflengine.compression.session",
+    "CompressiveSearchCV": "cflengine.compression.feature_path",
+    "ExactSettings": "cflengine.compression.exact",
+    "GuidedSettings": "cflengine.compression.guided",
     "HomotopySettings": "cflengine.compression.homotopy",
+    "ReweightingSettings": "cflengine.compression.reweighting",
+    "WishPrice": "cflengine.compression.session",
     "IterationStats": "cflengine.engine.progress",
     "Corpus": "cflengine.text.corpus",
     "CorpusError": "cflengine.text.corpus",
@@ -40,11 +51,17 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "CompressionSession",
     "CompressiveFeatures",
+    "CompressiveSearchCV",
     "Corpus",
     "CorpusError",
+    "ExactSettings",
+    "GuidedSettings",
     "HomotopySettings",
     "IterationStats",
+    "ReweightingSettings",
+    "WishPrice",
     "__version__",
     "preview_corpus",
     "read_corpus",

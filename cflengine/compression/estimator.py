@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.admm import state_bytes
 from cflengine.compression.encoding import Codebook, Encoding, Gram, collect_pointers, decode
+from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.features import (
     check_weighting,
     count_matrix,
@@ -22,15 +23,16 @@ from cflengine.compression.features import (
     inverse_document_frequency,
     weigh,
 )
-from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.guided import GuidedSettings
+from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs
+from cflengine.compression.result import CompressionResult
+from cflengine.compression.solvers import Settings, find_solver
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable, printable
-
-SOLVERS = ("homotopy",)
 
 
 class CompressiveFeatures(TransformerMixin, BaseEstimator):
@@ -44,7 +46,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     ----------
     lam : cost of a pointer, λ ≥ 0. 0 keeps single words, large values keep long phrases.
     max_gram : K, the longest K-gram in words, 1 to 8.
-    solver : "homotopy", the algorithm of the paper.
+    solver : "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "exact",
+        by HiGHS, for small corpora.
     token_pattern : regular expression; every match is a token.
     lowercase : lower-case tokens (offsets still point into the original text).
     weighting : "count", "tf", "idf" (count × idf) or "tf-idf"; idf from the documents of ``fit``.
@@ -58,7 +61,9 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         and returns a number; or an array over the K-grams of the index.
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
         a pointer plus the storage of a word.
-    settings : :class:`~cflengine.HomotopySettings`, every other parameter of the solver.
+    settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings or ExactSettings: every other
+        parameter of the solver.
+    polish : better the solution of the homotopy or of reweighting by the guided solver's local search.
 
     Attributes
     ----------
@@ -80,7 +85,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self,
         lam: float = 1.0,
         max_gram: int = 3,
-        solver: str = "homotopy",
+        solver: str = "guided",
         *,
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
@@ -91,7 +96,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         pointer_cost: np.ndarray | None = None,
         dictionary_cost: str | Callable[[Gram], float] | np.ndarray = "words",
         literal_cost: float | None = None,
-        settings: HomotopySettings | None = None,
+        settings: Settings | None = None,
+        polish: bool = False,
     ) -> None:
         self.lam = lam
         self.max_gram = max_gram
@@ -106,6 +112,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self.dictionary_cost = dictionary_cost
         self.literal_cost = literal_cost
         self.settings = settings
+        self.polish = polish
 
     def fit(self, X: Iterable[str], y: Any = None) -> CompressiveFeatures:
         """Learn the dictionary from documents ``X`` (strings). ``y`` is ignored."""
@@ -115,6 +122,37 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
 
     def fit_tokens(self, table: TokenTable) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow)."""
+        self.prepare(table)
+        solver = find_solver(self.solver)
+        result = solver.solve(
+            self.index_,
+            self._costs,
+            solver.check(self.settings, polish=self.polish),
+            listeners=self.listeners,
+            n_threads=self.n_threads,
+            lam=float(self.lam),
+        )
+        return self.adopt(self, self._costs, result)
+
+    def path(self, X: Iterable[str] | TokenTable, lams: Iterable[float]) -> FeaturePath:
+        """Fit for every λ in ``lams`` (any order), each from its neighbours; far cheaper than one by one.
+
+        X: documents, or a token table. The guided solver's; ``lam`` of the estimator is left aside. Raises ValueError
+        as ``fit`` does, and for another solver or costs given by pointer.
+        """
+        if self.solver != "guided":
+            raise ValueError(f"a path is the guided solver's; solver is {self.solver!r}.")
+        if self.pointer_cost is not None:
+            raise ValueError("a path varies the pointer cost λ; pointer_cost must be None.")
+        self.prepare(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+        settings = self.settings if isinstance(self.settings, GuidedSettings) else None
+        points = solve_path(
+            self.index_, lams, settings, costs_at=self.costs_at, listeners=self.listeners, n_threads=self.n_threads
+        )
+        return FeaturePath(self, points)
+
+    def prepare(self, table: TokenTable) -> None:
+        """Check and index a corpus, and price its K-grams: all that comes before the solver."""
         self._check_settings()
         if table.n_tokens == 0:
             raise ValueError(
@@ -128,14 +166,19 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self.table_ = table
         self.index_ = index_kgrams(table.tokens, table.doc_ptr, self.max_gram)
         self._costs = self._storage_costs(self.index_)
-        self.result_ = solve_homotopy(
-            self.index_,
-            self._costs,
-            self.settings,
-            listeners=self.listeners,
-            n_threads=self.n_threads,
-            lam=float(self.lam),
+
+    def costs_at(self, lam: float) -> StorageCosts:
+        """The prepared corpus's costs with another pointer cost; the dictionary's stay."""
+        index = self.index_
+        return storage_costs(
+            index.gram_of, index.lengths(), lam, pointer_cost=self.pointer_cost, dictionary_cost=self._costs.dictionary
         )
+
+    def adopt(
+        self, prepared: CompressiveFeatures, costs: StorageCosts, result: CompressionResult
+    ) -> CompressiveFeatures:
+        """Be fitted with a result for a corpus that ``prepared`` has indexed, at the costs it was solved for."""
+        self.table_, self.index_, self._costs, self.result_ = prepared.table_, prepared.index_, costs, result
         self._set_dictionary()
         return self
 
@@ -176,13 +219,10 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         check_weighting(self.weighting)
         if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
             raise ValueError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
-        if self.settings is not None and not isinstance(self.settings, HomotopySettings):
-            raise ValueError(f"settings must be a HomotopySettings or None, not {self.settings!r}.")
+        find_solver(self.solver).check(self.settings, polish=self.polish)
         literal = self.literal_cost
         if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
             raise ValueError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase)

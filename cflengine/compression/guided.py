@@ -35,7 +35,7 @@ from cflengine.compression import kernels_prox
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.certificate import relative_gap
 from cflengine.compression.problem import StorageCosts, mean_pointer_cost
-from cflengine.compression.refine import Refinement
+from cflengine.compression.refine import LEAST_GAIN, PATIENCE, Refinement
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import Run
 from cflengine.engine.jit import threads
@@ -72,8 +72,8 @@ class GuidedSettings:
     epsilon: float = 2.0
     anneal_rounds: int = 6
     anneal_steps: int = 40
-    patience: int = 4
-    least_gain: float = 1e-6
+    patience: int = PATIENCE
+    least_gain: float = LEAST_GAIN
     seed: int = 0
     bound_every: int = 25
 
@@ -85,7 +85,7 @@ class GuidedSettings:
             if not (value is None and optional) and not zero and not (_is_number(value) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be a positive number, not {value!r}.")
         for name, least in (
-            ("relaxation_iterations", 1), ("annealings", 0), ("anneal_rounds", 1), ("anneal_steps", 1),
+            ("relaxation_iterations", 0), ("annealings", 0), ("anneal_rounds", 1), ("anneal_steps", 1),
             ("patience", 0), ("seed", 0), ("bound_every", 1),
         ):  # fmt: skip
             value = getattr(self, name)
@@ -142,8 +142,13 @@ class GuidedSolver:
         *,
         listeners: Iterable[Listener] = (),
         lam: float = NAN,
+        known: Iterable[tuple[np.ndarray, np.ndarray]] = (),
     ) -> CompressionResult:
-        """Solve for ``costs``; warm from the second call on."""
+        """Solve for ``costs``; warm from the second call on.
+
+        known: what is known of this very problem, as (marks uint8 (n,), dual prices (n,)): the result is at least
+        as good.
+        """
         settings = settings or GuidedSettings()
         with threads(self.n_threads):
             if self.admm is None:
@@ -152,7 +157,11 @@ class GuidedSolver:
                 # Σ_k k²/σ_k ≤ 1 is enough for convergence, as ‖X W‖ for weights W by length is at most that
                 sigma = lengths * lengths.sum()
                 self.admm = LinearisedAdmm(self.index, costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
-            return _Guided(self, costs, settings, listeners, lam).run()
+            solve = _Guided(self, costs, settings, listeners, lam)
+            for marks, alpha in known:
+                solve.keep(solve.coder.evaluate(marks)[0], marks)
+                solve.admm.bound.update(-alpha.astype(np.float32))
+            return solve.run()
 
 
 class _Guided(Run):
@@ -178,6 +187,7 @@ class _Guided(Run):
             self, self.admm.groups, self.admm.data,
             gap=settings.gap, patience=settings.patience, least_gain=settings.least_gain, seed=settings.seed,
         )  # fmt: skip
+        self.stepped = False
         if solver.warm is not None:
             self._restart(solver.warm)
 
@@ -234,6 +244,7 @@ class _Guided(Run):
         for steps in range(1, limit + 1):
             if not self._step(RELAXATION):
                 return False
+            self.stepped = True
             if steps == look and not self.settings.relaxation_only:
                 look *= 2
                 self.refinement.round(self._uses(admm.current_w()), rounds=2)
@@ -263,13 +274,19 @@ class _Guided(Run):
     def _search(self) -> None:
         """Anneal, round, search and recombine; in the end, if the gap is still open, better the bound."""
         refinement, settings = self.refinement, self.settings
-        if not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
+        warm = self.owner.warm
+        assert warm is not None
+        if warm.marks is not None and not refinement.descend(self.coder.evaluate(warm.marks)[2]):
+            return
+        if self.stepped and not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
             return
         for i in range(settings.annealings):
             if refinement.done or not self._anneal(settings.epsilon / 2**i):
                 return
             refinement.recombine()
-        if not refinement.done:
+        if not settings.annealings:
+            refinement.recombine()
+        if not refinement.done and self.stepped:
             self._tighten()
 
     def _uses(self, w: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
     ζ = 0:                linearised ADMM on the relaxation until r and u fall below ρ·tol;
     ζ = 0.1, 0.2 .. 1:    the same with the non-convex constraint ‖w_T(j)‖∞ ≥ ζ, warm, until r and u do or
                           150 steps have gone by; every step encodes the corpus, which gives a binary solution;
-    at the end            the best of these is re-encoded with its own dictionary.
+    at the end            the best of these is re-encoded with its own dictionary; with ``polish``, which is not the
+                          paper's, it is first bettered by the guided solver's local search (refine.py).
 
 "Best" begins with the solution that has single words only, so that a run has one from the start.
 
@@ -24,6 +25,7 @@ import numpy as np
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.certificate import relative_gap
 from cflengine.compression.problem import StorageCosts, cost_scale
+from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult, StageSnapshot
 from cflengine.compression.run import Run
 from cflengine.engine.jit import threads
@@ -44,7 +46,7 @@ class HomotopySettings:
     already when the relaxation is solved to this proved relative gap, if residuals do not end it first (None: by
     residuals alone). last_zeta: stop after this ζ (0 solves only the relaxation). bound_every: steps between bounds
     at ζ = 0. time_limit: seconds. keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it
-    stay under weights_bytes.
+    stay under weights_bytes. polish: better the solution by local search at the end.
     """
 
     rho: float | None = None
@@ -62,6 +64,7 @@ class HomotopySettings:
     time_limit: float | None = None
     keep_stages: bool = False
     weights_bytes: int = 1 << 28
+    polish: bool = False
 
     def __post_init__(self) -> None:
         optional = ("rho", "sigma", "relaxation_gap", "time_limit", "relaxation_iterations")
@@ -223,6 +226,8 @@ class _Homotopy(Run):
 
     def _finish(self) -> CompressionResult:
         """Re-encode the best solution, let go of the solver's memory, which the certificate needs, and certify."""
+        if self.settings.polish:
+            polish(self, self.admm.groups, self.admm.data)
         self.admm.release()
         used = self.re_encode()
         alpha = self.admm.bound.alpha()

@@ -17,6 +17,8 @@ from cflengine.compression.run import Run
 
 SEARCH, RECOMBINATION = "local search", "recombination"
 
+PATIENCE, LEAST_GAIN = 2, 1e-5  # recombinations in a row that may bring less than this share of the objective
+
 _LEAST_USES = 0.02  # a K-gram used less is priced as if it were used so often
 _PRICE_ROUNDS = 4
 _DESCENT_ROUNDS = 16
@@ -111,3 +113,12 @@ class Refinement:
         run.iteration += 1
         run.work += 8
         return run.report(stage, search.objective)
+
+
+def polish(run: Run, groups: Groups, data: np.ndarray) -> None:
+    """Better the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
+    if run.progress.reason is None:
+        refinement = Refinement(run, groups, data, gap=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
+        _, _, used = run.coder.evaluate(run.best_marks)
+        if refinement.descend(used):
+            refinement.recombine()

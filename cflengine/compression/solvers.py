@@ -1,0 +1,53 @@
+"""The solvers of problem (1) by name, for the estimator, the command and the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from cflengine.compression.exact import ExactSettings, solve_exact
+from cflengine.compression.guided import GuidedSettings, solve_guided
+from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.result import CompressionResult
+from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
+
+Settings = GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings
+
+
+@dataclass(frozen=True)
+class Solver:
+    """name; one line that says what it is; the class of its settings; the function that solves."""
+
+    name: str
+    summary: str
+    settings: type
+    solve: Callable[..., CompressionResult]
+
+    def check(self, settings: Settings | None, *, polish: bool = False) -> Settings:
+        """``settings``, or the defaults for None. Raises ValueError for another solver's, and for a polish of one
+        that has nothing to polish."""
+        if settings is not None and not isinstance(settings, self.settings):
+            raise ValueError(f"settings must be a {self.settings.__name__} or None, not {settings!r}.")
+        found = settings if settings is not None else self.settings()
+        if not polish:
+            return found
+        if "polish" not in {field.name for field in fields(found)}:
+            raise ValueError(f"polish is for the homotopy and reweighting; the solver {self.name!r} needs none.")
+        return replace(found, polish=True)
+
+
+_ALL = (
+    Solver("guided", "nearly optimal and fast", GuidedSettings, solve_guided),
+    Solver("homotopy", "the algorithm of AISTATS 2014", HomotopySettings, solve_homotopy),
+    Solver("reweighting", "the algorithm of NIPS 2013", ReweightingSettings, solve_reweighting),
+    Solver("exact", "optimal, by HiGHS, for small corpora", ExactSettings, solve_exact),
+)
+SOLVERS = {solver.name: solver for solver in _ALL}
+
+
+def find_solver(name: Any) -> Solver:
+    """The solver of that name; ValueError if there is none."""
+    if not isinstance(name, str) or name not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {name!r}.")
+    return SOLVERS[name]
