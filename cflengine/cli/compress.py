@@ -1,0 +1,111 @@
+"""``cflengine compress``: text in, certified dictionary and features out."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cflengine.cli.options import add_model, add_output, add_reading, add_solver, output_folder, read, solver_settings
+from cflengine.cli.reports import document_table, run_report
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+
+_COMPRESS = """\
+Compress a corpus and write its features.
+
+INPUT is a CSV, TSV, JSONL, Parquet or TXT file (each also .gz), a ZIP or folder of .txt files, or the word
+20newsgroups (fetched by scikit-learn). A document is a row, a line (TXT) or a file.
+
+Written to DIR:
+  features.csv        document, feature, count (long form; formulas defused for spreadsheets)
+  features.npz        the same as a sparse matrix (scipy.sparse.load_npz), columns in feature_names.txt
+  feature_names.txt   a K-gram a line
+  dictionary.csv      K-gram, length, count of pointers, documents, storage cost
+  documents.csv       each document's row in INPUT, its tokens and pointers, its other columns
+  pointers.parquet    document, start token, length, start and end character, K-gram
+  trace.csv           every event of the solver: objective, best, relaxation, lower bound, gap, stage
+  report.json         objective, certified bound and gap, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine compress reviews.csv --text-column text --out run
+  cflengine compress posts.jsonl.gz --lam 0.3 --max-gram 5 --out run5
+  cflengine compress letters/ --gap 0.01 --out quick          (proved to one per cent: fast)
+  cflengine compress letters/ --solver homotopy --out paper   (the algorithm of the paper)
+"""
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    compress = commands.add_parser(
+        "compress",
+        help="text in, certified dictionary and features out",
+        description=_COMPRESS,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    compress.set_defaults(run=run)
+    add_reading(compress)
+    model = compress.add_argument_group("model")
+    model.add_argument(
+        "--lam",
+        type=number(float, 0, 1e6),
+        default=1.0,
+        metavar="λ",
+        help="cost of a pointer; higher: longer K-grams (default: 1)",
+    )
+    add_model(model)
+    add_solver(compress)
+    add_output(compress)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, solve, write."""
+    out = output_folder(arguments)
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.compression.export import write_run
+    from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+
+    settings = solver_settings(arguments)
+    began = time.perf_counter()
+    corpus = read(arguments)
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
+    show = load_engine(arguments.solver, quiet=arguments.quiet)
+    with TerminalProgress(sys.stderr, show=show) as progress:
+        model = CompressiveFeatures(
+            lam=arguments.lam,
+            max_gram=arguments.max_gram,
+            solver=arguments.solver,
+            token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
+            lowercase=not arguments.keep_case,
+            weighting=arguments.weighting,
+            listeners=(progress,),
+            n_threads=arguments.threads,
+            settings=settings,
+        ).fit(corpus.texts)
+    features = model.weigh(model.encoding_)
+    report = run_report(model, corpus, time.perf_counter() - began, vars(arguments))
+    try:
+        write_run(out, model, features, document_table(model, corpus), report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    if not arguments.quiet:
+        _summary(report, out)
+    return 0
+
+
+def _summary(report: dict[str, Any], out: Path) -> None:
+    left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
+    note = f" ({left_out:,} records left out, see report.json)" if left_out else ""
+    ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
+    gap = f"{100 * report['gap']:.3f} %" if math.isfinite(report["gap"]) else "none proved"
+    print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
+    print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
+    print(f"objective    {report['objective']:,.1f}")
+    print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no solution is cheaper)")
+    print(f"gap          {gap}  ({ending})")
+    print(f"written to   {out}")

@@ -1,0 +1,141 @@
+"""Options that several commands share: what is read, what is modelled, how it is solved."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from cflengine.cli.terminal import number
+
+# option -> (the solvers it is for, the field of their settings); time_limit is everybody's
+SOLVER_OPTIONS = {
+    "gap": ("guided", "exact"),
+    "relaxation_gap": ("guided", "homotopy"),
+    "last_zeta": ("homotopy",),
+    "stage_iterations": ("homotopy",),
+    "rounds": ("reweighting",),
+}
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """INPUT and how it is read."""
+    source = command.add_argument_group("reading")
+    source.add_argument("input", metavar="INPUT", help="file or folder (see above)")
+    source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
+    source.add_argument(
+        "--documents",
+        choices=("line", "paragraph"),
+        default="line",
+        help="TXT: what a document is (default: %(default)s)",
+    )
+    source.add_argument(
+        "--min-words",
+        type=number(int, 1),
+        default=1,
+        metavar="N",
+        help="leave out documents of fewer words (default: 1)",
+    )
+    source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
+    source.add_argument("--token-pattern", metavar="REGEX", help=r"what a token is (default: \w+|[^\w\s])")
+    source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
+
+
+def add_model(model: Any) -> None:
+    """K and the weighting of features."""
+    model.add_argument(
+        "--max-gram",
+        type=number(int, 1, 8),
+        default=3,
+        metavar="K",
+        help="longest K-gram in words, 1 to 8 (default: 3)",
+    )
+    model.add_argument(
+        "--weighting",
+        choices=("count", "tf", "idf", "tf-idf"),
+        default="count",
+        help="of the features (default: count)",
+    )
+
+
+def add_limits(solver: Any) -> None:
+    """What every solver takes."""
+    solver.add_argument(
+        "--time-limit", type=number(float, 0.001), metavar="S", help="seconds; the best solution so far is kept"
+    )
+    solver.add_argument("--threads", type=number(int, 1), metavar="N", help="default: all cores")
+
+
+def add_solver(command: argparse.ArgumentParser) -> None:
+    """The solver and its settings; those of another solver are refused by :func:`solver_settings`."""
+    solver = command.add_argument_group("solver")
+    solver.add_argument(
+        "--solver",
+        choices=("guided", "homotopy", "reweighting", "exact"),
+        default="guided",
+        help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; exact: small corpora",
+    )
+    solver.add_argument(
+        "--gap", type=number(float, 0), metavar="G", help="guided, exact: stop at this proved gap (default: 0.001; 0)"
+    )
+    solver.add_argument(
+        "--relaxation-gap", type=number(float, 1e-12), metavar="G",
+        help="guided, homotopy: end the relaxation at this relative gap (default: a quarter of --gap; by residuals)",
+    )  # fmt: skip
+    solver.add_argument(
+        "--last-zeta", type=number(float, 0, 1), metavar="ζ", help="homotopy: stop at this ζ (default: 1)"
+    )
+    solver.add_argument(
+        "--stage-iterations", type=number(int, 1), metavar="N",
+        help="homotopy: steps at each ζ > 0, at most (default: 150)",
+    )  # fmt: skip
+    solver.add_argument("--rounds", type=number(int, 1), metavar="N", help="reweighting: rounds, at most (default: 20)")
+    solver.add_argument(
+        "--polish", action="store_true", help="homotopy, reweighting: better the result by guided's local search"
+    )
+    add_limits(solver)
+
+
+def solver_settings(arguments: argparse.Namespace) -> Any:
+    """The settings of the chosen solver. Raises ValueError for an option that is another solver's."""
+    from cflengine.compression.solvers import find_solver
+
+    given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}
+    for name in given:
+        if arguments.solver not in SOLVER_OPTIONS[name]:
+            owners = " or ".join(SOLVER_OPTIONS[name])
+            raise ValueError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
+    solver = find_solver(arguments.solver)
+    return solver.check(solver.settings(**given, time_limit=arguments.time_limit), polish=arguments.polish)
+
+
+def add_output(command: argparse.ArgumentParser) -> None:
+    """Where results go."""
+    command.add_argument("--out", required=True, metavar="DIR", help="folder to write to (made if absent)")
+    command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+
+
+def output_folder(arguments: argparse.Namespace) -> Path:
+    """--out; ValueError if that is a file. Not made yet: bad input should leave nothing behind."""
+    out = Path(arguments.out)
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {arguments.out} is a file; give a folder.")
+    return out
+
+
+def read(arguments: argparse.Namespace) -> Any:
+    """The corpus that the arguments name."""
+    if arguments.input == "20newsgroups" and not Path(arguments.input).exists():
+        from cflengine.text.newsgroups import load_newsgroups
+
+        corpus = load_newsgroups()
+        return corpus.head(arguments.limit) if arguments.limit else corpus
+    from cflengine.text.readers import read_corpus
+
+    return read_corpus(
+        arguments.input,
+        text_column=arguments.text_column,
+        documents=arguments.documents,
+        min_words=arguments.min_words,
+        limit=arguments.limit,
+    )

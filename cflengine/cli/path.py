@@ -1,0 +1,110 @@
+"""``cflengine path``: the same corpus at a sequence of λ."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from typing import Any
+
+from cflengine.cli.options import add_limits, add_model, add_output, add_reading, output_folder, read
+from cflengine.cli.reports import document_table, path_report
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+
+_PATH = """\
+Compress a corpus at a sequence of pointer costs λ, each solved from its neighbours.
+
+INPUT as for cflengine compress.
+
+Written to DIR:
+  path.csv            a row a λ: objective, certified bound and gap, dictionary size, pointers, the share of
+                      pointers of each length, seconds
+  lam-<λ>/            for each λ the features: features.npz, feature_names.txt, dictionary.csv
+  documents.csv       each document's row in INPUT, its tokens, its other columns
+  report.json         the path, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine path reviews.csv --lams 0.01:3:10 --out path     (10 values from 0.01 to 3, evenly spaced in ratio)
+  cflengine path reviews.csv --lams 0.1,0.3,1 --max-gram 5 --out path5
+"""
+
+
+def lams_of(text: str) -> list[float]:
+    """``first:last:count`` or values separated by commas; argparse's error for anything else."""
+    from cflengine.compression.path import path_lams
+    from cflengine.compression.problem import check_lam
+
+    try:
+        if ":" not in text:
+            return sorted({check_lam(float(value)) for value in text.split(",")})
+        first, last, count = text.split(":")
+        if int(count) > 1000:
+            raise ValueError("more than 1000 values")
+        return path_lams(float(first), float(last), int(count))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither FIRST:LAST:COUNT, such as 0.01:3:10, nor values such as 0.1,0.3,1"
+        ) from None
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    path = commands.add_parser(
+        "path",
+        help="the same corpus at a sequence of λ",
+        description=_PATH,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    path.set_defaults(run=run)
+    add_reading(path)
+    model = path.add_argument_group("model")
+    model.add_argument(
+        "--lams", type=lams_of, default="0.01:3:10", metavar="λs",
+        help="FIRST:LAST:COUNT, or values with commas (default: %(default)s)",
+    )  # fmt: skip
+    add_model(model)
+    solver = path.add_argument_group("solver")
+    solver.add_argument(
+        "--gap", type=number(float, 0), default=1e-3, metavar="G", help="proved gap to reach at each λ (default: 0.001)"
+    )
+    add_limits(solver)
+    add_output(path)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, solve, write."""
+    out = output_folder(arguments)
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.compression.export import write_path
+    from cflengine.compression.guided import GuidedSettings
+    from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+
+    began = time.perf_counter()
+    corpus = read(arguments)
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
+    show = load_engine("guided", quiet=arguments.quiet)
+    with TerminalProgress(sys.stderr, show=show, show_lam=True) as progress:
+        path = CompressiveFeatures(
+            max_gram=arguments.max_gram,
+            token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
+            lowercase=not arguments.keep_case,
+            weighting=arguments.weighting,
+            listeners=(progress,),
+            n_threads=arguments.threads,
+            settings=GuidedSettings(gap=arguments.gap, time_limit=arguments.time_limit),
+        ).path(corpus.texts, arguments.lams)
+    try:
+        report = path_report(path, corpus, time.perf_counter() - began, vars(arguments))
+        write_path(out, path, document_table(path.estimator, corpus), report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    if not arguments.quiet:
+        for row in path.frame.itertuples():
+            gap = f"{100 * row.gap:.3f} %" if math.isfinite(row.gap) else "none proved"
+            print(f"λ {row.lam:<8g} objective {row.objective:>14,.1f}  gap {gap:>9}  {row.dictionary_size:>9,} K-grams")
+        print(f"written to {out}")
+    return 0

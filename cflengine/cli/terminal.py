@@ -1,0 +1,89 @@
+"""What every command needs of a terminal: a parser that errs in one line, numbers with limits, live progress."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import signal
+import sys
+import time
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with one-line errors."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line that says what is wrong and where help is, instead of argparse's usage dump."""
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def number(kind: type, least: float, most: float = math.inf) -> Any:
+    """A type for argparse: a ``kind`` (int or float) within limits."""
+
+    def parse(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {'a whole' if kind is int else 'a'} number") from None
+        if not least <= value <= most:
+            limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            raise argparse.ArgumentTypeError(f"{text} is not {limits}")
+        return value
+
+    return parse
+
+
+class TerminalProgress:
+    """A listener that keeps one line of a terminal up to date, and turns the first Ctrl-C into a clean stop."""
+
+    def __init__(self, stream: Any, *, show: bool, show_lam: bool = False) -> None:
+        self.stream, self.show, self.show_lam = stream, show, show_lam
+        self.stop = False
+        self._last = 0.0
+        self._before: Any = None
+
+    def __enter__(self) -> TerminalProgress:
+        self._before = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+        if self.show:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+    def _interrupt(self, *_: object) -> None:
+        if self.stop:
+            raise KeyboardInterrupt
+        self.stop = True
+
+    def poll(self) -> bool:
+        return not self.stop
+
+    def __call__(self, stats: Any) -> bool:
+        now = time.monotonic()
+        if self.show and now - self._last > 0.1:
+            self._last = now
+            gap = "" if math.isnan(stats.gap) else f"  gap ≤ {100 * stats.gap:.2f} %"
+            bound = "" if math.isnan(stats.lower_bound) else f"  bound {stats.lower_bound:,.0f}"
+            best = "" if math.isnan(stats.best_objective) else f"  best {stats.best_objective:,.0f}"
+            lam = f"λ {stats.lam:g}  " if self.show_lam else ""
+            zeta = f" ζ {stats.zeta:.1f}" if stats.zeta > 0 else ""  # also false for NaN
+            head = f"{lam}{stats.stage}{zeta}  step {stats.iteration:,}  {stats.elapsed_s:.0f} s"
+            self.stream.write(f"\r\033[K{head}{best}{bound}{gap}")
+            self.stream.flush()
+        return not self.stop
+
+
+def load_engine(solver: str, *, quiet: bool) -> bool:
+    """Compile or load a solver's kernels; whether progress is to be shown: not if quiet, and only on a terminal."""
+    from cflengine.compression.warm import warm_up
+
+    show = not quiet and sys.stderr.isatty()
+    if show:
+        # once after an installation this takes half a minute or more, and silence would look like a hang
+        print("loading the engine (compiled on first use) …", end="", file=sys.stderr, flush=True)
+    warm_up(solver)
+    return show
