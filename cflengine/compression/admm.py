@@ -4,9 +4,7 @@ Order of a step, as printed: w by the prox, then z and θ, then the multipliers.
 the prox over groups, and one pass over positions that does all the rest and leaves the next prox's point q in the
 place of w. A change of ρ takes effect between the passes. µ = ρσ throughout.
 
-Bytes a token at K = 3: w 12, slots 12, ranks 6, y, z and the best y 12; 12 while a bound is computed; at ζ > 0
-multipliers 12 and a second ψ 1; with the index (18.2), the best ψ and the dictionary cost (4.5), 78 and 91
-(``state_bytes``).
+Memory: see ``state_bytes`` in memory.py.
 """
 
 from __future__ import annotations
@@ -23,22 +21,7 @@ from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
 from cflengine.compression.problem import StorageCosts, spectral_bound
 from cflengine.engine.progress import Progress
-from cflengine.text.kgrams import KGramIndex, index_bytes
-
-
-def state_bytes(n_tokens: int, max_gram: int, *, homotopy: bool = True, grams_per_token: float = 0.6) -> int:
-    """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
-
-    >>> round(state_bytes(1_000_000, 3, homotopy=False, grams_per_token=0.56) / 1e6, 1)
-    77.7
-    """
-    vectors = 4 + 4 + 2 + 4  # w, slot, rank, shares: bytes a pointer
-    per_token = 13 + 8 * grams_per_token  # y, z, best y and the best solution; dictionary cost
-    if homotopy:
-        vectors += 4  # the multiplier of w = θ
-        per_token += 1 + grams_per_token  # ψ and the K-grams it uses
-    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * (vectors * max_gram + per_token))
-
+from cflengine.text.kgrams import KGramIndex
 
 _NONE = np.empty(0, dtype=np.float32)
 
@@ -86,6 +69,7 @@ class LinearisedAdmm:
         sigma = spectral_bound(index.max_gram) if sigma is None else sigma
         self.sigma = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (index.max_gram,))
         self.group_cost = costs.dictionary  # what the prox charges; another array of its shape may take its place
+        self.levels = _NONE  # float32 (G,), if wanted: given ‖w_J(s)‖∞ by every step
         self.layout = PointerLayout.of(index)
         self.coder = Coder(index, costs, self.layout.blocks)
         self.groups = Groups(index, self.layout)
@@ -113,7 +97,7 @@ class LinearisedAdmm:
 
     def retarget(self, costs: StorageCosts, rho: float, over: float) -> None:
         """Go on with other costs and another ρ; iterate and multipliers stay as they are. Bounds begin anew."""
-        self.costs, self.group_cost, self.over = costs, costs.dictionary, over
+        self.costs, self.group_cost, self.over, self.levels = costs, costs.dictionary, over, _NONE
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self.coder.costs = costs
         self.bound = DualBound(self.coder, self.groups, costs)
@@ -123,7 +107,7 @@ class LinearisedAdmm:
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
         dictionary_cost = self.groups.apply(
-            kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, progress=progress
+            kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, levels=self.levels, progress=progress
         )
         if progress.reason is not None:
             return False
@@ -168,6 +152,11 @@ class LinearisedAdmm:
         self.groups.apply(kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu, levels=levels)
         return w
 
+    def take_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
+        """:meth:`current_w` in the place of ``data``: no step can follow until that is set anew."""
+        self.groups.apply(kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, levels=levels)
+        return self.data
+
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
         lay, index = self.layout, self.index
@@ -200,12 +189,13 @@ class LinearisedAdmm:
         return float(ones / positive) if positive else 1.0
 
     def release(self, *, everything: bool = False) -> None:
-        """Drop w and the multiplier of w = θ: no step can follow, but solutions and bounds can still be evaluated.
+        """Drop w, z and the multipliers: no step can follow, but solutions and bounds can still be evaluated.
 
         With ``everything``, drop all vectors: the certificate needs memory of its own.
         """
+        self.y = self.z = np.empty(0, dtype=np.float32)
         if everything:
-            self.y = self.z = self.bound.best_y = np.empty(0, dtype=np.float32)
+            self.bound.best_y = np.empty(0, dtype=np.float32)
             del self.layout, self.groups, self.bound.groups
         self.data = np.empty(0, dtype=np.float32)
         self.multiplier = np.empty((self.index.max_gram, 0), dtype=np.float32)

@@ -26,7 +26,7 @@ from cflengine.compression import kernels_crossover as kernels
 from cflengine.compression.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
-_ROOM = 1 << 18  # segments listed at a time
+_ROOM = 1 << 16  # segments listed at a time
 _CAPACITY = 1 << 29  # scipy's flows are 32-bit integers
 
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.compression.admm import state_bytes
 from cflengine.compression.encoding import Codebook, Encoding, Gram, collect_pointers, decode
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.features import (
@@ -24,6 +23,7 @@ from cflengine.compression.features import (
     weigh,
 )
 from cflengine.compression.guided import GuidedSettings
+from cflengine.compression.memory import state_bytes
 from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs
 from cflengine.compression.result import CompressionResult
@@ -159,7 +159,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
                 "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
             )
         require_bytes(
-            state_bytes(table.n_tokens, self.max_gram, grams_per_token=min(0.6 * self.max_gram / 3, self.max_gram)),
+            state_bytes(table.n_tokens, self.max_gram, self.solver, grams_per_token=0.2 * self.max_gram),
             f"Compressing {table.n_tokens:,} tokens with K = {self.max_gram}",
             "take fewer documents or a smaller K.",
         )

@@ -119,11 +119,36 @@ def write_run(
     folder = Path(folder)
     names = list(model.get_feature_names_out())
     write_long_csv(features, names, folder / "features.csv")
-    sparse.save_npz(folder / "features.npz", features, compressed=False)
-    (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
-    (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
+    _write_features(folder, model, features)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
     pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
+    _write_report(folder, report)
+
+
+def _write_features(folder: Path, model: Any, features: sparse.csr_matrix) -> None:
+    sparse.save_npz(folder / "features.npz", features, compressed=False)
+    names = model.get_feature_names_out()
+    (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
+    (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
+
+
+def _write_report(folder: Path, report: dict[str, Any]) -> None:
     text = json.dumps(_finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: dict[str, Any]) -> None:
+    """Everything that ``cflengine path`` leaves in its output folder (see its help).
+
+    path: a :class:`~cflengine.compression.feature_path.FeaturePath`; documents: a row a document.
+    """
+    folder = Path(folder)
+    path.frame.to_csv(folder / "path.csv", index=False)
+    (folder / "documents.csv").write_bytes(frame_csv(documents))
+    for lam in path.lams:
+        model = path.model(lam)
+        below = folder / f"lam-{lam:g}"
+        below.mkdir(exist_ok=True)
+        _write_features(below, model, model.weigh(model.encoding_))
+    _write_report(folder, report)

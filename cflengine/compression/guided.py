@@ -114,7 +114,7 @@ def solve_guided(
     lam: float = NAN,
 ) -> CompressionResult:
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
-    return GuidedSolver(index, n_threads=n_threads).solve(costs, settings, listeners=listeners, lam=lam)
+    return GuidedSolver(index, n_threads=n_threads, once=True).solve(costs, settings, listeners=listeners, lam=lam)
 
 
 @dataclass
@@ -128,10 +128,13 @@ class _WarmState:
 
 
 class GuidedSolver:
-    """Solves problem (1) on one corpus again and again, for other costs, each time from where the last ended."""
+    """Solves problem (1) on one corpus again and again, for other costs, each time from where the last ended.
 
-    def __init__(self, index: KGramIndex, *, n_threads: int | None = None) -> None:
-        self.index, self.n_threads = index, n_threads
+    ``once``: there will be one solve only, so memory can go to its certificate.
+    """
+
+    def __init__(self, index: KGramIndex, *, n_threads: int | None = None, once: bool = False) -> None:
+        self.index, self.n_threads, self.once = index, n_threads, once
         self.admm: LinearisedAdmm | None = None
         self.warm: _WarmState | None = None
 
@@ -199,13 +202,19 @@ class _Guided(Run):
         """All stages, then the certificate."""
         settings = self.settings
         going = self._report(RELAXATION) and self._relax(settings.wanted_relaxation_gap, settings.relaxation_iterations)
+        self.admm.bound.update(self.admm.y)  # also where it was stopped before the first
         self._save()
         if going and not settings.relaxation_only and not self.refinement.done:
             self._search()
         used = self.re_encode()
-        assert self.owner.warm is not None
-        self.owner.warm.marks = self.best_marks
+        if self.owner.once:
+            self.owner.warm = None
+            self.admm.release()
+        elif self.owner.warm is not None:
+            self.owner.warm.marks = self.best_marks
         alpha = self.admm.bound.alpha()
+        if self.owner.once:
+            self.admm.release(everything=True)
         return self.result(used, alpha)
 
     def _restart(self, warm: _WarmState) -> None:
@@ -301,20 +310,24 @@ class _Guided(Run):
         assert warm is not None
         admm.data[:], admm.y[:], admm.z[:] = warm.data, warm.y, warm.z
         top = np.zeros(self.index.n_grams, dtype=np.float32)
+        admm.levels = top  # ‖w_J(s)‖∞ of every step from here on
+        going = self._step(RELAXATION)
         cost = np.empty(self.index.n_grams)
-        admm.current_w(top)
         for _ in range(self.settings.anneal_rounds):
             np.minimum(top, 1.0, out=top)
             np.divide(self.costs.dictionary, (top + epsilon) * math.log1p(1.0 / epsilon), out=cost)
             admm.group_cost = cost
-            if not all(self._step(ANNEALING) for _ in range(self.settings.anneal_steps)):
-                return False
-            admm.current_w(top)
+            going = going and all(self._step(ANNEALING) for _ in range(self.settings.anneal_steps))
             undecided = np.count_nonzero((top > _UNDECIDED[0]) & (top < _UNDECIDED[1]))
-            if undecided <= 0.002 * np.count_nonzero(top > _UNDECIDED[0]):
+            if not going or undecided <= 0.002 * np.count_nonzero(top > _UNDECIDED[0]):
                 break
-        uses = self._uses(admm.current_w())
+        admm.levels = np.empty(0, dtype=np.float32)
+        if not going:
+            admm.group_cost = self.costs.dictionary
+            return False
+        uses = self._uses(admm.take_w())
         admm.group_cost = self.costs.dictionary
+        del cost, top
         dictionary = self.refinement.round(uses)
         return self.refinement.descend(dictionary)
 

@@ -63,10 +63,13 @@ class DictionarySearch:
     def gains(self, *, adding: bool) -> tuple[np.ndarray, np.ndarray]:
         """(K-grams int64, gain float64): every single move of one kind that pays, taken by itself."""
         cost = self.costs.dictionary
-        kind = (self.present == 0) if adding else (self.present > 0)
-        gain = (self.worth - cost) if adding else (cost - self.worth)
-        grams = np.flatnonzero(kind & (gain > _TOLERANCE * np.maximum(cost, 1.0)))
-        return grams, gain[grams]
+        # comparisons first: differences of all K-grams would be the peak of the solver's memory
+        pays = (self.worth > cost) if adding else (self.worth < cost)
+        pays &= (self.present == 0) if adding else (self.present > 0)
+        grams = np.flatnonzero(pays)
+        gain = np.abs(self.worth[grams] - cost[grams])
+        enough = gain > _TOLERANCE * np.maximum(cost[grams], 1.0)
+        return grams[enough], gain[enough]
 
     def apart(self, grams: np.ndarray, gain: np.ndarray, *, adding: bool) -> np.ndarray:
         """Of these moves, best first, those that do not touch the same text; the K-grams, int64."""

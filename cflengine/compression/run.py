@@ -108,9 +108,10 @@ class Run:
         return used
 
     def result(self, used: np.ndarray, alpha: np.ndarray) -> CompressionResult:
-        """Certify the best solution, whose K-grams are flagged in ``used``, with the dual prices ``alpha``."""
+        """Certify the best solution, whose K-grams are flagged in ``used``, with the dual prices ``alpha`` (kept)."""
         index, costs = self.index, self.costs
         certificate = certify(self.best_marks, alpha, index.doc_ptr, index.gram_of, costs)
+        alpha *= certificate.shrink
         reason = self.progress.reason or (
             TerminationReason.ITERATION_LIMIT if self.limited else TerminationReason.CONVERGED
         )
@@ -119,7 +120,7 @@ class Run:
         return CompressionResult(
             marks=self.best_marks,
             dictionary=np.flatnonzero(used).astype(np.int32),
-            alpha=alpha * certificate.shrink,
+            alpha=alpha,
             certificate=certificate,
             reason=reason,
             relaxation=self.relaxation,
