@@ -22,6 +22,8 @@ from scipy import sparse
 from scipy.io import mmread
 
 from cflengine import CompressiveFeatures, Corpus, __version__, cli
+from cflengine.cli import compress as compress_command
+from cflengine.cli import reports
 from cflengine.compression.export import matrix_market, restore_cell, write_run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,6 +39,7 @@ FILES = {
     "features.csv", "features.npz", "feature_names.txt", "dictionary.csv", "documents.csv", "pointers.parquet",
     "trace.csv", "report.json",
 }  # fmt: skip
+PATH_FILES = {"path.csv", "documents.csv", "report.json"}
 
 
 @pytest.fixture
@@ -107,7 +110,7 @@ def test_every_file_of_a_run(compress):
     assert pointers.groupby("document").size().tolist() == documents["pointers"].tolist()
     trace = pd.read_csv(end.folder / "trace.csv")
     wanted = {"iteration", "objective", "best_objective", "relaxation", "lower_bound", "gap", "zeta", "rho"}
-    assert wanted <= set(trace) and trace["zeta"].iloc[-1] == 1.0
+    assert wanted <= set(trace) and trace["stage"].iloc[-1] == "re-encoded"
 
     report = end.report
     assert report["objective"] == report["n_pointers"] * 1.0 + dictionary["cost"].sum()
@@ -117,7 +120,7 @@ def test_every_file_of_a_run(compress):
     assert 0 < report["solver_seconds"] <= report["seconds"]
     assert report["peak_memory_bytes"] is None or report["peak_memory_bytes"] > 1 << 20
     assert report["versions"]["cflengine"] == __version__ and {"python", "numpy", "numba"} <= set(report["versions"])
-    assert report["settings"]["stage_iterations"] == 150 and report["arguments"]["max_gram"] == 3
+    assert report["settings"]["gap"] == 1e-3 and report["arguments"]["max_gram"] == 3
     assert (
         report["corpus"]["n_missing"] + report["corpus"]["n_empty"] == 1 and report["corpus"]["text_column"] == "text"
     )
@@ -136,6 +139,26 @@ def test_the_command_and_the_estimator_agree(compress):
     assert names == list(model.get_feature_names_out())
     long = pd.read_csv(end.folder / "features.csv", keep_default_na=False)
     assert np.array_equal(long["weight"], features[features != 0])
+
+
+def test_every_file_of_a_path(run, tmp_path):
+    end = run("path", SAMPLE, "--limit", 60, "--lams", "0.1:1:3", "--out", tmp_path / "out")
+    assert end.code == 0 and end.err == "" and end.out.count("λ ") == 3
+    table = pd.read_csv(tmp_path / "out" / "path.csv")
+    assert table["lam"].tolist() == pytest.approx([0.1, 0.1**0.5, 1.0])
+    assert (table["lower_bound"] <= table["objective"]).all() and (table["gap"] < 0.02).all()
+    assert table[["share_1", "share_2", "share_3"]].sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+    for lam, size, pointers in zip(table["lam"], table["dictionary_size"], table["n_pointers"], strict=True):
+        features, names = matrix_of(tmp_path / "out" / f"lam-{lam:g}")
+        assert len(names) == size and features.sum() == pointers
+    report = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
+    assert [point["objective"] for point in report["points"]] == table["objective"].tolist()
+    assert len(pd.read_csv(tmp_path / "out" / "documents.csv")) == report["n_documents"] == 60
+
+
+@pytest.mark.parametrize("lams", ["", "1:2", "0:1:5", "3:1:5", "1:2:0", "0.1,much", "-1", "1:2:1e3", "1:2:3:4"])
+def test_bad_lams_end_with_one_sentence(run, tmp_path, lams):
+    ends_with_one_line(run("path", SAMPLE, f"--lams={lams}", "--out", tmp_path / "out"), "0.01:3:10")
 
 
 def test_the_number_of_threads_changes_nothing(compress):
@@ -181,7 +204,11 @@ def test_zips_folders_and_gzip(compress, tmp_path):
         ("a b\nc d\n", ("--max-gram", "8")),
         ("a b a b a b\n", ("--lam", "0")),
         ("a b a b a b\n", ("--lam", "1e6")),
-        ("a b a b a b\n", ("--last-zeta", "0")),
+        ("a b a b a b\n", ("--solver", "homotopy", "--last-zeta", "0")),
+        ("a b a b a b\n", ("--solver", "homotopy", "--polish")),
+        ("a b a b a b\n", ("--solver", "reweighting", "--rounds", "3")),
+        ("a b a b a b\n", ("--solver", "exact")),
+        ("a b a b a b\n", ("--gap", "0.05")),
         ("a b a b a b\n", ("--relaxation-gap", "0.01")),
         ("a b a b a b\n", ("--time-limit", "0.001")),
         ("a b a b a b\n", ("--time-limit", "60")),
@@ -273,6 +300,10 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
         (["{csv}", "--time-limit", "inf"], "time_limit must be"),
         (["{csv}", "--relaxation-gap", "nan"], "at least"),
         (["{csv}", "--last-zeta", "1.5"], "between 0 and 1"),
+        (["{csv}", "--last-zeta", "0.5"], "is for --solver homotopy, not guided"),
+        (["{csv}", "--solver", "exact", "--rounds", "3"], "is for --solver reweighting, not exact"),
+        (["{csv}", "--polish"], "polish is for the homotopy and reweighting"),
+        (["{csv}", "--gap", "-1"], "at least 0"),
         (["{csv}", "--limit", "0"], "at least 1"),
         (["{csv}", "--threads", "-2"], "--threads"),
         (["{csv}", "--token-pattern", "("], "regular expression"),
@@ -315,10 +346,10 @@ def test_a_solution_that_proves_nothing_can_be_reported(capsys, tmp_path):
     nothing = replace(model.result_.certificate, lower_bound=0.0, gap=np.inf)
     model.result_ = replace(model.result_, certificate=nothing, relaxation=np.nan)
     corpus = Corpus.from_texts(["a b a b"])
-    report = cli.run_report(model, corpus, 1.0, {})
-    cli._summary(report, tmp_path)
+    report = reports.run_report(model, corpus, 1.0, {})
+    compress_command._summary(report, tmp_path)
     assert "none proved" in capsys.readouterr().out
-    write_run(tmp_path, model, model.transform(["a b a b"]), cli.document_table(model, corpus), report)
+    write_run(tmp_path, model, model.transform(["a b a b"]), reports.document_table(model, corpus), report)
     read = json.loads((tmp_path / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
     assert read["gap"] is None and read["certificate"]["gap"] is None and read["relaxation"] is None
 
@@ -326,23 +357,25 @@ def test_a_solution_that_proves_nothing_can_be_reported(capsys, tmp_path):
 # ---- help
 
 
-def test_help_names_every_option_and_every_file(run):
-    end = run("compress", "--help")
+@pytest.mark.parametrize(("command", "files"), [("compress", FILES), ("path", PATH_FILES)])
+def test_help_names_every_option_and_every_file(run, command, files):
+    end = run(command, "--help")
     assert end.code == 0 and end.err == ""
     parser = cli.build_parser()
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
-    for action in commands["compress"]._actions:
+    for action in commands[command]._actions:
         assert action.help, action.dest
         for option in action.option_strings or [action.metavar]:
             assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", end.out), option
-    assert set(re.findall(r"^  ([a-z_]+\.[a-z]+)  ", end.out, re.MULTILINE)) == FILES
+    assert set(re.findall(r"^  ([a-z_]+\.[a-z]+)  ", end.out, re.MULTILINE)) == files
     whole = run("--help").out
     assert all(f"  {name} " in whole for name in commands)
 
 
-def test_examples_in_the_help_parse(run):
-    lines = re.findall(r"^  cflengine (compress .*?)(?:   .*)?$", run("compress", "--help").out, re.MULTILINE)
-    assert len(lines) >= 3
+@pytest.mark.parametrize(("command", "least"), [("compress", 4), ("path", 2)])
+def test_examples_in_the_help_parse(run, command, least):
+    lines = re.findall(rf"^  cflengine ({command} .*?)(?:   .*)?$", run(command, "--help").out, re.MULTILINE)
+    assert len(lines) >= least
     for line in lines:
         cli.build_parser().parse_args(line.split())
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cflengine import cli
+from cflengine.cli import compress, terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "sample_data" / "reviews.csv"
@@ -72,7 +73,7 @@ def drain(terminal: int) -> str:
 
 
 def test_a_second_ctrl_c_gives_up():
-    with cli.TerminalProgress(io.StringIO(), show=False) as progress:
+    with terminal.TerminalProgress(io.StringIO(), show=False) as progress:
         assert progress.poll()
         signal.raise_signal(signal.SIGINT)
         assert not progress.poll()
@@ -82,7 +83,7 @@ def test_a_second_ctrl_c_gives_up():
 
 
 def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "_read", lambda arguments: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(compress, "read", lambda arguments: signal.raise_signal(signal.SIGINT))
     assert cli.main(["compress", str(SAMPLE), "--out", str(tmp_path / "out")]) == 130
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "nothing was written" in err

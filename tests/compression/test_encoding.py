@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cflengine import CompressiveFeatures, HomotopySettings
+from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.encoding import Codebook, decode
 from cflengine.text.kgrams import KGramIndex, index_kgrams
@@ -192,7 +192,7 @@ def test_encoding_points_into_the_text_and_counts_itself():
 
 # through the whole engine
 
-QUICK = HomotopySettings(relaxation_iterations=8, last_zeta=0.0)
+QUICK = GuidedSettings(relaxation_iterations=8, annealings=0)
 
 
 SEEN = st.lists(st.text("ab .\u0301👍", max_size=12), min_size=1, max_size=4)

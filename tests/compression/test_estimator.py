@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from cflengine import CompressiveFeatures, HomotopySettings
+from cflengine import CompressiveFeatures, GuidedSettings
 
-QUICK = HomotopySettings(relaxation_iterations=40, zeta_step=0.5, stage_iterations=8)
+QUICK = GuidedSettings(relaxation_iterations=40, annealings=1, anneal_rounds=2, anneal_steps=10)
 TEXTS = [
     "The cat sat on the mat. The cat sat on the hat!",
     "the dog sat on the mat, and the dog ran",

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from cflengine import CompressiveFeatures, HomotopySettings
+from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression import estimator as module
 from cflengine.engine.memory import MemoryLimitError
 
-QUICK = HomotopySettings(relaxation_iterations=30, zeta_step=0.5, stage_iterations=5)
+QUICK = GuidedSettings(relaxation_iterations=30, annealings=1, anneal_rounds=2, anneal_steps=10)
 TEXTS = ["the cat sat on the mat", "the cat sat and the dog ran"]
 
 
