@@ -53,12 +53,13 @@ class GuidedSettings:
     """Every parameter of the solver.
 
     gap: stop when objective / bound − 1 is proved to be at most this. time_limit: seconds. relaxation_gap: solve the
-    relaxation to this proved relative gap, None for a quarter of ``gap``. relaxation_iterations: at most so many steps
-    of it. relaxation_only: round and certify then. rho: None for 0.1·√(pointer cost · dictionary cost), usual ones of
-    both. over: over-relaxation, 1 to below 2. annealings: how often to anneal, from different ε. epsilon: ε of the
-    first. anneal_rounds, anneal_steps: reweightings at most, and steps between them. patience: recombinations
-    in a row that bring less than ``least_gain`` of the objective each, after which the search is over. seed: of the
-    perturbations. bound_every: steps between bounds.
+    relaxation to this relative gap, None for a quarter of ``gap``. relaxation_iterations: at most so many steps of it.
+    relaxation_only: round and certify then; the relaxation's gap is then proved, too. rho: None for
+    0.1·√(pointer cost · dictionary cost), usual ones of both. over: over-relaxation, 1 to below 2. annealings: how
+    often to anneal, from different ε. epsilon: ε of the first. anneal_rounds, anneal_steps: reweightings at most, and
+    steps between them. patience: recombinations in a row that bring less than ``least_gain`` of the objective each,
+    after which the search is over. tighten: take up the relaxation again for a better bound if ``gap`` is still open
+    then. seed: of the perturbations. bound_every: steps between bounds.
     """
 
     gap: float = 1e-3
@@ -74,6 +75,7 @@ class GuidedSettings:
     anneal_steps: int = 40
     patience: int = PATIENCE
     least_gain: float = LEAST_GAIN
+    tighten: bool = True
     seed: int = 0
     bound_every: int = 25
 
@@ -287,7 +289,9 @@ class _Guided(Run):
         assert warm is not None
         if warm.marks is not None and not refinement.descend(self.coder.evaluate(warm.marks)[2]):
             return
-        if self.stepped and not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
+        # after a warm start the last dictionary is as good as a rounded relaxation, until that is annealed
+        rounded = self.stepped and not (warm.marks is not None and settings.annealings)
+        if rounded and not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
             return
         for i in range(settings.annealings):
             if refinement.done or not self._anneal(settings.epsilon / 2**i):
@@ -295,7 +299,7 @@ class _Guided(Run):
             refinement.recombine()
         if not settings.annealings:
             refinement.recombine()
-        if not refinement.done and self.stepped:
+        if settings.tighten and not refinement.done and self.stepped:
             self._tighten()
 
     def _uses(self, w: np.ndarray) -> np.ndarray:

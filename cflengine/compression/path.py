@@ -107,10 +107,17 @@ def solve_path(
     lengths = index.lengths()
     price = costs_at or (lambda lam: storage_costs(index.gram_of, lengths, lam))
     solver = solver or GuidedSolver(index, n_threads=n_threads)
-    path = _Path(solver, price, settings or GuidedSettings(), listeners)
+    path = _Path(solver, price, settings or PATH_SETTINGS, listeners)
     path.upwards(order)
     path.downwards(order)
     return CompressionPath(path.points.values())
+
+
+# many λ, each near a solved one: short annealings do nearly as well as long ones, and the bounds are good enough as
+# they are; whoever wants more of one λ solves it from here (session.py)
+PATH_SETTINGS = GuidedSettings(
+    relaxation_gap=5e-4, annealings=1, epsilon=1.0, anneal_rounds=3, anneal_steps=15, patience=1, tighten=False
+)
 
 
 class _Path:
@@ -130,10 +137,7 @@ class _Path:
     def upwards(self, order: list[float]) -> None:
         """Each λ from the one below."""
         for lam in order:
-            cold = self.solver.warm is None
-            self._solve(
-                lam, self.settings if cold else replace(self.settings, annealings=min(1, self.settings.annealings))
-            )
+            self._solve(lam, self.settings)
             if self.stopped:
                 return
 
@@ -143,7 +147,7 @@ class _Path:
             if self.stopped:
                 return
             if self.points[lam].result.gap > self.settings.gap:
-                self._solve(lam, replace(self.settings, relaxation_iterations=0, annealings=0))
+                self._solve(lam, replace(self.settings, relaxation_iterations=0, annealings=0, patience=0))
 
     def _solve(self, lam: float, settings: GuidedSettings) -> None:
         began = time.perf_counter()
