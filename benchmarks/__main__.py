@@ -9,7 +9,10 @@ from importlib import import_module
 
 # A benchmark is a module of this package: its docstring is its help, its first line the one in the list;
 # add_options(parser) adds to the common options, run(arguments) returns the exit code.
-BENCHMARKS = {"compression": "benchmarks.compression"}
+BENCHMARKS = {
+    "compression": "benchmarks.compression",
+    "compression-peers": "benchmarks.compression_peers",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

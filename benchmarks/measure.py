@@ -108,21 +108,21 @@ def run_child() -> None:
     action = getattr(import_module(module), function)
     cflengine.warm_up()
     gc.collect()
-    baseline = _restart_peak()
+    baseline = restart_peak()
     facts = action(**json.loads(arguments))
-    print(json.dumps(facts | {"baseline": baseline, "peak": _peak()}))
+    print(json.dumps(facts | {"baseline": baseline, "peak": own_peak()}))
 
 
-def _restart_peak() -> int:
+def restart_peak() -> int:
     """Forget the peak so far; resident bytes now (where that cannot be done: the peak so far)."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:  # not Linux
         return peak_bytes() or 0
-    return _peak()
+    return own_peak()
 
 
-def _peak() -> int:
+def own_peak() -> int:
     """Peak resident bytes since the last restart.
 
     On Linux not from getrusage: its figure survives exec, so a child would report the peak of a large parent.

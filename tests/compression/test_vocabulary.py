@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain, combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words
-from naive.cover import by_document, cheapest, prices_from
+from naive.cover import by_document, cheapest, cheapest_cover, prices_from
 from naive.programs import solve_exactly
 from naive.text import occurrences
 
@@ -41,6 +42,38 @@ def best_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> tupl
         if cost < best:
             best, best_dictionary = cost, allowed
     return best, best_dictionary
+
+
+def naive_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> float:
+    """The recipe of vocabulary.py word for word; its objective."""
+    c, words = costs.dictionary, np.arange(index.n_grams) < index.len_ptr[1]
+
+    def encoded(price: np.ndarray) -> tuple[float, Counter]:
+        """Objective and uses of each K-gram, of the cheapest pointers at the prices d + price."""
+        d = np.broadcast_to(costs.pointer_by_length[:, None], index.gram_of.shape)
+        total = np.where(index.gram_of >= 0, d + price[index.gram_of], np.inf)
+        uses, first, paid = Counter(), 0, 0.0
+        for part, length in by_document(prices_from(total), index.doc_ptr.tolist()):
+            pointers = cheapest_cover(part, length, index.max_gram)
+            uses.update(int(index.gram_of[k - 1, first + i]) for k, i in pointers)
+            paid += sum(costs.pointer_by_length[k - 1] for k, _ in pointers)
+            first += length
+        return paid + c[list(uses)].sum(), uses
+
+    found = [encoded(np.where(words, 0.0, np.inf))[0]]
+    for start in (0 * c, c / index.counts()):
+        value, uses = encoded(np.where(chosen, start, np.where(words, c, np.inf)))
+        while True:
+            used = np.array([uses[s] for s in range(index.n_grams)])
+            for price in (np.where(chosen | words, c / np.maximum(used, 1), np.inf), np.where(used > 0, 0.0, np.inf)):
+                better, better_uses = encoded(price)
+                if better < value:
+                    break
+            else:
+                break
+            value, uses = better, better_uses
+        found.append(value)
+    return min(found)
 
 
 TINY = (
@@ -110,6 +143,21 @@ def test_without_a_phrase_it_is_single_words(kind):
     np.testing.assert_array_equal(marks, np.ones(index.n_tokens, dtype=np.uint8))
     assert objective == index.n_tokens + index.len_ptr[1]
     assert used.sum() == index.len_ptr[1]
+
+
+@pytest.mark.parametrize("lam", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize(
+    "kind", ["random words", "repeated phrases", "one long document", "documents between empty ones"]
+)
+def test_it_is_the_recipe_of_its_docstring(kind, lam):
+    index = index_of(SMALL[kind])
+    rng = np.random.default_rng(2)
+    for share in (0.3, 0.7, 1.0):
+        chosen = rng.random(index.n_grams) < share
+        # costs such that sums are exact where prices are not shared out
+        costs = costs_of(index, lam, dictionary_cost=rng.integers(1, 24, index.n_grams) / 8)
+        _, objective, _ = encode_with_vocabulary(index, costs, chosen)
+        assert objective == pytest.approx(naive_use(index, costs, chosen), rel=1e-12)
 
 
 def test_a_phrase_that_does_not_pay_is_pruned_and_one_that_pays_is_kept():
