@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.exact import ExactSettings
     from cflengine.compression.feature_path import CompressiveSearchCV
-    from cflengine.compression.guided import GuidedSettings
+    from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.compression.homotopy import HomotopySettings
     from cflengine.compression.reweighting import ReweightingSettings
     from cflengine.compression.session import CompressionSession, WishPrice
@@ -38,7 +38,7 @@ _PUBLIC = {
     "CompressionSession": "cflengine.compression.session",
     "CompressiveSearchCV": "cflengine.compression.feature_path",
     "ExactSettings": "cflengine.compression.exact",
-    "GuidedSettings": "cflengine.compression.guided",
+    "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",
     "ReweightingSettings": "cflengine.compression.reweighting",
     "WishPrice": "cflengine.compression.session",

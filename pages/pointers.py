@@ -1,4 +1,4 @@
-"""Pointers: every document as the pieces it is stored in, linked with the dictionary both ways."""
+"""Pointers: every document as the pieces it is stored in, linked with the dictionary; and what each token costs."""
 
 from pages.parts.guard import through_router
 
@@ -6,39 +6,54 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.explorer import choose_documents, draw_concordance, draw_dictionary, draw_document_grams
+from pages.parts.explorer import (
+    PRICES,
+    choose_documents,
+    choose_mode,
+    draw_concordance,
+    draw_dictionary,
+    draw_document_grams,
+    draw_pointers,
+    draw_price_tables,
+    draw_prices,
+    draw_token,
+)
 from pages.parts.gate import result_or_stop
+from pages.parts.prices import price_book
 from pages.parts.state import current_corpus
-from pages.parts.text_view import LITERAL, text_view
-from pages.parts.views import final_view
 
 st.title("Pointers")
 job = result_or_stop()
 model = job.result
 corpus = current_corpus().corpus
 state = st.session_state
-if state.get("gram_of_job") != job.id:  # another result, another dictionary: its numbers mean other K-grams
-    state.gram_of_job, state.gram = job.id, None
+if state.get("gram_of_job") != job.id:  # another result: its numbers mean other K-grams, its tokens have other prices
+    state.update(gram_of_job=job.id, gram=None, token=None, marked=None)
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:
+    priced = choose_mode() == PRICES
     chosen = choose_documents(model, corpus)
-    documents, grams = final_view(model, corpus, chosen)
-    selected = state.get("gram")
-    click = text_view(
-        documents, grams=grams, key="text", height=640, selected_gram=selected if selected in grams else None
-    )
-    if click is not None and click["gram"] not in (LITERAL, selected):
-        state.gram = click["gram"]
-        st.rerun()
-with lists:
-    view = st.segmented_control(
-        "Show", ["Dictionary", "K-grams of this document"], default="Dictionary", required=True,
-        key="lists", label_visibility="collapsed",
-    )  # fmt: skip
-    if view == "Dictionary":
-        draw_dictionary(model)
-    else:
-        draw_document_grams(model, chosen[0])
+if priced and not model.result_.lower_bound > 0:
+    text.info("This run was stopped before anything was proved, so there are no prices: let it run for longer.")
+elif priced:
+    book = price_book(job.id, model, corpus)
+    with text:
+        draw_prices(model, corpus, book, chosen)
+    with lists:
+        draw_token(model, book)
+        draw_price_tables(model, corpus, book, chosen)
+else:
+    with text:
+        draw_pointers(model, corpus, chosen)
+    with lists:
+        view = st.segmented_control(
+            "Show", ["Dictionary", "K-grams of this document"], default="Dictionary", required=True,
+            key="lists", label_visibility="collapsed",
+        )  # fmt: skip
+        if view == "Dictionary":
+            draw_dictionary(model)
+        else:
+            draw_document_grams(model, chosen[0])
 if state.get("gram") is not None:
     draw_concordance(model, corpus, state.gram)

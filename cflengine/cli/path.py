@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = output_folder(arguments)
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_path
-    from cflengine.compression.guided import GuidedSettings
+    from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     began = time.perf_counter()

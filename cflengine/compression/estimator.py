@@ -22,7 +22,7 @@ from cflengine.compression.features import (
     inverse_document_frequency,
     weigh,
 )
-from cflengine.compression.guided import GuidedSettings
+from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.memory import state_bytes
 from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs

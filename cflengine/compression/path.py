@@ -15,7 +15,8 @@ from typing import overload
 import numpy as np
 import pandas as pd
 
-from cflengine.compression.guided import GuidedSettings, GuidedSolver
+from cflengine.compression.guided import GuidedSolver
+from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts, check_lam, storage_costs
 from cflengine.compression.result import CompressionResult
 from cflengine.engine.progress import Listener, TerminationReason

@@ -66,7 +66,8 @@ class ReweightingSettings:
 
     rho: first ρ, None for the scale of the costs (1 where they are about 1). rho_factor, rho_ratio, rho_window: ρ grows
     (shrinks) by the factor when the relative primal residual exceeds the dual one (is below it) by the ratio, at most
-    once in so many steps. A round ends when ‖w − z‖ ≤ √m absolute + tol max(‖w‖, ‖z‖) and
+    once in so many steps and not after the first ``rho_steps`` of a round (ADMM need not converge if ρ never rests).
+    A round ends when ‖w − z‖ ≤ √m absolute + tol max(‖w‖, ‖z‖) and
     ρ‖z − z̄‖ ≤ √m absolute · scale + tol ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
     epsilon: ε of the weights. nonzero: indicators above it are rounded to 1. The run ends when a share ``binary`` of
     them is at least 1 − margin, after ``patience`` rounds without a better solution, or after ``rounds``.
@@ -78,6 +79,7 @@ class ReweightingSettings:
     rho_factor: float = 2.0
     rho_ratio: float = 10.0
     rho_window: int = 10
+    rho_steps: int = 100
     tol: float = 1e-3
     absolute: float = 1e-5
     least_iterations: int = 10
@@ -99,8 +101,8 @@ class ReweightingSettings:
             optional = name in ("rho", "time_limit")
             if not (value is None and optional) and not (_is_number(value) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be a positive number, not {value!r}.")
-        for name in ("rho_window", "least_iterations", "round_iterations", "rounds", "patience", "bound_every",
-                     "projection_iterations"):  # fmt: skip
+        for name in ("rho_window", "rho_steps", "least_iterations", "round_iterations", "rounds", "patience",
+                     "projection_iterations", "bound_every"):  # fmt: skip
             value = getattr(self, name)
             if not (isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
@@ -150,7 +152,7 @@ class WeightedAdmm:
         self.bound = DualBound(self.coder, self.groups, costs)
         n, m = index.n_tokens, index.n_pointers
         self.rho = self.scale if settings.rho is None else settings.rho
-        self._rho_next, self._since = self.rho, 0
+        self._rho_next, self._since, self._steps = self.rho, 0, 0
         self.data, self.weight = np.zeros(m, dtype=np.float32), np.zeros(m, dtype=np.float32)
         self.z = np.zeros(index.gram_of.shape, dtype=np.float32)
         self.best = np.zeros(index.gram_of.shape, dtype=np.float32)
@@ -214,7 +216,8 @@ class WeightedAdmm:
         )
         self.rho = self._rho_next
         self._since += 1
-        if self._since >= settings.rho_window:
+        self._steps += 1
+        if settings.rho_window <= self._since and self._steps <= settings.rho_steps:
             ahead, behind = self.r * y, self.u * largest
             if ahead > settings.rho_ratio * behind:
                 self._rho_next, self._since = self.rho * settings.rho_factor, 0
@@ -229,7 +232,7 @@ class WeightedAdmm:
                 self.best, self.data, self.weight, lay.slot, self.index.doc_ptr, lay.blocks, b0, b1, self.d_len,
                 self.costs.pointer_extra, self.rho, epsilon,
             )  # fmt: skip
-        self.best_objective = np.inf
+        self.best_objective, self._steps = np.inf, 0
 
     def binary_share(self) -> float:
         """Of the non-zero indicators of the best projection, the share that is at least 1 − margin."""

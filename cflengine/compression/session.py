@@ -15,7 +15,8 @@ from sklearn.base import clone
 
 from cflengine.compression.certificate import Certificate, relative_gap
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.guided import GuidedSettings, GuidedSolver
+from cflengine.compression.guided import GuidedSolver
+from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
 from cflengine.engine.progress import Listener

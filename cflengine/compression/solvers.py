@@ -7,12 +7,26 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from cflengine.compression.exact import ExactSettings, solve_exact
-from cflengine.compression.guided import GuidedSettings, solve_guided
+from cflengine.compression.guided import solve_guided
+from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.text.kgrams import KGramIndex
 
 Settings = GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings
+
+
+def _solve_exactly(
+    index: KGramIndex, costs: StorageCosts, settings: ExactSettings, **options: Any
+) -> CompressionResult:
+    """The exact solver, from the guided one's solution: the better that is, the less has to be searched."""
+    start = None
+    if index.n_pointers <= settings.max_pointers:
+        guided = GuidedSettings(gap=1e-5, time_limit=settings.time_limit)
+        start = solve_guided(index, costs, guided, n_threads=options.get("n_threads")).marks
+    return solve_exact(index, costs, settings, start=start, **options)
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ _ALL = (
     Solver("guided", "nearly optimal and fast", GuidedSettings, solve_guided),
     Solver("homotopy", "the algorithm of AISTATS 2014", HomotopySettings, solve_homotopy),
     Solver("reweighting", "the algorithm of NIPS 2013", ReweightingSettings, solve_reweighting),
-    Solver("exact", "optimal, by HiGHS, for small corpora", ExactSettings, solve_exact),
+    Solver("exact", "optimal, by HiGHS, for small corpora", ExactSettings, _solve_exactly),
 )
 SOLVERS = {solver.name: solver for solver in _ALL}
 

@@ -18,6 +18,7 @@ def warm_up(*solvers: str) -> None:
     """
     with _lock:
         from cflengine.compression.estimator import CompressiveFeatures
+        from cflengine.compression.ledger import explain, ledger
 
         toys = _toys()
         for solver in solvers or tuple(toys):
@@ -25,12 +26,15 @@ def warm_up(*solvers: str) -> None:
                 model = CompressiveFeatures(solver=solver, settings=toys[solver], max_gram=2)
                 model.fit_transform(_TEXTS)
                 model.transform(["the dog sat there"])
+                if solver == "guided":
+                    ledger(model.index_, model.costs_at(1.0), model.result_.marks)
+                    explain(model.index_, model.costs_at(1.0), model.result_.marks, int(model.result_.dictionary[-1]))
                 _done.add(solver)
 
 
 def _toys() -> dict[str, Any]:
     """Settings under which each solver comes through all of its kernels, quickly."""
-    from cflengine.compression.guided import GuidedSettings
+    from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.compression.homotopy import HomotopySettings
     from cflengine.compression.reweighting import ReweightingSettings
 

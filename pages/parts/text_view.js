@@ -4,10 +4,14 @@
 //
 // A *place* is the running number of a piece over all documents. Pieces are numbered before their elements
 // exist, because a long text is filled in block by block while the reader already sees its first screen.
+//
+// In a heat map every piece is a token or what stands between two, and a token is a pointer of its own.
 
 const LITERAL = -1;
 const LONGEST = 8;
 const SLICE_MS = 12; // time spent on filling between two frames
+const LEVELS = 20; // steps of the scale of prices in text_view.css
+const TICKS = 4;
 const CLICK_MS = 5000; // a selection that comes within this time of a click is its echo
 const LINE_REM = 1.75; // line height in text_view.css; with the width it gives a guess at a block's height
 
@@ -36,6 +40,7 @@ class TextView {
     this.version = null;
     this.selected = null;
     this.sent = null;
+    this.marked = null;
     const find = (selector) => parent.querySelector(selector);
     this.root = find(".view");
     this.legend = find(".legend");
@@ -69,6 +74,8 @@ class TextView {
       this.load(JSON.parse(decoder.decode(bytes.subarray(line + 1))));
     }
     if (fresh || header.selected !== this.selected) this.select(header.selected);
+    if (fresh || String(header.marked) !== String(this.marked)) this.mark(header.marked);
+    if (fresh) this.toTop(this.reading);
   }
 
   // ---- filling
@@ -76,20 +83,46 @@ class TextView {
   load(view) {
     clearTimeout(this.filler);
     this.hover(null);
+    this.reading = this.whereItIs(view.documents);
+    this.sent = null;
     this.grams = view.grams;
     this.documents = view.documents;
+    this.scale = view.scale;
+    if (this.scale) this.documents.forEach(unpack);
+    this.root.classList.toggle("heat", Boolean(this.scale));
+    this.scroller.ariaLabel = this.scale ? "Text with the price of every token" : "Text with its pointers";
     this.spans = []; // place -> span, undefined for plain text and for what is not filled in yet
     this.blocks = [];
     this.chosen = new Set();
+    this.within = new Set();
     this.focused = null;
-    this.showLegend(view.counts);
+    if (this.scale) this.showScale();
+    else this.showLegend(view.counts);
     this.scroller.replaceChildren(...this.documents.map((doc, d) => this.article(doc, d)));
     this.pieces = this.blocks.at(-1)?.to ?? 0;
-    this.index();
+    this.indexed = null;
     this.fillUntil(performance.now() + SLICE_MS, 0);
     this.focusable(this.seek(0, 1));
     this.scroller.tabIndex = this.focused === null ? 0 : -1; // a scrolling region must be reachable by keyboard
     this.scroller.scrollTop = 0;
+  }
+
+  // The first piece in sight, as [document, start, end], if the same texts are about to be shown again (with prices
+  // in place of pointers, say): a reader who compares the two wants to keep the line.
+  whereItIs(coming) {
+    const now = this.documents ?? [];
+    if (!this.scroller.scrollTop || now.length !== coming.length) return null;
+    if (now.some((doc, d) => doc.text !== coming[d].text)) return null;
+    const top = this.scroller.getBoundingClientRect().top;
+    const block = this.blocks.find(({ node }) => node.getBoundingClientRect().bottom > top);
+    if (!block) return null;
+    let offset = block.offset;
+    for (let place = block.from; place < block.to; place++) {
+      const length = now[block.d].cut[place - now[block.d].first];
+      if (this.spans[place]?.getBoundingClientRect().bottom > top) return [block.d, offset, offset + length];
+      offset += length;
+    }
+    return null;
   }
 
   article(doc, d) {
@@ -117,10 +150,12 @@ class TextView {
     return article;
   }
 
-  // Where each gram stands: all its places, to be outlined together, and the first place of each pointer.
+  // Where each gram stands: all its places, to be outlined together, and the first place of each pointer. Made when
+  // it is first asked for, so that a long text is on the screen sooner.
   index() {
-    this.places = new Map();
-    this.starts = new Map();
+    if (this.indexed) return this.indexed;
+    const places = new Map();
+    const starts = new Map();
     const put = (map, gram, place) => (map.has(gram) ? map.get(gram).push(place) : map.set(gram, [place]));
     for (const doc of this.documents) {
       const seen = new Uint8Array(doc.gram.length);
@@ -128,12 +163,22 @@ class TextView {
         if (primary < 0) return;
         for (const pointer of [primary, ...(doc.others[piece] ?? [])]) {
           if (doc.gram[pointer] === LITERAL) continue;
-          put(this.places, doc.gram[pointer], doc.first + piece);
-          if (!seen[pointer]) put(this.starts, doc.gram[pointer], doc.first + piece);
+          put(places, doc.gram[pointer], doc.first + piece);
+          if (!seen[pointer]) put(starts, doc.gram[pointer], doc.first + piece);
           seen[pointer] = 1;
         }
       });
     }
+    this.indexed = { places, starts };
+    return this.indexed;
+  }
+
+  placesOf(gram) {
+    return (gram !== null && this.index().places.get(gram)) || [];
+  }
+
+  startsOf(gram) {
+    return (gram !== null && this.index().starts.get(gram)) || [];
   }
 
   fillUntil(deadline, next) {
@@ -157,13 +202,22 @@ class TextView {
         nodes.push(text);
         continue;
       }
-      const span = element("span", classes(doc, piece, pointer), text);
+      const look = doc.price ? `p q${this.level(doc.price[pointer])}` : classes(doc, piece, pointer);
+      const span = element("span", look, text);
       span.cflPlace = place;
       if (this.chosen.has(place)) span.classList.add("chosen");
+      if (this.within.has(place)) span.classList.add(this.markedAs());
       this.spans[place] = span;
       nodes.push(span);
     }
-    block.node.append(...nodes);
+    // Under dir="auto" a node costs the more to insert the more siblings it gets, so all of them go in as one.
+    const inside = element("span");
+    inside.append(...nodes);
+    block.node.append(inside);
+  }
+
+  level(price) {
+    return Math.min(LEVELS, Math.round((price / this.scale[0]) * LEVELS));
   }
 
   blockAt(place) {
@@ -199,7 +253,8 @@ class TextView {
     this.tip.hidden = place === null;
     if (place === null) return;
     const { doc, pointers } = this.at(place);
-    for (const other of this.places.get(doc.gram[pointers[0]]) ?? [place]) {
+    const same = this.placesOf(doc.gram[pointers[0]]);
+    for (const other of same.length ? same : [place]) {
       const span = this.spans[other];
       if (!span) continue;
       span.classList.add("same");
@@ -213,6 +268,13 @@ class TextView {
   describe(place) {
     const { doc, pointers } = this.at(place);
     const [primary, ...others] = pointers;
+    if (doc.price) {
+      const [word, count, mean] = this.grams[doc.gram[primary]];
+      const lines = [word, `price ${exact(doc.price[primary])}`];
+      if (count > 1) lines.push(`on average ${round(mean)}, ${count.toLocaleString("en")} × in the corpus`);
+      else lines.push("only here in the corpus");
+      return lines;
+    }
     const name = (pointer) => this.grams[doc.gram[pointer]]?.[0] ?? this.spanAt(place).textContent;
     const lines = [name(primary)];
     const words = this.sized(doc.length[primary]);
@@ -255,7 +317,19 @@ class TextView {
     this.sent = { gram: doc.gram[pointer], place, at: performance.now() };
     this.focusable(place);
     this.spans[place].focus({ preventScroll: true });
-    this.send({ gram: doc.gram[pointer], document: d, start: doc.start[pointer], end: doc.end[pointer] });
+    const [start, end] = this.extent(place);
+    this.send({ gram: doc.gram[pointer], document: d, start, end });
+  }
+
+  // Where the primary pointer of a place starts and ends, in code points.
+  extent(place) {
+    const { doc, pointers } = this.at(place);
+    const [pointer] = pointers;
+    if (doc.start) return [doc.start[pointer], doc.end[pointer]];
+    const first = doc.who.indexOf(pointer);
+    const last = doc.who.lastIndexOf(pointer);
+    const units = (pieces) => doc.cut.slice(0, pieces).reduce((sum, length) => sum + length, 0);
+    return [units(first), units(last + 1)].map((end) => Array.from(doc.text.slice(0, end)).length);
   }
 
   // ---- keyboard: one pointer is in the tab order, arrows move on from it
@@ -324,9 +398,9 @@ class TextView {
   select(gram) {
     for (const place of this.chosen) this.spans[place]?.classList.remove("chosen");
     this.selected = gram;
-    this.chosen = new Set(this.places.get(gram));
+    this.chosen = new Set(this.placesOf(gram));
     for (const place of this.chosen) this.spans[place]?.classList.add("chosen");
-    const starts = this.starts.get(gram) ?? [];
+    const starts = this.startsOf(gram);
     // A reader who has just clicked on this gram is looking at it already.
     const clicked = this.sent?.gram === gram && performance.now() - this.sent.at < CLICK_MS;
     this.current = clicked ? starts.findLastIndex((place) => place <= this.sent.place) : 0;
@@ -335,7 +409,7 @@ class TextView {
   }
 
   step(by) {
-    const starts = this.starts.get(this.selected);
+    const starts = this.startsOf(this.selected);
     this.current = (this.current + by + starts.length) % starts.length;
     this.showFound();
     this.focusable(starts[this.current]);
@@ -344,13 +418,45 @@ class TextView {
   }
 
   showFound() {
-    const count = this.starts.get(this.selected)?.length ?? 0;
+    const count = this.startsOf(this.selected).length;
     this.finder.hidden = count === 0;
     if (count === 0) return;
     const label = element("b", "", this.grams[this.selected][0]);
     label.dir = "auto";
     this.finder.lastElementChild.replaceChildren(
       `${(this.current + 1).toLocaleString("en")} of ${count.toLocaleString("en")} here: `, label);
+  }
+
+  // ---- the marked span
+
+  mark(span) {
+    for (const place of this.within) this.spans[place]?.classList.remove("within", "only");
+    this.marked = span;
+    this.within = new Set(span ? this.placesIn(...span) : []);
+    for (const place of this.within) this.spans[place]?.classList.add(this.markedAs());
+    if (!this.within.size) return;
+    const clicked = this.within.has(this.sent?.place) && performance.now() - this.sent.at < CLICK_MS;
+    if (!clicked) this.reveal(this.within.values().next().value, true);
+  }
+
+  markedAs() {
+    return this.within.size === 1 ? "only" : "within"; // a line over many pieces, a frame around one
+  }
+
+  // The places with a pointer in [start, end) of a document.
+  placesIn(d, start, end) {
+    const doc = this.documents[d];
+    const places = [];
+    let offset = 0;
+    for (let piece = 0; piece < doc.cut.length && offset < end; offset += doc.cut[piece++]) {
+      if (offset + doc.cut[piece] > start && doc.who[piece] >= 0) places.push(doc.first + piece);
+    }
+    return places;
+  }
+
+  toTop(span) {
+    const box = span && this.spanAt(this.placesIn(...span)[0])?.getClientRects()[0];
+    if (box) this.scroller.scrollTop += box.top - this.scroller.getBoundingClientRect().top - 4;
   }
 
   // Scrolls the text alone; scrollIntoView would move the whole page.
@@ -360,6 +466,20 @@ class TextView {
     if (!box) return; // in a tab that is not shown
     const inside = box.top >= frame.top + 8 && box.bottom <= frame.bottom - 8;
     if (!inside || centre) this.scroller.scrollTop += box.top - frame.top - frame.height / 3;
+  }
+
+  showScale() {
+    const [top, note] = this.scale;
+    const bar = element("li", "scale");
+    const steps = Array.from({ length: LEVELS + 1 }, (_, level) => element("span", `p q${level}`));
+    const ticks = Array.from({ length: TICKS + 1 }, (_, k) => element("span", "", round((top * k) / TICKS)));
+    ticks.at(-1).textContent += " +";
+    for (const [name, nodes] of [["steps", steps], ["ticks", ticks]]) {
+      bar.append(element("div", name));
+      bar.lastElementChild.append(...nodes);
+    }
+    bar.firstElementChild.ariaHidden = "true";
+    this.legend.replaceChildren(bar, element("li", "note", note));
   }
 
   showLegend(counts) {
@@ -378,6 +498,15 @@ class TextView {
   }
 }
 
+// Tokens with prices follow one another: what a pointer knows of its pieces is counted, not sent.
+function unpack(doc) {
+  let pointer = -1;
+  doc.who = doc.cut.map((length, piece) => (length < 0 ? -1 : doc.joins[piece] & 1 ? pointer : ++pointer));
+  doc.cut = doc.cut.map(Math.abs);
+  doc.price = doc.price.map((millionths) => millionths / 1e6);
+  doc.others = {};
+}
+
 function classes(doc, piece, pointer) {
   const literal = doc.gram[pointer] === LITERAL;
   let names = literal ? "p literal" : `p l${Math.min(doc.length[pointer], LONGEST)}`;
@@ -390,6 +519,7 @@ function classes(doc, piece, pointer) {
 }
 
 const placeOf = (target) => target.closest(".p")?.cflPlace ?? null;
+const exact = (value) => value.toLocaleString("en", { maximumFractionDigits: 6 });
 const round = (value) => value.toLocaleString("en", { maximumFractionDigits: 3 });
 
 function element(tag, className = "", text = "") {

@@ -7,6 +7,9 @@ text and the lengths of its pieces in UTF-16 units, which is how JavaScript coun
 A *piece* is a longest run of text under the same set of pointers. Where several pointers cover a piece, the
 *primary* one gives it its colour and answers the click: the one with the largest weight, then the one that
 starts first, then the longest.
+
+With prices the same view is a heat map: its "pointers" are single tokens, and what a token's price is shows in the
+depth of its background and in the thickness of its underline, on a scale that the legend gives in numbers.
 """
 
 from __future__ import annotations
@@ -61,6 +64,14 @@ class TextClick(TypedDict):
 
 
 @dataclass(frozen=True)
+class HeatScale:
+    """Prices from 0 to ``top`` (more than 0) are drawn in even steps, higher ones as ``top``; note: said below it."""
+
+    top: float
+    note: str
+
+
+@dataclass(frozen=True)
 class Pieces:
     """A text of n characters cut at every border of a pointer.
 
@@ -80,6 +91,8 @@ def text_view(
     grams: Mapping[int, Mapping[str, Any]],
     key: str,
     selected_gram: int | None = None,
+    scale: HeatScale | None = None,
+    marked: tuple[int, int, int] | None = None,
     height: int = 520,
     show_overlap: bool = True,
     unit: str = "word",
@@ -90,17 +103,21 @@ def text_view(
 
     documents: dicts of "title", "text", "meta" (one line under the title, may be absent) and "pointers":
     equally long sequences "start", "end" (code points), "gram" (id or LITERAL), "length" (words) and
-    optionally "weight" (0 to 1, drawn as the opacity of the colour). grams: id -> {"label", "count", "cost"}
-    of every gram the pointers use. selected_gram: drawn strongly, and scrolled to when it changes. height: in
+    optionally "weight" (0 to 1, drawn as the opacity of the colour) or "price" (0 or more). grams: id -> {"label",
+    "count", "cost"} of every gram the pointers use. selected_gram: drawn strongly, and scrolled to when it changes.
+    scale: with it every document has prices, and "cost" is a word's mean price. marked: (document, start, end), code
+    points of the document with that position in ``documents``; framed, and scrolled to when it changes. height: in
     pixels, at most. show_overlap: mark the words that more than one pointer covers. unit: what lengths count, in
     the singular. counted: what "count" says a gram was, so many times. on_click: called before the rerun.
 
-    Raises ValueError for pointers outside their text or without an entry in grams.
+    Raises ValueError for pointers outside their text or without an entry in grams; with a scale, for prices that are
+    missing or negative and for tokens that overlap.
     """
-    payload = encode_view(documents, grams)
+    payload = encode_view(documents, grams, scale)
     header = {
         "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
         "selected": None if selected_gram is None else int(selected_gram),
+        "marked": None if marked is None else utf16_span(documents[marked[0]]["text"], *marked),
         "height": height,
         "overlap": show_overlap,
         "unit": unit,
@@ -120,9 +137,11 @@ def _no_callback() -> None:
     """Streamlit reports only events that have a callback."""
 
 
-def encode_view(documents: Sequence[Mapping[str, Any]], grams: Mapping[int, Mapping[str, Any]]) -> bytes:
-    """What the browser gets, as UTF-8 JSON: documents, the grams they use, and the counts for the legend."""
-    encoded = [encode_document(document) for document in documents]
+def encode_view(
+    documents: Sequence[Mapping[str, Any]], grams: Mapping[int, Mapping[str, Any]], scale: HeatScale | None = None
+) -> bytes:
+    """What the browser gets, as UTF-8 JSON: documents, the grams they use, and the legend's counts or scale."""
+    encoded = [encode_document(document) if scale is None else encode_prices(document) for document in documents]
     used = sorted({gram for document in encoded for gram in document["gram"]} - {LITERAL})
     missing = [gram for gram in used if gram not in grams]
     if missing:
@@ -131,7 +150,8 @@ def encode_view(documents: Sequence[Mapping[str, Any]], grams: Mapping[int, Mapp
         gram: [_clean(str(entry["label"])), int(entry["count"]), float(entry["cost"])]
         for gram, entry in ((gram, grams[gram]) for gram in used)
     }
-    view = {"documents": encoded, "grams": entries, "counts": legend_counts(encoded)}
+    legend = {"counts": legend_counts(encoded)} if scale is None else {"scale": [scale.top, scale.note]}
+    view = {"documents": encoded, "grams": entries, **legend}
     return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -156,6 +176,26 @@ def encode_document(document: Mapping[str, Any]) -> dict[str, Any]:
         "length": length.tolist(),
         "weight": None if document["pointers"].get("weight") is None else np.round(weight, 3).tolist(),
     }
+
+
+def encode_prices(document: Mapping[str, Any]) -> dict[str, Any]:
+    """One document of a heat map: the text, its pieces, and the price of every token in millionths.
+
+    Tokens are in order and do not overlap, so the browser counts them: a piece that is no token has a negative
+    length, one that goes on with the token before (a token longer than a block) is named in "joins".
+    """
+    pointers = document["pointers"]
+    price = np.asarray(pointers.get("price", ()), dtype=np.float64)
+    start, end = (np.asarray(pointers[name], dtype=np.int64) for name in ("start", "end"))
+    if price.size != start.size or not np.all(np.isfinite(price) & (price >= 0)):
+        raise ValueError("every token needs a price, a number of at least 0")
+    if np.any(start[1:] < end[:-1]):
+        raise ValueError("tokens with prices must be in order and must not overlap")
+    encoded = encode_document(document)
+    cut = np.where(np.array(encoded["who"], dtype=np.int64) < 0, -1, 1) * np.array(encoded["cut"], dtype=np.int64)
+    kept = ("title", "meta", "text", "blocks", "gram", "joins")
+    millionths = np.rint(1e6 * price).astype(np.int64)
+    return {"cut": cut.tolist(), "price": millionths.tolist(), **{name: encoded[name] for name in kept}}
 
 
 def _columns(pointers: Mapping[str, Any], n_chars: int) -> tuple[np.ndarray, ...]:
@@ -236,6 +276,12 @@ def _next_cut(candidates: list[np.ndarray], low: int, high: int) -> int:
 def utf16_offsets(text: str) -> np.ndarray:
     """int64 (len(text) + 1): the UTF-16 offset of every code point, and of the end."""
     return np.concatenate(([0], np.cumsum(1 + (_code_points(text) > 0xFFFF))))
+
+
+def utf16_span(text: str, document: int, start: int, end: int) -> list[int]:
+    """[document, start, end] for JavaScript, from code points of ``text``."""
+    before, inside = (len(_clean(part).encode("utf-16-le")) // 2 for part in (text[:start], text[start:end]))
+    return [document, before, before + inside]
 
 
 def legend_counts(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

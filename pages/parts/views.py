@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
+from cflengine.text.tokens import printable
 
 FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
 
@@ -33,6 +34,32 @@ def final_view(
     grams = {
         int(i): {"label": label, "count": int(count), "cost": float(cost)}
         for i, label, count, cost in zip(rows.index, rows["gram"], rows["count"], rows["cost"], strict=True)
+    }
+    return views, grams
+
+
+def price_view(
+    model: CompressiveFeatures, corpus: Corpus, documents: Iterable[int], word_mean: np.ndarray, word_count: np.ndarray
+) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
+    """Documents with the price of every token, for a heat map; the gram ids are words of ``table_.vocabulary``, whose
+    cost is their mean price (see :func:`pages.parts.prices.word_prices`)."""
+    table, alpha = model.table_, model.result_.alpha
+    views, used = [], set()
+    for d in documents:
+        span = slice(int(table.doc_ptr[d]), int(table.doc_ptr[d + 1]))
+        words = table.tokens[span]
+        pointers = {
+            "start": table.start[span],
+            "end": table.end[span],
+            "gram": words,
+            "length": np.ones(len(words), dtype=np.int64),
+            "price": alpha[span],
+        }
+        used.update(words.tolist())
+        views.append(_document(corpus, d, pointers))
+    grams = {
+        w: {"label": printable(table.vocabulary[w]), "count": int(word_count[w]), "cost": float(word_mean[w])}
+        for w in used
     }
     return views, grams
 

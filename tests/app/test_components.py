@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -186,6 +187,78 @@ def test_weights_are_clipped_and_hostile_text_stays_text():
     assert encoded["counts"]["weighted"] is True
 
 
+# ---- heat map
+
+
+def priced(text: str, spans: list[tuple[int, int]], price: list[float]) -> dict:
+    doc = document(text, spans)
+    doc["pointers"]["price"] = price
+    return doc
+
+
+@given(covered_texts(), st.integers(2, 9))
+def test_the_browser_can_count_the_tokens_of_a_heat_map(case, size):
+    text, spans, _ = case
+    tokens: list[tuple[int, int]] = []
+    for a, b in spans:
+        if not tokens or a >= tokens[-1][1]:
+            tokens.append((a, b))
+    whole = text_view.encode_document(document(text, tokens))
+    price = [0.25 * k for k in range(len(tokens))]
+    doc = text_view.encode_prices(priced(text, tokens, price))
+    assert in_javascript({"text": text, "cut": [abs(length) for length in doc["cut"]]}) == in_javascript(whole)
+    who, token = [], -1
+    for piece, length in enumerate(doc["cut"]):  # as in unpack() of text_view.js
+        token += length > 0 and not doc["joins"].get(piece, 0) & text_view.JOINS_PREVIOUS
+        who.append(token if length > 0 else -1)
+    assert who == whole["who"]
+    assert doc["price"] == [250_000 * k for k in range(len(tokens))] and doc["gram"] == list(range(len(tokens)))
+
+
+def test_a_token_longer_than_a_block_is_one_token():
+    text = "a " + "x" * (5 * text_view.BLOCK) + " b"
+    doc = text_view.encode_prices(priced(text, [(0, 1), (2, len(text) - 2), (len(text) - 1, len(text))], [1, 2, 3]))
+    goes_on = [piece for piece, joins in doc["joins"].items() if joins & text_view.JOINS_PREVIOUS]
+    assert len([length for length in doc["cut"] if length > 0]) - len(goes_on) == 3 and goes_on
+
+
+def test_a_heat_map_travels_with_its_scale_and_with_nothing_it_does_not_need():
+    doc = priced("a b", [(0, 1), (2, 3)], [0.1234567, 2.0])
+    scale = text_view.HeatScale(1.6, "<b>note</b>")
+    view = json.loads(text_view.encode_view([doc], grams_of(doc), scale))
+    assert view["scale"] == [1.6, "<b>note</b>"] and "counts" not in view
+    assert view["documents"][0]["price"] == [123457, 2_000_000]
+    assert set(view["documents"][0]) == {"title", "meta", "text", "cut", "blocks", "gram", "joins", "price"}
+    assert text_view.encode_view([doc], grams_of(doc), scale) != text_view.encode_view(
+        [doc], grams_of(doc), text_view.HeatScale(2.0, "<b>note</b>")
+    )
+
+
+@pytest.mark.parametrize(
+    ("price", "message"),
+    [([1.0], "needs a price"), ([1.0, -0.1], "at least 0"), ([1.0, math.nan], "a number"), ([math.inf, 1], "a number")],
+)
+def test_bad_prices_are_refused(price, message):
+    with pytest.raises(ValueError, match=message):
+        text_view.encode_prices(priced("ab cd", [(0, 2), (3, 5)], price))
+
+
+def test_a_heat_map_of_pointers_is_refused():
+    with pytest.raises(ValueError, match="needs a price"):
+        text_view.encode_prices(document("abcde", [(0, 2)]))
+    for spans in ([(0, 3), (2, 5)], [(3, 5), (0, 2)]):
+        with pytest.raises(ValueError, match="must not overlap"):
+            text_view.encode_prices(priced("abcde", spans, [1.0, 1.0]))
+
+
+@given(st.text(st.sampled_from("ab 👩🚀𝔘\ud800"), max_size=12), st.integers(0, 12), st.integers(0, 12))
+def test_a_marked_span_is_counted_as_javascript_counts(text, a, length):
+    a = min(a, len(text))
+    b = min(a + length, len(text))
+    offsets = text_view.utf16_offsets(text.replace("\ud800", "\ufffd"))
+    assert text_view.utf16_span(text, 3, a, b) == [3, offsets[a], offsets[b]]
+
+
 def test_scripts_never_write_html():
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
     for script in ROOT.joinpath("pages", "parts").glob("*.js"):
@@ -249,8 +322,9 @@ in_browser = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def demo_url() -> Iterator[str]:
+@contextmanager
+def served(script: Path) -> Iterator[str]:
+    """The address of a Streamlit script, started as a user starts it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -262,7 +336,7 @@ def demo_url() -> Iterator[str]:
         "browser.gatherUsageStats": "false",
         "runner.postScriptGC": "false",
     }
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "tests/app/demo_components.py")]
+    command = [sys.executable, "-m", "streamlit", "run", str(script)]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
     server = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONUTF8": "1"}
@@ -282,8 +356,14 @@ def demo_url() -> Iterator[str]:
         server.wait(timeout=20)
 
 
+@pytest.fixture(scope="module")
+def demo_url() -> Iterator[str]:
+    with served(ROOT / "tests/app/demo_components.py") as url:
+        yield url
+
+
 @pytest.fixture
-def page(demo_url):
+def page():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -293,9 +373,10 @@ def page(demo_url):
         page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
         page.on("pageerror", lambda error: errors.append(str(error)))
         yield page
+        own = urlsplit(page.url).netloc
         browser.close()
     assert not errors
-    assert hosts - {""} <= {urlsplit(demo_url).netloc}, "a request left this machine"
+    assert hosts - {""} <= {own}, "a request left this machine"
 
 
 @in_browser
@@ -385,3 +466,90 @@ def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
     page.get_by_role("button", name="next occurrence").click()
     page.locator(".tip").wait_for()
     assert page.locator(".scroller .chosen[tabindex='0']").count() == 1
+
+
+HEAT_DEMO = """
+import re, sys
+sys.path.insert(0, {root!r})
+import streamlit as st
+from pages.parts.text_view import HeatScale, text_view
+
+text = "<img src=x onerror='window.pwned = 1'> 👩‍🚀 the 𝔘nicode cat\\n" + "the dear cat sat here. " * 300 + "The end."
+text_of = [text, "שלום עולם"]
+documents, words = [], {{}}
+for text in text_of:
+    spans = [m.span() for m in re.finditer(r"\\w+|[^\\w\\s]", text)]
+    ids = [words.setdefault(text[a:b].lower(), len(words)) for a, b in spans]
+    price = [2.5 if text[a:b] == "dear" else 0.5 if text[a:b] == "cat" else 0.0 for a, b in spans]
+    pointers = {{"start": [a for a, _ in spans], "end": [b for _, b in spans], "gram": ids,
+                 "length": [1] * len(spans), "price": price}}
+    documents.append({{"title": "<b>t</b>", "text": text, "meta": "", "pointers": pointers}})
+grams = {{w: {{"label": word, "count": 301, "cost": 0.5}} for word, w in words.items()}}
+prices = st.toggle("Prices", True)
+end = st.toggle("Mark the end")
+if not prices:
+    for document in documents:
+        del document["pointers"]["price"]
+scale = HeatScale(2.0, "<i>note</i>") if prices else None
+n = len(text_of[0])
+click = text_view(documents, grams=grams, key="text", height=300, scale=scale, marked=(0, n - 8, n) if end else None)
+st.text(f"clicked: {{click}}")
+"""
+
+
+@pytest.fixture(scope="module")
+def heat_url(tmp_path_factory) -> Iterator[str]:
+    script = tmp_path_factory.mktemp("heat") / "demo.py"
+    script.write_text(HEAT_DEMO.format(root=str(ROOT)), "utf-8")
+    with served(script) as url:
+        yield url
+
+
+@in_browser
+@pytest.mark.browser
+def test_the_heat_map_says_what_a_token_costs_in_three_ways(page, heat_url):
+    page.goto(heat_url)
+    tokens = page.locator(".heat .scroller .p")
+    tokens.first.wait_for(timeout=60_000)
+    look = """node => { const style = getComputedStyle(node);
+        return [style.backgroundColor, parseFloat(style.borderBlockEndWidth)]; }"""
+    by_price = [page.locator(f".scroller .q{level}").first.evaluate(look) for level in (0, 5, 20)]
+    assert len({colour for colour, _ in by_price}) == 3, "the colour"
+    assert [thickness for _, thickness in by_price] == [0, 1, 4], "the underline"
+    dear = tokens.filter(has_text="dear").first
+    dear.hover()
+    assert page.locator(".tip").inner_text().split("\n") == ["dear", "price 2.5", "on average 0.5, 301 × in the corpus"]
+    assert page.locator(".ticks span").all_inner_texts() == ["0", "0.5", "1", "1.5", "2 +"]
+    assert page.locator(".steps .p").count() == 21 and page.locator(".note").inner_text() == "<i>note</i>"
+    assert page.evaluate("window.pwned") is None and page.locator(".scroller img, .legend i").count() == 0
+
+    cat = tokens.filter(has_text="cat").first  # behind characters of two UTF-16 units
+    cat.click()
+    clicked = page.get_by_text(re.compile(r"clicked: \{"))
+    clicked.wait_for()
+    start, end = (int(n) for n in re.findall(r"(?:start|end)': (\d+)", clicked.inner_text()))
+    text = "".join(page.locator(".scroller article").first.locator(".block").all_text_contents())
+    assert text[start:end] == "cat"
+
+
+@in_browser
+@pytest.mark.browser
+def test_the_heat_map_scrolls_to_what_is_marked_and_keeps_the_readers_place(page, heat_url):
+    page.goto(heat_url)
+    page.locator(".heat .scroller .p").first.wait_for(timeout=60_000)
+    page.get_by_text("Mark the end").click()
+    page.locator(".scroller .within").first.wait_for()
+    assert page.locator(".scroller .within").all_inner_texts() == ["The", "end", "."]
+    frame, mark = page.locator(".scroller").bounding_box(), page.locator(".scroller .within").first.bounding_box()
+    assert frame["y"] <= mark["y"] <= frame["y"] + frame["height"]
+
+    page.get_by_text("Prices", exact=True).click()
+    page.locator(".view:not(.heat) .scroller .p").first.wait_for()
+    page.wait_for_function(
+        """y => {
+            const find = (node) => [...node.querySelectorAll("*")].find((e) => e.shadowRoot?.querySelector(".view"));
+            const spans = [...find(document).shadowRoot.querySelectorAll(".scroller .p")];
+            const span = spans.findLast((e) => e.textContent === "end");
+            return Math.abs(span.getBoundingClientRect().top - y) < 60; }""",
+        arg=mark["y"],
+    )

@@ -17,7 +17,7 @@ from streamlit.util import AttributeDictionary
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.cli import build_parser
-from pages.parts import corpora, downloads, explorer, figures, state, toy, views, words
+from pages.parts import corpora, downloads, explorer, figures, prices, state, toy, views, words
 
 TEXTS = ["The cat sat on the mat; the cat sat.", "The dog sat on the mat.", "A cat, a dog and 👩‍🚀 on the mat!"]
 
@@ -160,6 +160,23 @@ def test_every_stage_can_be_shown(model, corpus):
                 assert "".join(TEXTS[1][start:end].lower().split()) == grams[int(gram)]["label"].replace(" ", "")
     figure = figures.stages_figure(stages, 0.5)
     assert [len(trace.x) for trace in figure.data] == [11, 11, 11]
+
+
+def test_the_price_view_shows_every_token(model, corpus):
+    table, alpha = model.table_, model.result_.alpha
+    mean, count = prices.word_prices(alpha, table.tokens, len(table.vocabulary))
+    documents, grams = views.price_view(model, corpus, [2, 0], mean, count)
+    assert [document["title"] for document in documents] == ["Document 2", "Document 0"]
+    assert documents[0]["meta"] == "when: 2020-01-03 12:30:00 · n: 3"
+    for d, document in zip([2, 0], documents, strict=True):
+        pointers = document["pointers"]
+        assert np.array_equal(pointers["price"], alpha[table.doc_ptr[d] : table.doc_ptr[d + 1]])
+        spans = zip(pointers["start"], pointers["end"], strict=True)
+        assert [TEXTS[d][a:b].lower() for a, b in spans] == [grams[int(w)]["label"] for w in pointers["gram"]]
+        assert set(pointers["length"]) == {1}
+    assert set(grams) == {int(w) for document in documents for w in document["pointers"]["gram"]}
+    the = table.vocabulary.index("the")
+    assert grams[the] == {"label": "the", "count": 6, "cost": pytest.approx(alpha[table.tokens == the].mean())}
 
 
 def test_a_concordance_holds_every_pointer_of_a_gram(model, corpus):
