@@ -72,6 +72,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     dictionary_ : DataFrame, a row a feature: gram (text), length, count (pointers), documents, cost.
     grams_ : list of tuples of words, the features in order.
     encoding_ : the pointers of the documents of ``fit``.
+    gram_ids_ : int32 (features,), the features' numbers in ``index_``.
     idf_ : float64 (features,).
     index_, table_ : the K-gram index and the token table of the documents of ``fit``.
 
@@ -167,6 +168,10 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self.index_ = index_kgrams(table.tokens, table.doc_ptr, self.max_gram)
         self._costs = self._storage_costs(self.index_)
 
+    def share_corpus(self, other: CompressiveFeatures) -> None:
+        """Be prepared for the corpus that ``other`` is prepared for or fitted to, without copying it."""
+        self.table_, self.index_, self._costs = other.table_, other.index_, other._costs
+
     def costs_at(self, lam: float) -> StorageCosts:
         """The prepared corpus's costs with another pointer cost; the dictionary's stay."""
         index = self.index_
@@ -178,7 +183,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self, prepared: CompressiveFeatures, costs: StorageCosts, result: CompressionResult
     ) -> CompressiveFeatures:
         """Be fitted with a result for a corpus that ``prepared`` has indexed, at the costs it was solved for."""
-        self.table_, self.index_, self._costs, self.result_ = prepared.table_, prepared.index_, costs, result
+        self.share_corpus(prepared)
+        self._costs, self.result_ = costs, result
         self._set_dictionary()
         return self
 
@@ -266,8 +272,9 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         grams = self._words_of(chosen)
         order = sorted(range(len(grams)), key=grams.__getitem__)
         self.grams_ = [grams[i] for i in order]
+        self.gram_ids_ = chosen[order]
         feature_of = np.full(self.index_.n_grams, -1, dtype=np.int32)
-        feature_of[chosen[order]] = np.arange(len(order), dtype=np.int32)
+        feature_of[self.gram_ids_] = np.arange(len(order), dtype=np.int32)
         encoding = collect_pointers(self.result_.marks, self.index_.gram_of, self.table_)
         encoding.gram[:] = feature_of[encoding.gram]
         self.encoding_ = encoding

@@ -93,8 +93,8 @@ class GuidedSolver:
     ) -> CompressionResult:
         """Solve for ``costs``; warm from the second call on.
 
-        known: what is known of this very problem, as (marks uint8 (n,), dual prices (n,)): the result is at least
-        as good.
+        known: solutions of this problem or one much like it, as (marks uint8 (n,), dual prices (n,)): for this very
+        problem the result is at least as good; the search starts from the last one's dictionary.
         """
         settings = settings or GuidedSettings()
         with threads(self.n_threads):
@@ -106,8 +106,7 @@ class GuidedSolver:
                 self.admm = LinearisedAdmm(self.index, costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
             solve = _Guided(self, costs, settings, listeners, lam)
             for marks, alpha in known:
-                solve.keep(solve.coder.evaluate(marks)[0], marks)
-                solve.admm.bound.update(-alpha.astype(np.float32))
+                solve.take_up(marks, alpha)
             return solve.run()
 
 
@@ -135,6 +134,7 @@ class _Guided(Run):
             gap=settings.gap, patience=settings.patience, least_gain=settings.least_gain, seed=settings.seed,
         )  # fmt: skip
         self.stepped = False
+        self.start: np.ndarray | None = None  # the marks whose dictionary the search begins with
         if solver.warm is not None:
             self._restart(solver.warm)
 
@@ -161,6 +161,14 @@ class _Guided(Run):
             self.admm.release(everything=True)
         return self.result(used, alpha)
 
+    def take_up(self, marks: np.ndarray, alpha: np.ndarray) -> None:
+        """Begin the search with this solution's dictionary, and try its prices as a bound, which any prices are."""
+        self.keep(self.coder.evaluate(marks)[0], marks)
+        self.admm.bound.update(-alpha.astype(np.float32))
+        self.start = marks
+        if self.owner.warm is None:
+            self.admm.y[:] = -alpha
+
     def _restart(self, warm: _WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
         admm = self.admm
@@ -168,8 +176,8 @@ class _Guided(Run):
         admm.bound.update(admm.y)
         if warm.marks is not None:
             _, _, used = self.coder.evaluate(warm.marks)
-            marks = self.coder.encode_with(used)
-            self.keep(self.coder.evaluate(marks)[0], marks)
+            self.start = self.coder.encode_with(used)
+            self.keep(self.coder.evaluate(self.start)[0], self.start)
 
     def _save(self) -> None:
         admm = self.admm
@@ -227,12 +235,10 @@ class _Guided(Run):
     def _search(self) -> None:
         """Anneal, round, search and recombine; in the end, if the gap is still open, better the bound."""
         refinement, settings = self.refinement, self.settings
-        warm = self.owner.warm
-        assert warm is not None
-        if warm.marks is not None and not refinement.descend(self.coder.evaluate(warm.marks)[2]):
+        if self.start is not None and not refinement.descend(self.coder.evaluate(self.start)[2]):
             return
         # after a warm start the last dictionary is as good as a rounded relaxation, until that is annealed
-        rounded = self.stepped and not (warm.marks is not None and settings.annealings)
+        rounded = self.stepped and not (self.start is not None and settings.annealings)
         if rounded and not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
             return
         for i in range(settings.annealings):

@@ -23,6 +23,7 @@ from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
 
 FORBIDDEN = 1e9
+QUICK = GuidedSettings(relaxation_iterations=0, annealings=0, patience=1, tighten=False, gap=0.0)
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,18 @@ class WishPrice:
 class CompressionSession:
     """Solves one corpus for many λ and wishes.
 
-    estimator: an unfitted guided :class:`~cflengine.CompressiveFeatures`, whose settings hold for every solve; table:
-    the corpus in tokens. Raises what its ``fit`` raises. Not for several threads at once.
+    estimator: a :class:`~cflengine.CompressiveFeatures`, whose settings hold for every solve if it is a guided one;
+    table: the corpus in tokens, or None for the corpus that the estimator is fitted to. Raises what ``fit`` raises. Not
+    for several threads at once.
     """
 
-    def __init__(self, estimator: CompressiveFeatures, table: TokenTable) -> None:
-        self.estimator = clone(estimator)
-        self.estimator.prepare(table)
+    def __init__(self, estimator: CompressiveFeatures, table: TokenTable | None = None) -> None:
+        settings = estimator.settings if isinstance(estimator.settings, GuidedSettings) else None
+        self.estimator = clone(estimator).set_params(solver="guided", settings=settings, polish=False)
+        if table is None:
+            self.estimator.share_corpus(estimator)
+        else:
+            self.estimator.prepare(table)
         self.solver = GuidedSolver(self.estimator.index_, n_threads=estimator.n_threads)
 
     def solve(
@@ -68,18 +74,18 @@ class CompressionSession:
     ) -> CompressiveFeatures:
         """The fitted estimator at ``lam``. force, forbid: numbers of K-grams in ``index_``.
 
-        known: an earlier result for the same λ and no wishes, which this one then is at least as good as; with wishes
-        it is where the search starts. Raises ValueError for a K-gram that is both forced and forbidden, or forbidden
-        although the text cannot be covered without it.
+        known: an earlier result, where the search starts; for the same λ and wishes this one is at least as good. With
+        ``QUICK`` as settings the bound is what its prices prove, and the answer is there at once. Raises ValueError for
+        a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it.
         """
         if set(force) & set(forbid):
             raise ValueError("a K-gram cannot be forced and forbidden at once.")
         plain = self.estimator.costs_at(lam)
         costs, paid = _with_wishes(plain, force, forbid)
-        if known is not None and self.solver.warm is not None:
-            self.solver.warm.marks = known.marks
-        same = ((known.marks, known.alpha),) if known is not None and not (force or forbid) else ()
-        result = self.solver.solve(costs, settings, listeners=tuple(listeners), lam=lam, known=same)
+        start = () if known is None else ((known.marks, known.alpha),)
+        result = self.solver.solve(
+            costs, settings or self.estimator.settings, listeners=tuple(listeners), lam=lam, known=start
+        )
         if np.isin(result.dictionary, np.asarray(forbid, dtype=np.int64)).any():
             raise ValueError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
         model = clone(self.estimator).set_params(lam=lam)
