@@ -206,6 +206,7 @@ def test_zips_folders_and_gzip(compress, tmp_path):
         ("a b a b a b\n", ("--lam", "1e6")),
         ("a b a b a b\n", ("--solver", "homotopy", "--last-zeta", "0")),
         ("a b a b a b\n", ("--solver", "homotopy", "--polish")),
+        ("a b a b a b\n", ("--solver", "reweighting", "--polish")),
         ("a b a b a b\n", ("--solver", "reweighting", "--rounds", "3")),
         ("a b a b a b\n", ("--solver", "exact")),
         ("a b a b a b\n", ("--gap", "0.05")),

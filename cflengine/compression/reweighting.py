@@ -318,6 +318,7 @@ class _Reweighting(Run):
                 admm.prove()
             if not self._report() or (admm.small and steps >= settings.least_iterations):
                 return
+        self.limited = self.limited or self.round == 1  # the relaxation is not solved to tolerance
 
     def _finish_relaxation(self) -> None:
         self.admm.prove()
