@@ -10,11 +10,15 @@ from pages.parts.static_routes import plotly_js_route
 
 PAGES = (
     ("pages/corpus.py", "Corpus", "📚"),
-    ("pages/homotopy.py", "Homotopy", "📈"),
+    ("pages/solve.py", "Solve", "📈"),
     ("pages/pointers.py", "Pointers", "🔎"),
     ("pages/features.py", "Features", "🧮"),
+    ("pages/path.py", "λ-path", "🌈"),
+    ("pages/race.py", "Race", "🏁"),
+    ("pages/vocabulary.py", "Your vocabulary", "📖"),
     ("pages/toy.py", "How it works", "🧩"),
 )
+MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
 app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 
@@ -26,7 +30,8 @@ def main() -> None:
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()
-    page = st.navigation([st.Page(path, title=title, icon=icon) for path, title, icon in PAGES])
+    pages = [st.Page(path, title=title, icon=icon) for path, title, icon in PAGES]
+    page = st.navigation([*pages, *(st.Page(path, visibility="hidden") for path in MOVED)])
     draw_sidebar()
     page.run()
 

@@ -27,7 +27,7 @@ corpus, report, table = loaded.corpus, loaded.corpus.report, loaded.table
 title, go = st.columns([4, 1.3], vertical_alignment="bottom")
 title.header(plain(corpus.name))
 if go.button("Compress it →", type="primary", width="stretch", key="to_solver"):
-    st.switch_page("pages/homotopy.py")
+    st.switch_page("pages/solve.py")
 metric_row(
     [
         ("Documents", number(len(corpus))),

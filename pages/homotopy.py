@@ -1,4 +1,4 @@
-"""Solve: drag λ, watch the solver and its proof, then scrub through the homotopy on your own text."""
+"""The address that the Solve page had first; links to it still lead there."""
 
 from pages.parts.guard import through_router
 
@@ -6,44 +6,4 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.controls import draw_controls, live_numbers
-from pages.parts.jobs import FAILED, stream_url
-from pages.parts.live_chart import live_trace_chart
-from pages.parts.scrubber import draw_scrubber
-from pages.parts.state import current_corpus, current_job, current_model
-from pages.parts.words import many, plain
-
-st.title("Homotopy")
-st.markdown(
-    "Every document is rebuilt from **pointers** into a **dictionary** of word sequences. A pointer costs λ, a "
-    "dictionary entry its number of words; the solver looks for the cheapest way to store the whole corpus. It "
-    "starts from a relaxation that may use pointers in part (ζ = 0) and tightens it until every pointer is in or "
-    "out (ζ = 1)."
-)
-draw_controls()
-
-job = current_job()
-if job is not None and job.state == FAILED:
-    st.error(plain(job.error))
-elif job is not None:
-    live_numbers(job)
-    live_trace_chart(
-        rows=None if job.active else job.rows,
-        stream_url=stream_url(job) if job.active else None,
-        key=f"chart_{job.id}",
-        on_done=lambda: None,  # the page reruns once when the solve ends
-    )
-    st.caption(
-        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. "
-        "The gap is how far the best solution can be from the best possible one."
-    )
-else:
-    loaded = current_corpus()
-    st.info(
-        f"Press **Run** to compress {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
-        f"{many(loaded.table.n_tokens, 'token')})."
-    )
-
-model = current_model()
-if model is not None and (job is None or not job.active):
-    draw_scrubber(model, current_corpus().corpus)
+st.switch_page("pages/solve.py")

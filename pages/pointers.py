@@ -10,7 +10,6 @@ from pages.parts.explorer import (
     PRICES,
     choose_documents,
     choose_mode,
-    draw_concordance,
     draw_dictionary,
     draw_document_grams,
     draw_pointers,
@@ -19,6 +18,7 @@ from pages.parts.explorer import (
     draw_token,
 )
 from pages.parts.gate import result_or_stop
+from pages.parts.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.prices import price_book
 from pages.parts.state import current_corpus
 
@@ -28,7 +28,7 @@ model = job.result
 corpus = current_corpus().corpus
 state = st.session_state
 if state.get("gram_of_job") != job.id:  # another result: its numbers mean other K-grams, its tokens have other prices
-    state.update(gram_of_job=job.id, gram=None, token=None, marked=None)
+    state.update(gram_of_job=job.id, gram=None, token=None, marked=None, forced=None)
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:
@@ -52,8 +52,9 @@ else:
             key="lists", label_visibility="collapsed",
         )  # fmt: skip
         if view == "Dictionary":
-            draw_dictionary(model)
+            draw_dictionary(model, with_savings(job, model.dictionary_))
+            draw_force(job)
         else:
             draw_document_grams(model, chosen[0])
 if state.get("gram") is not None:
-    draw_concordance(model, corpus, state.gram)
+    draw_gram(job, corpus, state.gram)

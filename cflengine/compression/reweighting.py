@@ -51,6 +51,7 @@ from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
 from cflengine.compression.problem import StorageCosts, cost_scale
+from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import Run
 from cflengine.engine.jit import threads
@@ -73,6 +74,7 @@ class ReweightingSettings:
     them is at least 1 − margin, after ``patience`` rounds without a better solution, or after ``rounds``.
     projection_tol, projection_iterations: the z-update ends when every token is covered by 1 − projection_tol, after
     so many factorisations at most. bound_every: steps between bounds in the first round. time_limit: seconds.
+    polish: better the solution by the guided solver's local search at the end.
     """
 
     rho: float | None = None
@@ -94,6 +96,7 @@ class ReweightingSettings:
     projection_iterations: int = 60
     bound_every: int = 20
     time_limit: float | None = None
+    polish: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rho", "rho_factor", "rho_ratio", "tol", "absolute", "epsilon", "projection_tol", "time_limit"):
@@ -338,6 +341,8 @@ class _Reweighting(Run):
 
     def _finish(self) -> CompressionResult:
         """Re-encode the best solution, let go of the solver's memory, which the certificate needs, and certify."""
+        if self.settings.polish:
+            polish(self, self.admm.groups, self.admm.data)
         used = self.re_encode()
         alpha = self.admm.bound.alpha()
         self.admm.release()

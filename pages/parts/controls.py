@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
+from typing import Any
 
 import streamlit as st
 
+from cflengine.compression.solvers import SOLVERS
 from pages.parts.jobs import BOARD, QUEUED, Job
 from pages.parts.metrics import metric_row
 from pages.parts.state import (
@@ -15,72 +18,100 @@ from pages.parts.state import (
     is_stale,
     run_solver,
     settings,
-    stop_solver,
+    stop_job,
 )
 from pages.parts.words import many, number, percent
 
-_PRECISION = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
+_RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
+_GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
+
+#: What is written into the chart where a solver's relaxation is solved.
+PHASES = {
+    "guided": "search from here",
+    "homotopy": "ζ > 0 from here",
+    "reweighting": "reweighted from here",
+    "exact": "branch and cut from here",
+}
 
 
-def draw_controls() -> None:
-    """λ, K, Run and Stop in one row; the rest of the solver's settings folded away."""
-    job, chosen = current_job(), settings()
-    busy = job is not None and job.active
-    lam, gram, run, stop = st.columns([5, 3, 1.4, 1.4], vertical_alignment="bottom")
-    lam.select_slider(
+def lam_slider(*, disabled: bool = False) -> None:
+    """λ, for whoever solves at one λ."""
+    st.select_slider(
         "λ, the cost of a pointer",
         LAMBDAS,
-        value=chosen.lam,
+        value=settings().lam,
         format_func=lambda value: f"{value:g}",
         key="widget_lam",
-        on_change=lambda: change_settings(lam=st.session_state.widget_lam),
+        on_change=_take("lam", "widget_lam"),
         help="0 keeps single words: pointers are free, only the dictionary costs. High values store long phrases.",
+        disabled=disabled,
     )
-    gram.slider(
+
+
+def gram_slider(*, disabled: bool = False) -> None:
+    """K."""
+    st.slider(
         "K, the longest K-gram in words",
         1,
         8,
-        value=chosen.max_gram,
+        value=settings().max_gram,
         key="widget_k",
-        on_change=lambda: change_settings(max_gram=st.session_state.widget_k),
+        on_change=_take("max_gram", "widget_k"),
+        disabled=disabled,
     )
-    run.button("Run", type="primary", on_click=run_solver, disabled=busy, width="stretch", key="run")
-    stop.button(
-        "Stop",
-        on_click=stop_solver,
-        disabled=not busy or job.stop.is_set(),
-        width="stretch",
-        key="stop",
-        help="Keeps the best solution so far, certified.",
-    )
-    if is_stale() and not busy:
+
+
+def run_and_stop(job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False) -> None:
+    """The two buttons, at the end of a row of controls; run, stop: their callbacks."""
+    busy = job is not None and job.active
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.button(label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key="run")
+        st.button(
+            "Stop",
+            on_click=stop,
+            disabled=not busy or job.stop.is_set(),
+            width="stretch",
+            key="stop",
+            help="Keeps what has been found so far, certified.",
+        )
+
+
+def draw_controls() -> None:
+    """λ, K, Run and Stop in one row; the solver and its settings folded away."""
+    job = current_job()
+    lam, gram, buttons = st.columns([5, 3, 2.8], vertical_alignment="bottom")
+    with lam:
+        lam_slider()
+    with gram:
+        gram_slider()
+    with buttons:
+        run_and_stop(job, run_solver, stop_job)
+    if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
-    with st.expander("Solver settings"):
+    with st.expander(f"Solver: {settings().solver}", key="solver_settings"):
         _solver_settings()
 
 
 def _solver_settings() -> None:
     chosen = settings()
-    steps, precision, limit = st.columns(3)
-    steps.number_input(
-        "Steps at each ζ > 0, at most",
-        1,
-        2000,
-        value=chosen.stage_iterations,
-        key="widget_steps",
-        on_change=lambda: change_settings(stage_iterations=st.session_state.widget_steps),
-        help="The paper takes 150. ζ rises by 0.1 earlier if the residuals are small.",
-    )
-    names = list(_PRECISION)
-    current = next((name for name, gap in _PRECISION.items() if gap == chosen.relaxation_gap), names[0])
-    precision.selectbox(
-        "Relaxation (ζ = 0) solved",
-        names,
-        index=names.index(current),
-        key="widget_precision",
-        on_change=lambda: change_settings(relaxation_gap=_PRECISION[st.session_state.widget_precision]),
-        help="The paper's residuals are strict; a proved gap ends the first stage much earlier on large corpora.",
-    )
+    names = [name for name in SOLVERS if name != "exact" or find_spec("highspy")]
+    st.segmented_control(
+        "Solver", names, default=chosen.solver, required=True, key="widget_solver", label_visibility="collapsed",
+        on_change=_take("solver", "widget_solver"),
+    )  # fmt: skip
+    st.caption(f"{SOLVERS[chosen.solver].summary.capitalize()}.")
+    own, limit = st.columns([2, 1])
+    with own:
+        if chosen.solver == "guided":
+            _guided_settings()
+        elif chosen.solver == "homotopy":
+            _homotopy_settings()
+        elif chosen.solver == "reweighting":
+            st.number_input(
+                "Rounds of reweighting, at most", 1, 100, value=chosen.rounds, key="widget_rounds",
+                on_change=_take("rounds", "widget_rounds"),
+                help="The rounds end sooner when the solution is binary, or when three of them found nothing better.",
+            )  # fmt: skip
     limit.number_input(
         "Time limit in seconds (0: none)",
         0.0,
@@ -90,6 +121,48 @@ def _solver_settings() -> None:
         key="widget_limit",
         on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
     )
+
+
+def _guided_settings() -> None:
+    gap = settings().gap
+    st.select_slider(
+        "Stop when the gap is proved to be at most",
+        _GAPS,
+        value=min(_GAPS, key=lambda choice: abs(choice - gap)),
+        format_func=lambda value: f"{100 * value:g} %" if value else "0 %: search on",
+        key="widget_gap",
+        on_change=_take("gap", "widget_gap"),
+        help="0 %: until the search brings nothing any more. Some gap remains: the bound is that of a relaxation.",
+    )
+
+
+def _homotopy_settings() -> None:
+    chosen = settings()
+    steps, precision = st.columns(2)
+    steps.number_input(
+        "Steps at each ζ > 0, at most",
+        1,
+        2000,
+        value=chosen.stage_iterations,
+        key="widget_steps",
+        on_change=_take("stage_iterations", "widget_steps"),
+        help="The paper takes 150. ζ rises by 0.1 earlier if the residuals are small.",
+    )
+    names = list(_RELAXATIONS)
+    current = next((name for name, gap in _RELAXATIONS.items() if gap == chosen.relaxation_gap), names[0])
+    precision.selectbox(
+        "Relaxation (ζ = 0) solved",
+        names,
+        index=names.index(current),
+        key="widget_precision",
+        on_change=lambda: change_settings(relaxation_gap=_RELAXATIONS[st.session_state.widget_precision]),
+        help="The paper's residuals are strict; a proved gap ends the first stage much earlier on large corpora.",
+    )
+
+
+def _take(name: str, widget: str) -> Any:
+    """A callback that makes a widget's value a setting."""
+    return lambda: change_settings(**{name: st.session_state[widget]})
 
 
 def live_numbers(job: Job) -> None:
@@ -115,12 +188,22 @@ def _numbers(job_id: str) -> None:
     if result:
         metrics += [("K-grams kept", number(result.dictionary_size)), ("Pointers", number(result.n_pointers))]
     else:
-        metrics += [("ζ", f"{row.get('zeta', 0.0):.1f}"), ("Step", f"{row.get('i', 0):,}")]
+        metrics += [("Stage", row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
     metric_row(metrics)
+    queue_notes(job)
+    rerun_at_end(job, "seen_numbers")
+
+
+def queue_notes(job: Job) -> None:
+    """What a job that shows nothing yet is waiting for."""
     if job.state == QUEUED and BOARD.before(job):
         st.caption(f"Queued: {many(BOARD.before(job), 'solve')} before yours.")
     elif job.active and job.stop.is_set():
         st.caption("Stopping: re-encoding and certifying the best solution so far …")
-    if not job.active and st.session_state.get("seen_numbers") != job.id:
-        st.session_state.seen_numbers = job.id
+
+
+def rerun_at_end(job: Job, seen: str) -> None:
+    """One rerun of the whole page when a job that a fragment watches has ended; ``seen``: a name for who watches."""
+    if not job.active and st.session_state.get(seen) != job.id:
+        st.session_state[seen] = job.id
         st.rerun()

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 from scipy import sparse
 
-from cflengine import CompressiveFeatures, Corpus, HomotopySettings
+from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.export import (
     frame_csv,
     matrix_market,
@@ -84,11 +84,11 @@ def _reading(loaded: LoadedCorpus) -> dict[str, Any]:
 
 def _solving(model: CompressiveFeatures) -> dict[str, Any]:
     """The solver's settings that differ from their defaults, but for what only the app needs."""
-    if model.settings is None:
+    settings = model.settings
+    if settings is None:
         return {}
-    default = HomotopySettings()
-    values = {f.name: getattr(model.settings, f.name) for f in fields(HomotopySettings)}
-    return {n: v for n, v in values.items() if v != getattr(default, n) and n != "keep_stages"}
+    values = {f.name: (getattr(settings, f.name), f.default) for f in fields(settings)}
+    return {name: value for name, (value, usual) in values.items() if value != usual and name != "keep_stages"}
 
 
 def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
@@ -97,6 +97,8 @@ def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     source = "./" + loaded.source if loaded.source.startswith("-") else loaded.source
     words = ["cflengine", "compress", source]
     options = _reading(loaded) | {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
+    if model.solver != "guided":
+        options["solver"] = model.solver
     options |= _solving(model)
     words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     return shlex.join([*words, "--out=run"])
@@ -110,9 +112,12 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
         options = "".join(f", {name}={value!r}" for name, value in _reading(loaded).items())
         imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"
     solving = ", ".join(f"{name}={value!r}" for name, value in _solving(model).items())
-    settings = f", settings=HomotopySettings({solving})" if solving else ""
-    names = "CompressiveFeatures, HomotopySettings" if solving else "CompressiveFeatures"
-    model_line = f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}, weighting={weighting!r}{settings})"
+    settings = f", settings={type(model.settings).__name__}({solving})" if solving else ""
+    names = f"CompressiveFeatures, {type(model.settings).__name__}" if solving else "CompressiveFeatures"
+    solver = f", solver={model.solver!r}" if model.solver != "guided" else ""
+    model_line = (
+        f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}{settings})"
+    )
     return (
         f"from cflengine import {names}\n{imports}\n"
         f"corpus = {read}\n"

@@ -16,7 +16,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.text.tokens import printable
 from pages.parts.prices import QUANTILE, PriceBook, sentence_prices, token_price
 from pages.parts.text_view import LITERAL, HeatScale, text_view
-from pages.parts.views import concordance, final_view, grams_of_document, price_view
+from pages.parts.views import final_view, grams_of_document, price_view
 from pages.parts.words import many, number, percent, plain
 
 POINTERS, PRICES = "Pointers", "Prices"
@@ -31,6 +31,9 @@ _COLUMNS = {
     "count": st.column_config.NumberColumn("pointers", width=60, help="Pointers in the whole corpus"),
     "documents": st.column_config.NumberColumn("docs", width=50, help="Documents with such a pointer"),
     "cost": st.column_config.NumberColumn("cost", width=45, help="Cost of storing it in the dictionary, once"),
+    "saves": st.column_config.NumberColumn(
+        "saves", width=55, format="%.1f", help="By how much all storage would rise without it"
+    ),
 }
 _PRICE_COLUMNS = {
     "each": st.column_config.NumberColumn("a token", width=60, format="%.3f", help="Price per token"),
@@ -104,19 +107,20 @@ def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int]) 
         st.rerun()
 
 
-def draw_dictionary(model: CompressiveFeatures) -> None:
-    """The dictionary: sortable by its headings, filtered by words and length; a row chooses its K-gram."""
+def draw_dictionary(model: CompressiveFeatures, frame: pd.DataFrame) -> None:
+    """The dictionary (``frame``, perhaps with what each K-gram saves): sortable by its headings, filtered by words and
+    length; a row chooses its K-gram."""
     text, length = st.columns([3, 2])
     needle = text.text_input("Filter", key="filter", placeholder="part of a K-gram", label_visibility="collapsed")
     lengths = ["any length", *range(1, model.max_gram + 1)]
     words = length.selectbox("Words", lengths, key="filter_length", label_visibility="collapsed")
-    frame = model.dictionary_
     if needle:
         frame = frame[frame["gram"].str.contains(needle.lower(), regex=False)]
     if words != "any length":
         frame = frame[frame["length"] == words]
     shown = frame.sort_values("count", ascending=False, kind="stable").head(LISTED)
-    _choose_row(shown, ["gram", "length", "count", "documents", "cost"], key=f"dictionary_{needle}_{words}")
+    saves = ["saves"] if "saves" in frame else []
+    _choose_row(shown, ["gram", "length", "count", *saves, "documents", "cost"], key=f"dictionary_{needle}_{words}")
     more = f", the {LISTED:,} most used of them" if len(frame) > LISTED else ""
     st.caption(f"{many(len(frame), 'K-gram')}{more}. Choose a row to see it in context; headings sort.")
 
@@ -154,17 +158,6 @@ def _new_row(event: Any, n_rows: int, key: str) -> int | None:
     return row
 
 
-def draw_concordance(model: CompressiveFeatures, corpus: Corpus, gram: int) -> None:
-    """The chosen K-gram in context; a row goes to its document."""
-    entry = model.dictionary_.iloc[gram]
-    st.subheader(f"“{plain(entry['gram'])}”")
-    st.caption(
-        f"{many(int(entry['count']), 'pointer')} in {many(int(entry['documents']), 'document')}; stored once for "
-        f"{number(entry['cost'], 0 if float(entry['cost']).is_integer() else 2)}."
-    )
-    draw_occurrences(concordance(model, corpus, gram), key=f"concordance_{gram}")
-
-
 def draw_occurrences(frame: pd.DataFrame, *, key: str) -> None:
     """Places in the corpus in context; a row goes to its document.
 
@@ -179,6 +172,7 @@ def draw_occurrences(frame: pd.DataFrame, *, key: str) -> None:
             "before": st.column_config.TextColumn(alignment="right", width=330),
             "K-gram": st.column_config.TextColumn(alignment="center", width=120),
             "after": st.column_config.TextColumn(width=330),
+            "lost to": st.column_config.TextColumn(width=200),
         },
     )  # fmt: skip
     row = _new_row(event, len(frame), key)

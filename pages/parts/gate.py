@@ -13,6 +13,6 @@ def result_or_stop() -> Job:
     job = finished_job()
     if job is None:
         st.info("Nothing is compressed yet: run the solver first.")
-        st.page_link("pages/homotopy.py", label="To the solver", icon="📈")
+        st.page_link("pages/solve.py", label="To the solver", icon="📈")
         st.stop()
     return job

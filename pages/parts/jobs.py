@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import secrets
 import threading
 import time
@@ -24,6 +25,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from cflengine import IterationStats
+from cflengine.compression.run import FINISHED
 from pages.parts.live_chart import sse_done, sse_rows
 from pages.parts.static_routes import site_url
 
@@ -44,9 +46,12 @@ class Job:
     key: tuple[Any, ...]
     work: Callable[[Job], Any] = field(repr=False)
     size: int = 0  # tokens, which its result's memory goes by
+    solver: str = ""
+    passing: bool = False  # of no interest once it is done: forgotten before any other
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = QUEUED
-    rows: list[dict[str, float]] = field(default_factory=list, repr=False)
+    rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    so_far: Any = field(default=None, repr=False)  # what pages may look at before the result is there
     result: Any = field(default=None, repr=False)
     error: str = ""
     last_seen: float = field(default_factory=time.monotonic)
@@ -73,20 +78,42 @@ class Job:
 
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
-        self.rows.append(
-            {
-                "t": stats.elapsed_s,
-                "i": stats.iteration,
-                "objective": stats.objective,
-                "best": stats.best_objective,
-                # from ζ > 0 on w no longer solves the relaxation, and its value says nothing of interest
-                "relaxed": stats.relaxation if stats.iteration and stats.zeta == 0 else float("nan"),
-                "bound": stats.lower_bound,
-                "zeta": stats.zeta,
-                "gap": stats.gap,
-            }
-        )
+        self.rows.append(trace_row(stats))
         return self.poll()
+
+    @property
+    def reason(self) -> str:
+        """Why the work ended, in a word or two."""
+        result = getattr(self.result, "result_", None)
+        if result is not None:
+            return str(result.reason)
+        if self.state == FAILED:
+            return "failed"
+        return "interrupted" if self.stop.is_set() else "done"
+
+
+def trace_row(stats: IterationStats) -> dict[str, Any]:
+    """An event as a row of the live chart (``live_chart.FIELDS``), and the stage of the solver in words."""
+    relaxing = stats.stage == "relaxation" or stats.extra.get("round") == 1
+    words = stats.stage
+    if stats.stage == "homotopy":
+        words = f"ζ = {stats.zeta:.1f}"
+    elif "round" in stats.extra:
+        words = f"round {stats.extra['round']:.0f}"
+    return {
+        "t": stats.elapsed_s,
+        "i": stats.iteration,
+        "objective": stats.objective,
+        "best": stats.best_objective,
+        # later on w no longer solves the relaxation, and its value says nothing of interest
+        "relaxed": stats.relaxation if stats.iteration and relaxing else math.nan,
+        "bound": stats.lower_bound,
+        "zeta": stats.zeta,
+        "lam": stats.lam,
+        "gap": stats.gap,
+        "phase": math.nan if stats.stage == FINISHED else float(not relaxing),
+        "stage": words,
+    }
 
 
 class JobBoard:
@@ -101,10 +128,10 @@ class JobBoard:
         """Queue a job and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
-            for old in [other.id for other in self._jobs.values() if not other.active]:
+            for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
                 tokens = sum(other.size for other in self._jobs.values())
-                if len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
-                    del self._jobs[old]
+                if old.passing or len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
+                    del self._jobs[old.id]
         return self._pool.submit(self._run, job)
 
     def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
@@ -184,6 +211,5 @@ async def _events(job: Job) -> AsyncIterator[str]:
         quiet += 1
         await asyncio.sleep(0.06)
     result = getattr(job.result, "result_", None)
-    reason = str(result.reason) if result is not None else "failed"
-    numbers = [getattr(result, name, float("nan")) for name in ("objective", "lower_bound", "gap")]
-    yield sse_done(reason, objective=numbers[0], bound=numbers[1], gap=numbers[2])
+    objective, bound, gap = (getattr(result, name, math.nan) for name in ("objective", "lower_bound", "gap"))
+    yield sse_done(job.reason, objective=objective, bound=bound, gap=gap)

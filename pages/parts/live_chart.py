@@ -1,22 +1,22 @@
-"""Live chart of a homotopy solve, fed by server-sent events and drawn with ``Plotly.react``.
+"""Live chart of a solve, or of several side by side, fed by server-sent events and drawn with ``Plotly.react``.
 
 ``st.plotly_chart`` builds its figure anew whenever the data change and loses zoom and legend, and rerunning a
 fragment for every update costs the solver its core. Here the rows go straight from an ASGI route to one DOM
 node in the browser; Python runs only when the page itself reruns.
 
-A row is a dict with the keys of ``FIELDS``: ``t`` seconds, ``i`` iteration, ``objective`` of the current and
-``best`` of the best binary solution, ``relaxed`` value of the relaxation (an estimate), ``bound`` the
-certified lower bound, ``zeta``, and ``gap`` as a fraction (best / bound - 1, proved). All but ``t`` and ``i``
-may be absent, None or NaN; best, bound and gap then keep their last value. Rows come in order of time; one
-that is not later than its predecessor is dropped, so a stream that is opened again may start over from the
-first row.
+A row is a dict with the keys of ``FIELDS``: ``t`` seconds, ``i`` iteration, ``s`` the number of its series (absent: 0),
+``objective`` of the current and ``best`` of the best binary solution, ``relaxed`` value of the relaxation (an
+estimate), ``bound`` the certified lower bound, ``zeta``, ``gap`` as a fraction (best / bound - 1, proved), ``phase``
+0 while the relaxation is solved and 1 later. All but ``t`` and ``i`` may be absent, None or NaN; best, bound and gap
+then keep their last value. The rows of a series come in order of time; one that is not later than its predecessor is
+dropped, so a stream that is opened again may start over from the first row.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,16 @@ import streamlit as st
 
 from pages.parts.static_routes import PLOTLY_JS_URL, site_url
 
-FIELDS = ("t", "i", "objective", "best", "relaxed", "bound", "zeta", "gap")
+FIELDS = ("t", "i", "s", "objective", "best", "relaxed", "bound", "zeta", "gap", "phase")
 
 #: The event that empties the chart, for a solve that starts over on the same stream.
 SSE_RESET = "event: reset\ndata: {}\n\n"
+
+
+def chart_script(*names: str) -> str:
+    """Scripts of this folder as one module, the functions that all charts share before them."""
+    return "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("plots.js", *names))
+
 
 # A form, because the names of radio buttons are private to one: several charts may share a page.
 _HTML = """
@@ -38,6 +44,7 @@ _HTML = """
       <label><input type="radio" name="x" value="t" checked>seconds</label>
       <label><input type="radio" name="x" value="i">iterations</label>
     </fieldset>
+    <label><input type="checkbox" name="log">logarithmic</label>
     <label><input type="checkbox" name="zoom" checked>zoom on the gap</label>
     <button type="button" hidden>reset zoom</button>
   </form>
@@ -69,7 +76,7 @@ _component = st.components.v2.component(
     "cfl_live_trace",
     html=_HTML,
     css=_CSS,
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
+    js=chart_script("live_figure.js", "live_chart.js"),
     isolate_styles=False,
 )
 
@@ -81,14 +88,24 @@ def live_trace_chart(
     height: int = 420,
     key: str,
     on_done: Callable[[], None] | None = None,
+    series: Sequence[str] = (),
+    levels: Sequence[float] = (),
+    zeta: bool = False,
+    phase: str = "",
+    log: bool = False,
 ) -> dict[str, Any] | None:
-    """Draw a solve while it runs, and after.
+    """Draw a solve while it runs, and after; or several, each in the seconds since its own start.
 
     rows: what is known now; replaces what the chart holds, except for later rows its stream has delivered.
     None leaves the chart as it is. stream_url: root-relative address of a server-sent-events route (see
     ``sse_rows``, ``sse_done``, ``SSE_RESET``); another address starts an empty chart, None closes the stream
     and keeps the picture. height: of the plot in pixels. on_done: if given, the page reruns once when the
     stream reports its end, this callback first.
+
+    series: names of the series that rows belong to by their ``s``, at most four; none for a single solve, which is
+    drawn in more detail. levels: gaps above the best bound to draw lines at. zeta: whether to show ζ. phase: what is
+    written where the phase of a single solve becomes 1; of several the place is marked by an ×. log: whether the
+    horizontal axis begins logarithmic (the reader can change it).
 
     Returns what ``sse_done`` sent, in the one rerun that ``on_done`` causes, else None. Raises ValueError for
     a stream on another site.
@@ -101,6 +118,11 @@ def live_trace_chart(
             "rows": None if rows is None else encode_rows(rows),
             "height": height,
             "notify": on_done is not None,
+            "series": list(series),
+            "levels": list(levels),
+            "zeta": zeta,
+            "phase": phase,
+            "log": log,
         },
         on_done_change=on_done,
     )

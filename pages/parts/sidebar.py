@@ -1,35 +1,42 @@
-"""The sidebar: which corpus, which settings, and how the current solve stands, on every page."""
+"""The sidebar: which corpus, which settings, and how the session's jobs stand, on every page."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.controls import rerun_at_end
 from pages.parts.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.state import (
+    KINDS,
+    SOLVE,
     current_corpus,
     current_job,
     engine_is_warm,
     is_stale,
     settings,
-    stop_solver,
+    stop_job,
 )
 from pages.parts.words import many, number, percent, plain
+
+_NAMES = {"race": "Race", "path": "λ-path"}
 
 
 def draw_sidebar() -> None:
     """Everything in the sidebar."""
-    loaded, chosen, job = current_corpus(), settings(), current_job()
+    loaded, chosen = current_corpus(), settings()
     with st.sidebar:
         st.markdown(f"**{plain(loaded.corpus.name)}**")
         st.caption(f"{many(len(loaded.corpus), 'document')} · {many(loaded.table.n_tokens, 'token')}")
-        st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting}")
+        st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting} · {chosen.solver}")
         if st.session_state.notice:
             st.info(st.session_state.notice)
         if not engine_is_warm():
             _warming()
-        if job is not None:
-            # a fragment that ticks only while there is something to wait for; it is also the job's heartbeat
-            st.fragment(_job_status, run_every=1.0 if job.active else None)(job.id)
+        for kind in KINDS:
+            job = current_job(kind)
+            if job is not None and (kind == SOLVE or job.active):
+                # a fragment that ticks only while there is something to wait for; it is also the job's heartbeat
+                st.fragment(_job_status, run_every=1.0 if job.active else None)(job.id, kind)
         st.caption("Nothing leaves this computer.")
 
 
@@ -40,28 +47,29 @@ def _warming() -> None:
     st.caption("⏳ Compiling the engine: once after an installation, about half a minute.")
 
 
-def _job_status(job_id: str) -> None:
+def _job_status(job_id: str, kind: str) -> None:
     job = BOARD.get(job_id)
     if job is None:
         return
     job.touch()
     st.divider()
-    if job.state == FAILED:
+    if job.active:
+        _running(job, kind)
+    elif job.state == FAILED:
         st.error(plain(job.error))
-    elif job.state == DONE:
+    elif kind == SOLVE and job.state == DONE:
         result = job.result.result_
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
-        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{result.reason!s}, {number(result.seconds, 1)} s")
+        ended = f"{result.solver}: {result.reason!s}, {number(result.seconds, 1)} s"
+        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{ended}")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
-    else:
-        _running(job)
-    if not job.active and st.session_state.get("seen_end") != job.id:
-        st.session_state.seen_end = job.id
-        st.rerun()
+    rerun_at_end(job, f"seen_end_{kind}")
 
 
-def _running(job: Job) -> None:
+def _running(job: Job, kind: str) -> None:
+    if kind != SOLVE:
+        st.markdown(f"**{_NAMES[kind]}**")
     ahead = BOARD.before(job)
     if job.state == QUEUED and ahead:
         st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
@@ -71,5 +79,12 @@ def _running(job: Job) -> None:
         st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
     else:
         row = job.rows[-1]
-        st.progress(min(max(row["zeta"], 0.0), 1.0), text=f"ζ = {row['zeta']:.1f} · step {row['i']:,}")
-    st.button("Stop", key="stop_sidebar", on_click=stop_solver, disabled=job.stop.is_set(), width="stretch")
+        where = f"{row['stage']} · step {row['i']:,}"
+        if job.solver == "homotopy":
+            st.progress(min(max(row["zeta"], 0.0), 1.0), text=where)
+        else:
+            who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"
+            st.markdown(f"{who}: {where}")
+    st.button(
+        "Stop", key=f"stop_sidebar_{kind}", on_click=stop_job, args=(kind,), disabled=job.stop.is_set(), width="stretch"
+    )

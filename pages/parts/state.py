@@ -1,4 +1,4 @@
-"""What a session is about: a corpus, the settings, the current job; kept across pages and in the address.
+"""What a session is about: a corpus, the settings, its jobs; kept across pages and in the address.
 
 ``st.session_state`` holds them under names that belong to no widget, since Streamlit forgets a widget's value
 when its page is left. The address's query mirrors them, so a link or a reload brings them back (a corpus that
@@ -16,37 +16,63 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine import CompressiveFeatures, HomotopySettings, warm_up
+from cflengine import (
+    CompressiveFeatures,
+    ExactSettings,
+    GuidedSettings,
+    HomotopySettings,
+    ReweightingSettings,
+    warm_up,
+)
 from cflengine.compression.features import WEIGHTINGS
+from cflengine.compression.solvers import SOLVERS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
 
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
+# what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
+SOLVE, RACE, PATH = "job", "race", "path"
+KINDS = (SOLVE, RACE, PATH)
+
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user has set: the model, and how long the solver may take."""
+    """What the user has set: the model, the solver, and how far and how long it may go.
+
+    gap: where the guided solver stops. stage_iterations, relaxation_gap: the homotopy's. rounds: of reweighting.
+    """
 
     lam: float = 1.0
     max_gram: int = 3
     weighting: str = "count"
+    solver: str = "guided"
+    gap: float = 1e-3
     stage_iterations: int = 150
     relaxation_gap: float | None = None
+    rounds: int = 20
     time_limit: float | None = None
 
     def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
-        """What a solve depends on: not on the weighting, which only reads its result."""
-        return (corpus_id, self.lam, self.max_gram, self.stage_iterations, self.relaxation_gap, self.time_limit)
+        """What a solve depends on: not on the weighting, which only reads its result, nor on another solver's
+        settings."""
+        return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
 
-    def solver(self) -> HomotopySettings:
-        return HomotopySettings(
-            stage_iterations=self.stage_iterations,
-            relaxation_gap=self.relaxation_gap,
-            time_limit=self.time_limit,
-            keep_stages=True,
-        )
+    def solver_settings(self) -> GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings:
+        """The chosen solver's own settings."""
+        if self.solver == "homotopy":
+            return HomotopySettings(
+                stage_iterations=self.stage_iterations,
+                relaxation_gap=self.relaxation_gap,
+                time_limit=self.time_limit,
+                keep_stages=True,
+            )
+        if self.solver == "reweighting":
+            return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
+        if self.solver == "exact":
+            return ExactSettings(time_limit=self.time_limit)
+        return GuidedSettings(gap=self.gap, time_limit=self.time_limit)
 
 
 @st.cache_resource(show_spinner=False)
@@ -54,7 +80,7 @@ def _warm() -> threading.Thread:
     """Compile the engine in the background, once a server, then take what exists out of the collector's hands."""
 
     def work() -> None:
-        warm_up()
+        warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
         gc.collect()
         gc.freeze()
 
@@ -89,15 +115,17 @@ def start_session() -> None:
         query = st.query_params
         state.settings = _settings_from(query)
         state.corpus_id = query.get("corpus", corpora.SAMPLE)
-        state.job_id = query.get("job")
+        state.update({f"{kind}_id": query.get(kind) for kind in KINDS})
         state.notice = ""
         if corpora.recall(state.corpus_id) is None:
             state.notice = "The corpus in this link is not on this server (any more); here is the sample instead."
-            state.corpus_id, state.job_id = corpora.SAMPLE, None
-    if state.job_id and BOARD.get(state.job_id) is None:
-        state.job_id = None
-    if state.job_id and state.job_id not in _session_jobs():
-        _session_jobs().append(state.job_id)
+            state.corpus_id = corpora.SAMPLE
+            state.update({f"{kind}_id": None for kind in KINDS})
+    for name in [f"{kind}_id" for kind in KINDS]:
+        if state[name] and BOARD.get(state[name]) is None:
+            state[name] = None
+        if state[name] and state[name] not in _session_jobs():
+            _session_jobs().append(state[name])
     _write_query()
 
 
@@ -112,8 +140,9 @@ def _settings_from(query: Any) -> Settings:
         found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
     if query.get("k") in tuple("12345678"):
         found["max_gram"] = int(query["k"])
-    if query.get("weighting") in WEIGHTINGS:
-        found["weighting"] = query["weighting"]
+    for name, choices in (("weighting", WEIGHTINGS), ("solver", SOLVERS)):
+        if query.get(name) in choices:
+            found[name] = query[name]
     return Settings(**found)
 
 
@@ -124,8 +153,9 @@ def _write_query() -> None:
         "lam": f"{settings.lam:g}" if settings.lam != default.lam else None,
         "k": str(settings.max_gram) if settings.max_gram != default.max_gram else None,
         "weighting": settings.weighting if settings.weighting != default.weighting else None,
-        "job": state.job_id,
+        "solver": settings.solver if settings.solver != default.solver else None,
     }
+    wanted |= {kind: state[f"{kind}_id"] for kind in KINDS}
     for name, value in wanted.items():
         if value is None:
             if name in st.query_params:
@@ -155,25 +185,30 @@ def current_corpus() -> LoadedCorpus:
 
 
 def choose_corpus(loaded: LoadedCorpus) -> None:
-    """Make ``loaded`` the session's corpus; a running job of another one is stopped."""
+    """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
     if loaded.id != st.session_state.corpus_id:
-        job = current_job()
-        if job is not None and job.active:
+        for job in active_jobs():
             job.stop.set()
-        st.session_state.job_id = None
+        st.session_state.update({f"{kind}_id": None for kind in KINDS})
     st.session_state.corpus_id = loaded.id
     st.session_state.notice = ""
     _write_query()
 
 
-def current_job() -> Job | None:
-    """The session's job, if it is about the session's corpus."""
-    job = BOARD.get(st.session_state.get("job_id"))
+def current_job(kind: str = SOLVE) -> Job | None:
+    """The session's job of that kind, if it is about the session's corpus."""
+    job = BOARD.get(st.session_state.get(f"{kind}_id"))
     return job if job is not None and job.key[0] == st.session_state.corpus_id else None
 
 
+def active_jobs() -> list[Job]:
+    """What the session has running or queued."""
+    jobs = [current_job(kind) for kind in KINDS]
+    return [job for job in jobs if job is not None and job.active]
+
+
 def finished_job() -> Job | None:
-    """The last finished job for the session's corpus: the current one, or the one before it while that runs."""
+    """The last finished solve of the session's corpus: the current one, or the one before it while that runs."""
     job = current_job()
     if job is not None and job.state == DONE:
         return job
@@ -188,7 +223,7 @@ def current_model() -> CompressiveFeatures | None:
 
 
 def is_stale() -> bool:
-    """Whether the settings have changed since the job was started."""
+    """Whether the settings have changed since the solve was started."""
     job = current_job()
     return job is not None and job.key != settings().solve_key(st.session_state.corpus_id)
 
@@ -203,23 +238,37 @@ def run_solver() -> None:
         st.session_state.finished_id = before.id  # its result stays in view until the new one is there
 
     def work(job: Job) -> CompressiveFeatures:
-        warm_up()
+        warm_up("guided", "homotopy", wanted.solver)
         model = CompressiveFeatures(
-            lam=wanted.lam, max_gram=wanted.max_gram, listeners=(job,), settings=wanted.solver()
+            lam=wanted.lam,
+            max_gram=wanted.max_gram,
+            solver=wanted.solver,
+            listeners=(job,),
+            settings=wanted.solver_settings(),
         )
         model.fit_tokens(loaded.table)
         model.set_params(listeners=())  # the model outlives the job
         return model
 
-    job = Job(loaded.corpus.name, wanted.solve_key(loaded.id), work, size=loaded.table.n_tokens)
-    st.session_state.job_id = job.id
-    _session_jobs().append(job.id)
-    BOARD.submit(job)
+    key = wanted.solve_key(loaded.id)
+    start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=wanted.solver))
+
+
+def start_job(kind: str, job: Job) -> None:
+    """Queue a job as the session's of that kind."""
+    st.session_state[f"{kind}_id"] = job.id
+    watch_job(job)
     _write_query()
 
 
-def stop_solver() -> None:
-    """Ask the current job to stop; it keeps its best solution."""
-    job = current_job()
+def watch_job(job: Job) -> None:
+    """Queue a job that ends with the session's tab."""
+    _session_jobs().append(job.id)
+    BOARD.submit(job)
+
+
+def stop_job(kind: str = SOLVE) -> None:
+    """Ask the session's job of that kind to stop; it keeps what it has."""
+    job = current_job(kind)
     if job is not None:
         job.stop.set()

@@ -1,0 +1,256 @@
+"""The λ-path page: its controls, the path as it grows, and what stands under the slider.
+
+What is chosen stands in the session: ``path_wanted``, (first λ, last λ, how many); ``path_here``, where the slider is
+(see :class:`~pages.parts.path_chart.PathMove`); ``path_gram``, a K-gram's number in the index, the same all along the
+path; ``path_refine``, the id of the job that solves at the slider's λ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from cflengine import Corpus, GuidedSettings, warm_up
+from cflengine.compression.export import frame_csv
+from cflengine.compression.path import path_lams
+from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
+from pages.parts.downloads import draw_downloads
+from pages.parts.explorer import choose_documents
+from pages.parts.jobs import BOARD, Job, stream_url
+from pages.parts.metrics import metric_row
+from pages.parts.path_bars import path_bars
+from pages.parts.path_chart import path_chart
+from pages.parts.path_run import Here, PathRun
+from pages.parts.state import PATH, current_corpus, current_job, settings, start_job, stop_job, watch_job
+from pages.parts.text_view import LITERAL, text_view
+from pages.parts.views import stage_view
+from pages.parts.words import number, percent, plain
+
+USUAL = (0.01, 3.0, 10)  # the range and the number of Figure 2
+LEAST, MOST, MOST_POINTS = 0.001, 1000.0, 40
+LISTED = 20
+
+
+# ---- controls
+
+
+def draw_path_controls() -> None:
+    """The range of λ, how many, K; Run and Stop."""
+    job, state = current_job(PATH), st.session_state
+    first, last, count = state.setdefault("path_wanted", USUAL)
+
+    def take() -> None:
+        state.path_wanted = (state.widget_first, state.widget_last, state.widget_count)
+
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.number_input("First λ", LEAST, MOST, first, format="%g", key="widget_first", width=130, on_change=take)
+        st.number_input("Last λ", LEAST, MOST, last, format="%g", key="widget_last", width=130, on_change=take)
+        st.number_input(
+            "How many", 2, MOST_POINTS, count, key="widget_count", width=120, on_change=take,
+            help="Evenly spaced in ratio.",
+        )  # fmt: skip
+        with st.container(width=260):
+            gram_slider()
+        with st.container(width=220):
+            run_and_stop(job, start_path, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
+    if not first < last:
+        st.caption("⚠ The path goes upwards: the last λ must be above the first.")
+    elif job is not None and not job.active and job.key != _path_key():
+        st.caption("⚠ The settings have changed since this path was solved.")
+
+
+def _path_key() -> tuple[Any, ...]:
+    chosen = settings()
+    return (st.session_state.corpus_id, PATH, *st.session_state.path_wanted, chosen.max_gram, chosen.gap)
+
+
+def start_path() -> None:
+    """Queue the path on the session's corpus."""
+    loaded, chosen, key = current_corpus(), settings(), _path_key()
+    first, last, count = st.session_state.path_wanted
+    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(gap=chosen.gap))
+
+    def work(job: Job) -> PathRun:
+        warm_up()
+        run.solve(loaded.table, job)
+        return run
+
+    # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
+    job = Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run)
+    st.session_state.update(path_here=None, path_gram=None, path_refine=None)
+    start_job(PATH, job)
+
+
+# ---- the path and what is under its slider
+
+
+def draw_path(job: Job) -> None:
+    """The chart, as far as the path has come, and under it the text at the slider's λ once it is there.
+
+    A fragment: a move of the slider reruns nothing else. It ticks while the path is being solved.
+    """
+    st.fragment(_path, run_every=0.5 if job.active else None)(job.id)
+
+
+def _path(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    run: PathRun = job.so_far
+    if job.active or not run.points:
+        _growing(job, run)
+    else:
+        _finished(job, run)
+    rerun_at_end(job, "seen_path")
+
+
+def _growing(job: Job, run: PathRun) -> None:
+    row = job.rows[-1] if job.rows else None
+    done = len(run.points)
+    if job.active and row is not None:
+        st.progress(
+            min(1.0, done / len(run.lams)),
+            text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {percent(row['gap'])}. "
+            f"{done} of {len(run.lams)} λ certified.",
+        )
+    path_chart(run.points, span=(run.lams[0], run.lams[-1]), key=f"path_{job.id}", working=row["lam"] if row else None)
+
+
+def _finished(job: Job, run: PathRun) -> None:
+    state, key = st.session_state, f"path_{job.id}"
+    here = run.at(_slider(run))
+    solving = _solve_here(run, job)
+    gram = state.get("path_gram")
+    path_chart(
+        run.points,
+        span=(run.lams[0], run.lams[-1]),
+        key=key,
+        asked=[point.lam for point in run.points if point.lam not in run.lams],
+        choices=run.choices,
+        lam=here.lam,
+        answer=(state.path_here or {}).get("n", 0),
+        gram=None if gram is None else (run.label(gram), [run.count(point, gram) for point in run.points]),
+        stream_url=stream_url(solving) if solving is not None else None,
+        height=440 if gram is None else 540,
+        on_move=lambda: state.update(path_here=state[key]["move"]),
+        on_done=lambda: None,
+    )
+    _numbers_here(run, here, solving)
+    _text_and_features(run, here, current_corpus().corpus)
+    _take_away(run, here)
+
+
+def _slider(run: PathRun) -> float:
+    """The slider's λ; at first the path's own nearest to the one the session solves at."""
+    here = st.session_state.get("path_here")
+    if here and run.points[0].lam <= here["lam"] <= run.points[-1].lam:
+        return here["lam"]
+    st.session_state.path_here = None
+    return min(run.choices, key=lambda lam: abs(lam - run.points.nearest(settings().lam or LEAST).lam))
+
+
+def _solve_here(run: PathRun, path: Job) -> Job | None:
+    """The job that solves at the λ where the slider was let go, started if there is anything to gain; a job for
+    another λ is stopped. None while the slider is held, or when nothing is left to gain."""
+    state = st.session_state
+    job, here = BOARD.get(state.get("path_refine")), state.get("path_here")
+    active = job is not None and job.active
+    if not here or here["held"]:
+        return job if active else None
+    lam = here["lam"]
+    if active and job.key[-1] == lam:
+        return job
+    if active:
+        job.stop.set()
+    if run.effort(lam) == 0:
+        return None
+
+    def work(job: Job) -> PathRun:
+        run.refine(lam, job)
+        return run
+
+    job = Job(path.label, (*path.key, lam), work, passing=True)
+    state.path_refine = job.id
+    watch_job(job)
+    return job
+
+
+def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
+    result = here.point.result
+    metric_row(
+        [
+            ("λ", f"{here.lam:.3g}"),
+            ("Cost", number(here.objective, 1 if here.objective < 1e4 else 0), "Pointers × λ plus the dictionary."),
+            ("Gap, proved", percent(here.gap)),
+            ("K-grams", number(result.dictionary_size), "Entries of the dictionary."),
+            ("Pointers", number(result.n_pointers)),
+            ("Words a pointer", number(len(result.marks) / max(1, result.n_pointers), 2)),
+        ]
+    )
+    if here.solved and here.lam in run.lams:
+        words = "Solved and certified on the path."
+    elif here.solved:
+        words = "Solved and certified at this λ."
+    else:
+        words = (
+            f"The solution of λ = {here.point.lam:.3g} at this λ's price of a pointer; the bound lies on the line "
+            "between those on either side, which is proved, too."
+        )
+    if solving is not None:
+        words += " A better one is being sought."
+    elif not here.solved and run.effort(here.lam):
+        words += " Let go of the slider to solve here."
+    st.caption(words)
+
+
+def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
+    state = st.session_state
+    gram = state.get("path_gram")
+    assert run.session is not None
+    text, features = st.columns([5, 3], gap="medium")
+    with text:
+        shown = choose_documents(run.session.estimator, corpus)
+        documents, grams = stage_view(run.session.estimator, corpus, shown, here.point.result.marks)
+        for number_, entry in grams.items():
+            entry["count"] = run.count(here.point, number_)
+        text_view(
+            documents, grams=grams, key="path_text", height=560, selected_gram=gram if gram in grams else None,
+            on_click=lambda: _choose(state.path_text["click"]["gram"]),
+        )  # fmt: skip
+    with features:
+        names = ["any length", *(f"{k} words or more" for k in range(2, run.max_gram + 1))]
+        least = st.segmented_control(
+            "Most used K-grams", names, default=names[min(1, len(names) - 1)], required=True, key="path_least"
+        )
+        top = run.top(here.point, names.index(least) + 1, LISTED)
+        path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(state.path_bars["click"]["gram"]))
+        if not top:
+            st.caption("No K-gram of this length is worth its storage here.")
+
+
+def _choose(gram: int) -> None:
+    """Choose a K-gram, or take the choice back."""
+    if gram != LITERAL:
+        st.session_state.path_gram = None if st.session_state.get("path_gram") == gram else gram
+
+
+def _take_away(run: PathRun, here: Here) -> None:
+    frame = run.points.frame()
+    with st.expander("The path as a table"):
+        st.dataframe(frame.drop(columns="reason"), hide_index=True, alt="A row a λ")
+        st.download_button("Table as CSV", frame_csv(frame), "path.csv", "text/csv", on_click="ignore", key="path_csv")
+    if not st.toggle(f"Features at λ = {here.lam:.3g}", key="path_features"):
+        return
+    if not here.solved:
+        st.caption("Features are those of a λ that is solved: let go of the slider and wait a moment.")
+        return
+    model, weighting = run.model(here.lam), settings().weighting
+    features = model.weigh(model.encoding_, weighting)
+    st.caption(
+        f"{number(features.shape[0])} documents × {number(features.shape[1])} K-grams, weighting {weighting} (to be "
+        "changed on the Features page)."
+    )
+    draw_downloads(model, features, weighting)

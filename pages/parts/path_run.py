@@ -1,0 +1,251 @@
+"""A λ-path of a corpus, and what can be said of every λ between its points without solving anything.
+
+Fix two solved λ₁ < λ₂ with dual prices α₁, α₂ (see cflengine.compression.certificate). The prices that prove a bound,
+{(α, λ): Σ_{i ∈ J(s)} ((Xᵀα)_i − λ)₊ ≤ c(s) for every s, α ≥ 0}, are a convex set, so at λ = (1−t) λ₁ + t λ₂ the prices
+(1−t) α₁ + t α₂ are feasible and prove the bound (1−t) Σα₁ + t Σα₂: the line between two proved bounds is proved. And a
+solution of p pointers and dictionary cost C costs C + λp at any λ. Hence every λ of the path's range has a certified
+solution, the cheapest of all that are known, at once; solving there, warm from that solution, only betters it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
+from cflengine.compression.certificate import relative_gap
+from cflengine.compression.feature_path import FeaturePath
+from cflengine.compression.guided import GuidedSolver
+from cflengine.compression.path import CompressionPath, PathPoint, solve_path
+from cflengine.compression.result import CompressionResult
+from cflengine.engine.progress import NAN, Listener, TerminationReason
+from cflengine.text.kgrams import KGramIndex
+from cflengine.text.tokens import TokenTable, printable
+
+BETWEEN = 9  # values of the slider between two λ of the path
+KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
+_BRIEF = {"relaxation_iterations": 0, "annealings": 0, "patience": 0}  # local search alone
+
+
+@dataclass(frozen=True)
+class Here:
+    """The cheapest known solution at ``lam``, and what is proved of it there; ``point`` is where it was found."""
+
+    lam: float
+    point: PathPoint
+    objective: float
+    lower_bound: float
+
+    @property
+    def gap(self) -> float:
+        return relative_gap(self.objective, self.lower_bound)
+
+    @property
+    def solved(self) -> bool:
+        """Whether it was found at this very λ."""
+        return self.point.lam == self.lam
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The K-grams of a solution: int32 (D,) their numbers in the index, most used first (then by number), int64 (D,)
+    their pointers, int8 (D,) their length."""
+
+    gram: np.ndarray
+    count: np.ndarray
+    length: np.ndarray
+
+
+class PathRun:
+    """The points of a path, each as soon as it is certified, and the λ solved later.
+
+    The solver's thread alone calls :meth:`solve` and :meth:`refine`; ``points`` is replaced, never changed, so anybody
+    may read it meanwhile. lams: at least one λ; settings: of every solve.
+    """
+
+    def __init__(self, lams: Iterable[float], max_gram: int, settings: GuidedSettings) -> None:
+        self.lams = tuple(sorted(lams))
+        self.max_gram, self.settings = max_gram, settings
+        self.points = CompressionPath(())
+        self.session: CompressionSession | None = None
+        self._asked: list[float] = []
+        self._efforts: dict[float, int] = {}
+        self._uses: dict[float, tuple[PathPoint, Uses]] = {}
+        self._labels: dict[int, str] = {}
+
+    # ---- in the solver's thread
+
+    def solve(self, table: TokenTable, listener: Listener) -> None:
+        """Solve for every λ. Raises what :meth:`CompressiveFeatures.prepare` does."""
+        session = CompressionSession(CompressiveFeatures(max_gram=self.max_gram, settings=self.settings), table)
+        solver = _Watched(session.estimator.index_, self)
+        self.session, session.solver = session, solver
+        self.points = solve_path(
+            solver.index,
+            self.lams,
+            self.settings,
+            costs_at=session.estimator.costs_at,
+            listeners=(listener,),
+            solver=solver,
+        )
+        solver.run = None
+
+    def refine(self, lam: float, listener: Listener) -> None:
+        """Solve at ``lam``, warm from the cheapest known solution: at first briefly, the second time until the path's
+        gap is reached or the search brings nothing more. A solve that is stopped leaves nothing."""
+        effort, here = self.effort(lam), self.at(lam)
+        if effort == 0 or self.session is None:
+            return
+        settings = replace(self.settings, annealings=min(1, self.settings.annealings))
+        if effort == 1:
+            settings = replace(settings, **_BRIEF)
+        began = time.perf_counter()
+        known = replace(here.point.result, alpha=self._prices(lam))
+        model = self.session.solve(lam, settings=settings, known=known, listeners=(listener,))
+        if model.result_.reason == TerminationReason.INTERRUPTED:
+            return
+        self._efforts[lam] = effort
+        if lam not in self._asked:
+            self._asked.append(lam)
+        self.note(lam, model.result_, time.perf_counter() - began)
+        while len(self._asked) > KEEP_ASKED:
+            old = self._asked.pop(0)
+            self._efforts.pop(old, None)
+            self.points = CompressionPath(point for point in self.points if point.lam != old)
+
+    def note(self, lam: float, result: CompressionResult, seconds: float) -> None:
+        """Put a result among the points, unless there is a better one for its λ."""
+        before = next((point for point in self.points if point.lam == lam), None)
+        if before is not None and before.result.gap <= result.gap:
+            return
+        counts = np.array([np.count_nonzero(result.marks >> k & 1) for k in range(self.max_gram)], dtype=np.int64)
+        slim = replace(result, alpha=result.alpha.astype(np.float32))
+        others = [point for point in self.points if point.lam != lam]
+        self.points = CompressionPath([*others, PathPoint(lam, slim, counts, seconds)])
+
+    # ---- for everybody
+
+    @property
+    def choices(self) -> list[float]:
+        """The slider's values: the λ of the points that are there, and ``BETWEEN`` rounded ones between two."""
+        lams = [lam for lam in self.lams if any(point.lam == lam for point in self.points)]
+        values = set(lams)
+        for low, high in pairwise(lams):
+            between = np.geomspace(low, high, BETWEEN + 2)[1:-1]
+            values.update(value for value in (float(f"{x:.3g}") for x in between) if low < value < high)
+        return sorted(values)
+
+    def at(self, lam: float) -> Here:
+        """The cheapest known solution at ``lam`` with its proved bound. Raises ValueError while there is no point."""
+        if not self.points:
+            raise ValueError("no λ is solved yet.")
+        points = sorted(self.points, key=lambda point: abs(point.lam - lam))
+        cheapest = min(points, key=lambda point: _cost(point, lam))
+        low, high, t = self._between(lam)
+        bound = sum(share * point.result.lower_bound for point, share in ((low, 1 - t), (high, t)) if point is not None)
+        return Here(lam, cheapest, _cost(cheapest, lam), bound)
+
+    def _between(self, lam: float) -> tuple[PathPoint | None, PathPoint | None, float]:
+        """The points on either side of λ and the share t of the upper one: λ = (1−t) low + t high.
+
+        Below the first point, None stands for λ = 0, where prices of 0 prove the bound 0; above the last one, t = 0:
+        what its prices prove stays proved when pointers get dearer.
+        """
+        low = next((point for point in reversed(self.points) if point.lam <= lam), None)
+        high = next((point for point in self.points if point.lam > lam), None)
+        if high is None:
+            return low, None, 0.0
+        start = low.lam if low is not None else 0.0
+        return low, high, (lam - start) / (high.lam - start)
+
+    def _prices(self, lam: float) -> np.ndarray:
+        """float32 (n,): the prices that prove the bound at λ."""
+        low, high, t = self._between(lam)
+        parts = [(point.result.alpha, share) for point, share in ((low, 1 - t), (high, t)) if point is not None]
+        return sum(np.float32(share) * alpha for alpha, share in parts)
+
+    def effort(self, lam: float) -> int:
+        """What a solve at ``lam`` would be: 1 brief, 2 thorough, 0 for none, since nothing is left to gain."""
+        if lam in self.lams or not self.points or self.at(lam).gap <= self.settings.gap:
+            return 0
+        return (self._efforts.get(lam, 0) + 1) % 3
+
+    def uses(self, point: PathPoint) -> Uses:
+        """The K-grams of a point's solution; kept, since a slider that moves comes back to it."""
+        kept = self._uses.get(point.lam)
+        if kept is None or kept[0] is not point:
+            assert self.session is not None  # there is a point
+            kept = (point, _uses(point.result.marks, self.session.estimator.index_))
+            if len(self._uses) > len(self.lams) + KEEP_ASKED:
+                self._uses.clear()
+            self._uses[point.lam] = kept
+        return kept[1]
+
+    def top(self, point: PathPoint, least_length: int, most: int) -> list[dict[str, Any]]:
+        """The ``most`` used K-grams of at least so many words: dicts of gram (its number), label, length, count."""
+        uses = self.uses(point)
+        chosen = np.flatnonzero(uses.length >= least_length)[:most]
+        return [
+            {
+                "gram": int(uses.gram[i]),
+                "label": self.label(int(uses.gram[i])),
+                "length": int(uses.length[i]),
+                "count": int(uses.count[i]),
+            }
+            for i in chosen.tolist()
+        ]
+
+    def count(self, point: PathPoint, gram: int) -> int:
+        """How many pointers K-gram ``gram`` has in a point's solution."""
+        uses = self.uses(point)
+        return int(uses.count[uses.gram == gram].sum())
+
+    def label(self, gram: int) -> str:
+        """The words of K-gram ``gram``."""
+        assert self.session is not None
+        if gram not in self._labels:
+            table, index = self.session.estimator.table_, self.session.estimator.index_
+            start, length = int(index.occurrences(gram)[0]), index.length(gram)
+            words = index.tokens[start : start + length].tolist()
+            self._labels[gram] = " ".join(printable(table.vocabulary[t]) for t in words)
+        return self._labels[gram]
+
+    def model(self, lam: float) -> CompressiveFeatures:
+        """The fitted estimator at a solved λ."""
+        assert self.session is not None
+        return FeaturePath(self.session.estimator, self.points).model(lam)
+
+
+class _Watched(GuidedSolver):
+    """A solver that shows a run every result as soon as it is there."""
+
+    def __init__(self, index: KGramIndex, run: PathRun) -> None:
+        super().__init__(index)
+        self.run: PathRun | None = run
+
+    def solve(self, *arguments: Any, lam: float = NAN, **named: Any) -> CompressionResult:
+        began = time.perf_counter()
+        result = super().solve(*arguments, lam=lam, **named)
+        if self.run is not None:
+            self.run.note(lam, result, time.perf_counter() - began)
+        return result
+
+
+def _cost(point: PathPoint, lam: float) -> float:
+    """What a point's solution costs at another λ; exactly what was certified at its own."""
+    result = point.result
+    return result.objective + (lam - point.lam) * result.n_pointers
+
+
+def _uses(marks: np.ndarray, index: KGramIndex) -> Uses:
+    pointers = np.concatenate([row[marks >> k & 1 == 1] for k, row in enumerate(index.gram_of)])
+    counts = np.bincount(pointers, minlength=index.n_grams)
+    gram = np.flatnonzero(counts)
+    gram = gram[np.lexsort((gram, -counts[gram]))]
+    length = np.searchsorted(index.len_ptr, gram, side="right")
+    return Uses(gram.astype(np.int32), counts[gram], length.astype(np.int8))

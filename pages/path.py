@@ -1,0 +1,32 @@
+"""λ-path: from single words to long phrases, every solution certified, under a slider."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.jobs import FAILED
+from pages.parts.path import draw_path, draw_path_controls
+from pages.parts.state import PATH, current_corpus, current_job
+from pages.parts.words import many, plain
+
+st.title("λ-path")
+st.markdown(
+    "Cheap pointers keep single words, dear ones long phrases. The path solves a whole range of λ, each from its "
+    "neighbours and each with a proved gap; then move λ and watch the text and its K-grams change. Where you let go "
+    "between two points, the solver goes on from the nearest one."
+)
+draw_path_controls()
+
+job = current_job(PATH)
+if job is None:
+    loaded = current_corpus()
+    st.info(
+        f"Press **Run the path** to compress {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
+        f"{many(loaded.table.n_tokens, 'token')}) at every λ."
+    )
+elif job.state == FAILED:
+    st.error(plain(job.error))
+else:
+    draw_path(job)

@@ -1,0 +1,48 @@
+"""Race: the papers' solvers and ours on your corpus, each from a fresh start, live."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.jobs import FAILED, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.race import GAPS, draw_race_controls, draw_standings
+from pages.parts.state import RACE, current_corpus, current_job
+from pages.parts.words import many, plain
+
+st.title("Race")
+st.markdown(
+    "The same corpus, λ and K for each solver, one after the other, each from a fresh start: **guided** is this "
+    "project's, **homotopy** (Paskov, Mitchell and Hastie, 2014) and **reweighting** (Paskov, West, Mitchell and "
+    "Hastie, 2013) are the papers' own, with the papers' settings."
+)
+draw_race_controls()
+
+job = current_job(RACE)
+if job is None:
+    loaded = current_corpus()
+    st.info(
+        f"Press **Start** to race on {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
+        f"{many(loaded.table.n_tokens, 'token')})."
+    )
+elif job.state == FAILED:
+    st.error(plain(job.error))
+else:
+    live_trace_chart(
+        rows=None if job.active else job.rows,
+        stream_url=stream_url(job) if job.active else None,
+        key=f"race_{job.id}",
+        on_done=lambda: None,  # the page reruns once when the race ends
+        series=job.key[4],
+        levels=GAPS,
+        log=True,
+        height=460,
+    )
+    st.caption(
+        "Thick lines fall: the best solution so far. Thin lines: the solution of the moment, which may get worse. "
+        "Dotted lines with hollow marks rise: the bound each solver has proved. An × marks where its relaxation is "
+        "solved and its search begins. The lines +2 % to +0.1 % are drawn above the best bound of all."
+    )
+    draw_standings(job)

@@ -1,0 +1,51 @@
+"""Solve: drag λ, watch the solver and its proof; after a homotopy, scrub through it on your own text."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.controls import PHASES, draw_controls, live_numbers
+from pages.parts.jobs import FAILED, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.scrubber import draw_scrubber
+from pages.parts.state import current_corpus, current_job, current_model
+from pages.parts.words import many, plain
+
+st.title("Solve")
+st.markdown(
+    "Every document is rebuilt from **pointers** into a **dictionary** of word sequences. A pointer costs λ, a "
+    "dictionary entry its number of words; the solver looks for the cheapest way to store the whole corpus. It "
+    "starts from a relaxation, which may use pointers in part and proves a bound, and goes on to solutions in which "
+    "every pointer is in or out."
+)
+draw_controls()
+
+job = current_job()
+if job is not None and job.state == FAILED:
+    st.error(plain(job.error))
+elif job is not None:
+    live_numbers(job)
+    live_trace_chart(
+        rows=None if job.active else job.rows,
+        stream_url=stream_url(job) if job.active else None,
+        key=f"chart_{job.id}",
+        on_done=lambda: None,  # the page reruns once when the solve ends
+        zeta=job.solver == "homotopy",
+        phase=PHASES[job.solver],
+    )
+    st.caption(
+        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. "
+        "The gap is how far the best solution can be from the best possible one."
+    )
+else:
+    loaded = current_corpus()
+    st.info(
+        f"Press **Run** to compress {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
+        f"{many(loaded.table.n_tokens, 'token')})."
+    )
+
+model = current_model()
+if model is not None and (job is None or not job.active):
+    draw_scrubber(model, current_corpus().corpus)
