@@ -1,0 +1,111 @@
+"""Your vocabulary: how far a dictionary of the user's own is from optimal, proved."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import math
+
+import streamlit as st
+
+from cflengine.compression.certificate import relative_gap
+from cflengine.compression.export import frame_csv
+from pages.parts.explorer import choose_documents
+from pages.parts.gate import result_or_stop
+from pages.parts.metrics import metric_row
+from pages.parts.state import current_corpus
+from pages.parts.text_view import text_view
+from pages.parts.views import stage_view
+from pages.parts.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
+from pages.parts.words import many, number, plain
+
+COLUMNS = {
+    "gram": st.column_config.TextColumn("K-gram", width="medium"),
+    "length": st.column_config.NumberColumn("words", width="small"),
+    "count": st.column_config.NumberColumn("pointers", width="small"),
+    "occurrences": st.column_config.NumberColumn("occurs", width="small", help="Times in the corpus"),
+    "cost": st.column_config.NumberColumn("cost", width="small", help="Of storing it in the dictionary, once"),
+}
+
+st.title("Your vocabulary")
+solved = result_or_stop()
+model, corpus = solved.result, current_corpus().corpus
+st.markdown(
+    "How far from optimal is a dictionary that you bring: a term list, a tokenizer’s merges, last year’s features? "
+    "The corpus is stored with your phrases, and with single words where they leave gaps. What that costs is held "
+    "against the proved bound, below which no dictionary of K-grams can get."
+)
+brought = ask_vocabulary()
+if brought is None:
+    st.info("Write or upload some phrases, then press **Measure it**.")
+    st.stop()
+check = check_or_stop(solved, brought)
+
+result = model.result_
+above = relative_gap(check.cost, result.lower_bound)
+proved, found = verdict(check.cost, result.objective, result.lower_bound)
+st.subheader("From " + plain(brought.name) if brought.name else "From the box")
+metric_row(
+    [
+        ("With your vocabulary", number(check.cost), "Pointers × λ plus the K-grams in use."),
+        ("Best found by the solver", number(result.objective)),
+        ("Proved bound", number(result.lower_bound), "No dictionary of K-grams is cheaper."),
+        ("Above the cheapest, at most", rounded(above, math.ceil) if math.isfinite(above) else "–"),
+    ]
+)
+st.markdown(f"{proved} {found}")
+st.caption(
+    f"At λ = {model.lam:g} and K = {model.max_gram}. Your vocabulary is used well here, but not provably as well as it "
+    "can be: its best use can only be closer to the optimum."
+)
+
+matched = check.n_phrases - check.n_too_long - check.n_absent
+st.markdown(
+    f"{many(check.n_phrases, 'phrase')}: {matched:,} found in the corpus, {check.n_too_long:,} longer than "
+    f"K = {model.max_gram} words, {check.n_absent:,} not in the corpus."
+)
+for title, examples, count in (
+    (f"Longer than {model.max_gram} words", check.too_long, check.n_too_long),
+    ("Not in the corpus", check.absent, check.n_absent),
+):
+    if examples:
+        more = f" … and {count - len(examples):,} more" if count > len(examples) else ""
+        st.caption(f"{title}: {' · '.join(plain(phrase) for phrase in examples)}{more}")
+metric_row(
+    [
+        ("K-grams of yours", number(check.n_grams), "Phrases that differ in case alone are one."),
+        ("Used", number(len(check.used))),
+        ("Never used", number(check.n_unused), "K-grams of yours that no pointer goes to in this encoding."),
+        ("Single words added", number(check.n_added), "Words that you did not list, used by themselves and paid for."),
+    ]
+)
+
+for tab, frame, count, text in zip(
+    st.tabs(["Yours lacks", "Yours, never used", "Yours, used"]),
+    (check.lacking, check.unused, check.used),
+    (check.n_lacking, check.n_unused, len(check.used)),
+    (
+        "of two words and more in the solver’s dictionary and not in yours, by the solver’s pointers.",
+        "of yours without a pointer, by occurrences in the corpus.",
+        "of yours in use, by pointers.",
+    ),
+    strict=True,
+):
+    shown = frame.head(LISTED)
+    tab.dataframe(shown, hide_index=True, height=300, column_config=COLUMNS, alt=f"K-grams {text}")
+    tab.caption(f"{many(count, 'K-gram')} {text}" + (f" The first {LISTED:,}." if count > len(shown) else ""))
+st.download_button(
+    "Download the used part", lambda: frame_csv(check.used), "vocabulary-used.csv", "text/csv",
+    on_click="ignore", key="download_vocabulary", help="K-gram, words, pointers, occurrences, cost",
+)  # fmt: skip
+
+st.subheader("The same text, stored twice")
+chosen = choose_documents(model, corpus)
+for column, title, key, marks in zip(
+    st.columns(2), ("With your vocabulary", "The solver’s"), ("text_yours", "text_solver"), (check.marks, result.marks),
+    strict=True,
+):  # fmt: skip
+    with column:
+        st.markdown(f"**{title}**")
+        documents, grams = stage_view(model, corpus, chosen, marks)
+        text_view(documents, grams=grams, key=key, height=480, counted="occurs")
