@@ -15,7 +15,7 @@ st.title("λ-path")
 st.markdown(
     "Cheap pointers keep single words, dear ones long phrases. The path solves a whole range of λ, each from its "
     "neighbours and each with a proved gap; then move λ and watch the text and its K-grams change. Where you let go "
-    "between two points, the solver goes on from the nearest one."
+    "between two points, the solver goes on from the best solution known there."
 )
 draw_path_controls()
 

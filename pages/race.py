@@ -16,7 +16,7 @@ st.title("Race")
 st.markdown(
     "The same corpus, λ and K for each solver, one after the other, each from a fresh start: **guided** is this "
     "project's, **homotopy** (Paskov, Mitchell and Hastie, 2014) and **reweighting** (Paskov, West, Mitchell and "
-    "Hastie, 2013) are the papers' own, with the papers' settings."
+    "Hastie, 2013) are the papers' own. Each has its default settings."
 )
 draw_race_controls()
 

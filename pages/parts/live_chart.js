@@ -219,8 +219,9 @@ class LiveChart {
     const value = (name) => (this.names.length ? null : this.done?.[name]) ?? last?.[name] ?? null;
     const words = [this.broken ?? this.stateWord()];
     const racing = this.names.length > 0;
-    if (racing && last && !this.done) words.push(this.names[last.s]);
-    if (!(racing && this.done)) {
+    const over = racing && (this.done || !this.streamUrl); // then no contestant's numbers are those of the race
+    if (racing && last && !over) words.push(this.names[last.s]);
+    if (!over) {
       if (last) words.push(`iteration ${integer(last.i)}`, `${last.t.toFixed(1)} s`);
       words.push(`objective ${amount((racing ? null : this.done?.objective) ?? last?.best ?? last?.objective ?? null)}`);
       words.push(`bound ${amount(value("bound"))}`);

@@ -130,15 +130,15 @@ function layoutOf(chart) {
   };
 }
 
-// The horizontal range, in the axis's own coordinates. A logarithmic one begins where the first bound is proved, before
-// which there is nothing to compare.
+// The horizontal range, in the axis's own coordinates. A logarithmic one begins where the first gap of a tenth is proved,
+// before which there is nothing to compare.
 function spanOf(chart) {
   const x = chart.rows.map((row) => row[chart.xField]);
   const [from, to] = [x.reduce((a, b) => Math.min(a, b), x[0] ?? 0), x.reduce((a, b) => Math.max(a, b), x[0] ?? 1)];
   if (!chart.log) return [from, to + 0.02 * (to - from || 1)];
-  const proved = chart.rows.filter((row) => row.bound !== null).map((row) => row[chart.xField]).filter((x) => x > 0);
+  const proved = chart.rows.filter((row) => row.gap !== null && row.gap < 0.1).map((row) => row[chart.xField]);
   const high = Math.log10(Math.max(to, 1e-3));
-  const low = Math.min(Math.log10(proved.reduce((a, b) => Math.min(a, b), Math.max(to, 1))), high - 0.3);
+  const low = Math.min(Math.log10(proved.reduce((a, b) => Math.min(a, b || a), Math.max(to, 1))), high - 0.3);
   return [low - 0.15, high + 0.03 * (high - low)];
 }
 

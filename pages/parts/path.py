@@ -18,7 +18,6 @@ from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and
 from pages.parts.downloads import draw_downloads
 from pages.parts.explorer import choose_documents
 from pages.parts.jobs import BOARD, Job, stream_url
-from pages.parts.metrics import metric_row
 from pages.parts.path_bars import path_bars
 from pages.parts.path_chart import path_chart
 from pages.parts.path_run import Here, PathRun
@@ -29,7 +28,7 @@ from pages.parts.words import number, percent, plain
 
 USUAL = (0.01, 3.0, 10)  # the range and the number of Figure 2
 LEAST, MOST, MOST_POINTS = 0.001, 1000.0, 40
-LISTED = 20
+LISTED, HEIGHT = 20, 330
 
 
 # ---- controls
@@ -72,7 +71,7 @@ def start_path() -> None:
     run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(gap=chosen.gap))
 
     def work(job: Job) -> PathRun:
-        warm_up()
+        warm_up("guided")
         run.solve(loaded.table, job)
         return run
 
@@ -116,7 +115,13 @@ def _growing(job: Job, run: PathRun) -> None:
             text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {percent(row['gap'])}. "
             f"{done} of {len(run.lams)} λ certified.",
         )
-    path_chart(run.points, span=(run.lams[0], run.lams[-1]), key=f"path_{job.id}", working=row["lam"] if row else None)
+    path_chart(
+        run.points,
+        span=(run.lams[0], run.lams[-1]),
+        key=f"path_{job.id}",
+        working=row["lam"] if row else None,
+        height=HEIGHT,
+    )
 
 
 def _finished(job: Job, run: PathRun) -> None:
@@ -134,7 +139,7 @@ def _finished(job: Job, run: PathRun) -> None:
         answer=(state.path_here or {}).get("n", 0),
         gram=None if gram is None else (run.label(gram), [run.count(point, gram) for point in run.points]),
         stream_url=stream_url(solving) if solving is not None else None,
-        height=440 if gram is None else 540,
+        height=HEIGHT if gram is None else HEIGHT + 80,
         on_move=lambda: state.update(path_here=state[key]["move"]),
         on_done=lambda: None,
     )
@@ -179,31 +184,28 @@ def _solve_here(run: PathRun, path: Job) -> Job | None:
 
 
 def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
+    """One line of numbers, not a row of metrics: the text below must be in sight while the slider moves."""
     result = here.point.result
-    metric_row(
-        [
-            ("λ", f"{here.lam:.3g}"),
-            ("Cost", number(here.objective, 1 if here.objective < 1e4 else 0), "Pointers × λ plus the dictionary."),
-            ("Gap, proved", percent(here.gap)),
-            ("K-grams", number(result.dictionary_size), "Entries of the dictionary."),
-            ("Pointers", number(result.n_pointers)),
-            ("Words a pointer", number(len(result.marks) / max(1, result.n_pointers), 2)),
-        ]
+    st.markdown(
+        f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · gap **{percent(here.gap)}** proved · "
+        f"**{number(result.dictionary_size)}** K-grams in the dictionary · **{number(result.n_pointers)}** pointers of "
+        f"**{number(len(result.marks) / max(1, result.n_pointers), 2)}** words on average"
     )
     if here.solved and here.lam in run.lams:
         words = "Solved and certified on the path."
     elif here.solved:
         words = "Solved and certified at this λ."
     else:
-        words = (
-            f"The solution of λ = {here.point.lam:.3g} at this λ's price of a pointer; the bound lies on the line "
-            "between those on either side, which is proved, too."
-        )
+        words = f"The solution of λ = {here.point.lam:.3g}, priced and certified at this λ."
     if solving is not None:
-        words += " A better one is being sought."
+        words += " A better one is being sought …"
     elif not here.solved and run.effort(here.lam):
         words += " Let go of the slider to solve here."
-    st.caption(words)
+    st.caption(
+        words,
+        help="A solution costs its dictionary and λ for every pointer, at any λ. A bound between two λ that are solved "
+        "lies on the line between theirs: the prices that prove bounds form a convex set.",
+    )
 
 
 def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
@@ -212,20 +214,23 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
     assert run.session is not None
     text, features = st.columns([5, 3], gap="medium")
     with text:
+        view = st.container()  # what the slider changes stands next to it, the choice of documents below
         shown = choose_documents(run.session.estimator, corpus)
         documents, grams = stage_view(run.session.estimator, corpus, shown, here.point.result.marks)
-        for number_, entry in grams.items():
-            entry["count"] = run.count(here.point, number_)
-        text_view(
-            documents, grams=grams, key="path_text", height=560, selected_gram=gram if gram in grams else None,
-            on_click=lambda: _choose(state.path_text["click"]["gram"]),
-        )  # fmt: skip
+        for used, entry in grams.items():
+            entry["count"] = run.count(here.point, used)
+        with view:
+            text_view(
+                documents, grams=grams, key="path_text", height=560, selected_gram=gram if gram in grams else None,
+                on_click=lambda: _choose(state.path_text["click"]["gram"]),
+            )  # fmt: skip
     with features:
-        names = ["any length", *(f"{k} words or more" for k in range(2, run.max_gram + 1))]
+        lengths = range(1, run.max_gram + 1)
         least = st.segmented_control(
-            "Most used K-grams", names, default=names[min(1, len(names) - 1)], required=True, key="path_least"
-        )
-        top = run.top(here.point, names.index(least) + 1, LISTED)
+            "Most used K-grams, of so many words", lengths, default=min(2, run.max_gram), required=True,
+            format_func=lambda k: f"{k} +", key=f"path_least_{run.max_gram}",
+        )  # fmt: skip
+        top = run.top(here.point, least, LISTED)
         path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(state.path_bars["click"]["gram"]))
         if not top:
             st.caption("No K-gram of this length is worth its storage here.")

@@ -54,5 +54,6 @@ function make(root, bars, gram) {
   bar.firstElementChild.dir = "auto";
   bars.set(gram, bar);
   root.append(bar);
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) bar.animate([{ opacity: 0 }, { opacity: 1 }], 300);
   return bar;
 }

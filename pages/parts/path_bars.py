@@ -30,9 +30,8 @@ _CSS = """
   position: absolute; inset-inline: 0; top: 0; height: calc(var(--row) - 3px); padding: 0 0.4rem; border: 0;
   display: flex; gap: 0.75rem; align-items: center; cursor: pointer; text-align: start;
   font: inherit; color: inherit; background: transparent; border-radius: 4px;
-  transform: translateY(calc(var(--place) * var(--row))); transition: transform 0.3s, opacity 0.3s;
+  transform: translateY(calc(var(--place) * var(--row))); transition: transform 0.3s;
 }
-@starting-style { .bar { opacity: 0; } }
 .bar::before {
   content: ""; position: absolute; inset-block: 0; inset-inline-start: 0; width: calc(var(--share) * 100%); z-index: -1;
   background: color-mix(in srgb, var(--hue) 36%, transparent); border-radius: 4px; transition: width 0.3s;
@@ -44,8 +43,7 @@ _CSS = """
 .bar:focus-visible { outline: 3px solid var(--st-text-color); outline-offset: -1px; }
 .name { flex: 1; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .count { font-variant-numeric: tabular-nums; opacity: 0.85; }
-@media (prefers-reduced-motion: reduce) { .bar, @starting-style { .bar { opacity: 0; } }
-.bar::before { transition: none; } }
+@media (prefers-reduced-motion: reduce) { .bar, .bar::before { transition: none; } }
 """
 
 _component = st.components.v2.component(

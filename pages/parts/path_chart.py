@@ -94,7 +94,7 @@ def path_chart(
     working: float | None = None,
     gram: tuple[str, Sequence[int]] | None = None,
     stream_url: str | None = None,
-    height: int = 440,
+    height: int = 330,
     on_move: Callable[[], None] | None = None,
     on_done: Callable[[], None] | None = None,
 ) -> None:

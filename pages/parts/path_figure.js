@@ -7,8 +7,8 @@ const MARGIN = { l: 52, r: 14, t: 6, b: 42 }; // as --left and --right in path_c
 // state: {points, span, working, gram, height, width, theme}
 function pathFigure(state) {
   const { points, gram, theme } = state;
-  const heads = gram ? [0.56, 0.37, 0.185, 0] : [0.47, 0.235, 0];
-  const tops = gram ? [1, 0.5, 0.315, 0.13] : [1, 0.4, 0.165];
+  const heads = gram ? [0.58, 0.385, 0.19, 0] : [0.5, 0.25, 0];
+  const tops = gram ? [1, 0.5, 0.305, 0.11] : [1, 0.4, 0.15];
   const rest = gram ? ["y2", "y3", "y4"] : ["y2", "y3"];
   const columns = [
     ...(gram ? [{ title: `pointers to “${escaped(gram.label)}”`, y: gram.counts, format: ",d" }] : []),
@@ -19,7 +19,7 @@ function pathFigure(state) {
   const axes = rest.map((name, k) => [
     `yaxis${name.slice(1)}`,
     {
-      ...axis(theme), domain: [heads[k + 1], tops[k + 1]], rangemode: "tozero", nticks: 4,
+      ...axis(theme), domain: [heads[k + 1], tops[k + 1]], rangemode: "tozero", nticks: 3,
       tickformat: columns[k].format.replace(".2%", ".1%"),
     },
   ]);
@@ -74,7 +74,7 @@ function areaTraces(points, theme) {
 function lineTrace(points, name, y, format, yaxis, theme) {
   return {
     uid: `${yaxis}${name}`, type: "scatter", mode: "lines+markers", name, x: points.map((point) => point.lam), y, yaxis,
-    line: { color: theme.text, width: 1.5 },
+    cliponaxis: false, line: { color: theme.text, width: 1.5 },
     marker: { size: 7, color: theme.text, symbol: points.map((point) => (point.asked ? "circle-open" : "circle")) },
     hovertemplate: `%{y:${format}}`,
   };

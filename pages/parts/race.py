@@ -82,7 +82,7 @@ def run_race(
     """All contestants in turn; ``job.so_far`` and ``job.rows`` tell of it as it goes. A stop ends the race, with what
     there is. A contestant that refuses the corpus is told of in its standing. Raises what ``prepare`` does."""
     race = job.so_far = Race(tuple(names))
-    warm_up()
+    warm_up(*names)
     model = CompressiveFeatures(lam=lam, max_gram=max_gram)
     model.prepare(table)
     costs = model.costs_at(lam)
@@ -170,18 +170,20 @@ def draw_race_controls() -> None:
         lam_slider()
     with gram:
         gram_slider()
-    who, limit, buttons = st.columns([5, 3, 2.8], vertical_alignment="bottom")
     state.setdefault("contestants", list(USUAL))
-    who.pills(
-        "Contestants", CONTESTANTS, selection_mode="multi", default=state.contestants, key="widget_contestants",
-        on_change=lambda: state.update(contestants=state.widget_contestants), help="They start in this order.",
-    )  # fmt: skip
-    limit.number_input(
-        "Time limit for each, in seconds", 1.0, 86400.0, state.setdefault("race_limit", LIMIT_S), 10.0,
-        key="widget_race_limit", on_change=lambda: state.update(race_limit=state.widget_race_limit),
-    )  # fmt: skip
-    with buttons:
-        run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.contestants)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.pills(
+            "Contestants", CONTESTANTS, selection_mode="multi", default=state.contestants, key="widget_contestants",
+            on_change=lambda: state.update(contestants=state.widget_contestants), help="They start in this order.",
+            wrap=True,
+        )  # fmt: skip
+        st.number_input(
+            "Time limit for each, in seconds", 1.0, 86400.0, state.setdefault("race_limit", LIMIT_S), 10.0,
+            key="widget_race_limit", on_change=lambda: state.update(race_limit=state.widget_race_limit),
+            format="%g", width=230,
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.contestants)
     if job is not None and not job.active and job.key != _race_key():
         st.caption("⚠ The settings have changed since this race was run.")
 
@@ -224,7 +226,7 @@ def _standings(job_id: str) -> None:
         text = {name: st.column_config.TextColumn(alignment="right") for name in frame.columns[1:-1]}
         st.dataframe(frame, hide_index=True, column_config=text, alt="Seconds to each gap, steps, cost and gap")
         st.caption(
-            f"λ = {job.key[2]:g}, K = {job.key[3]}. Seconds (s) from each contestant's own start, to the first solution "
+            f"λ = {job.key[2]:g}, K = {job.key[3]}. Seconds (s) from each contestant's own start to the first solution "
             f"proved to be within {', '.join(f'{100 * gap:g}' for gap in GAPS[:-1])} or {100 * GAPS[-1]:g} % of "
             "the best possible one; a dash: not reached."
         )

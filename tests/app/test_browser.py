@@ -330,7 +330,7 @@ def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus
     page.wait_for_function(f"({POINTS}) > {points}")
 
     address = urlsplit(page.url)
-    second = open_tab(f"/homotopy?{re.sub('&?job=[^&]*', '', address.query)}")
+    second = open_tab(f"/solve?{re.sub('&?job=[^&]*', '', address.query)}")
     button(second, "Run").click()
     second.get_by_text("Queued: 1 solve before yours.").first.wait_for()
     page.context.close()

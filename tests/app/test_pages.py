@@ -16,8 +16,9 @@ from cflengine import Corpus, CorpusError
 from pages.parts import corpora, state
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"corpus": "See what your text is made of", "homotopy": "Homotopy", "pointers": "Pointers",
-         "features": "Features", "toy": "How it works"}  # fmt: skip
+PAGES = {"corpus": "See what your text is made of", "solve": "Solve", "pointers": "Pointers",
+         "features": "Features", "path": "λ-path", "race": "Race", "vocabulary": "Your vocabulary",
+         "toy": "How it works"}  # fmt: skip
 SAMPLE_COUNTS = {"Documents": "2,000", "Tokens": "110,058", "Types": "3,330", "Left out": "0"}
 
 
@@ -29,14 +30,15 @@ def test_every_page_of_a_new_session(open_app, page):
     app = open_app(page)
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
     assert "reviews.csv" in sidebar(app) and "2,000 documents" in sidebar(app)
-    if page in ("pointers", "features"):
+    if page in ("pointers", "features", "vocabulary"):
         assert "Nothing is compressed yet" in app.info[0].value
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_after_a_solve(tiny, page):
     app = show(tiny, page)
-    assert [title.value for title in app.title] == [PAGES[page]] and not app.error and not app.info
+    assert [title.value for title in app.title] == [PAGES[page]] and not app.error
+    assert bool(app.info) == (page in ("path", "race", "vocabulary")), "these have something of their own to do first"
     assert "proved bound" in sidebar(app) and "converged" in sidebar(app)
 
 
@@ -66,7 +68,7 @@ def test_an_upload_is_previewed_mapped_and_used(open_app):
     assert in_address(app, "corpus") == app.session_state["corpus_id"]
     assert "1 record left out" in app.expander[0].label
     assert list(app.dataframe[-1].value.columns)[:2] == ["record", "text"]
-    show(app, "homotopy")
+    show(app, "solve")
     assert "tiny.csv" in sidebar(app) and "3 documents" in app.info[0].value
     app = show(app, "corpus")
     press(app, "Use the sample")
@@ -201,12 +203,12 @@ def test_newsgroups_without_a_network(open_app, monkeypatch):
 
 
 def test_settings_last_across_pages_and_stand_in_the_address(open_app):
-    app = open_app("homotopy")
+    app = open_app("solve")
     app.select_slider(key="widget_lam").set_value(0.3)
     app.slider(key="widget_k").set_value(5)
     sound(app.run())
     assert (in_address(app, "lam"), in_address(app, "k")) == ("0.3", "5")
-    for page in ("toy", "corpus", "homotopy"):
+    for page in ("toy", "corpus", "solve"):
         show(app, page)
         assert "λ = 0.3 · K = 5" in sidebar(app)
     assert app.select_slider(key="widget_lam").value == 0.3 and app.slider(key="widget_k").value == 5
@@ -215,7 +217,7 @@ def test_settings_last_across_pages_and_stand_in_the_address(open_app):
 
 
 def test_an_address_restores_settings(open_app):
-    app = open_app("homotopy", lam="3", k="2", weighting="tf")
+    app = open_app("solve", lam="3", k="2", weighting="tf")
     assert app.select_slider(key="widget_lam").value == 3.0 and app.slider(key="widget_k").value == 2
     assert app.session_state["settings"].weighting == "tf"
 
@@ -224,13 +226,13 @@ def test_an_address_restores_settings(open_app):
     "query", [{"lam": "nan"}, {"lam": "many"}, {"k": "12"}, {"k": "-1"}, {"weighting": "<b>"}, {"job": "x"}]
 )
 def test_nonsense_in_an_address_is_ignored(open_app, query):
-    app = open_app("homotopy", **query)
+    app = open_app("solve", **query)
     assert app.session_state["settings"] == state.Settings() and not app.error
     assert app.slider(key="widget_k").max == 8 and not set(query) & set(app.query_params)
 
 
 def test_a_corpus_that_is_gone_is_said_to_be_gone(open_app):
-    app = open_app("homotopy", corpus="0123456789abcdef", job="x")
+    app = open_app("solve", corpus="0123456789abcdef", job="x")
     assert "not on this server" in sidebar(app) and "2,000 documents" in sidebar(app)
     assert not {"corpus", "job"} & set(app.query_params)
 

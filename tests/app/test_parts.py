@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from streamlit.util import AttributeDictionary
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.cli import build_parser
+from cflengine.cli.options import solver_settings
 from pages.parts import corpora, downloads, explorer, figures, prices, state, toy, views, words
 
 TEXTS = ["The cat sat on the mat; the cat sat.", "The dog sat on the mat.", "A cat, a dog and 👩‍🚀 on the mat!"]
@@ -24,8 +26,8 @@ TEXTS = ["The cat sat on the mat; the cat sat.", "The dog sat on the mat.", "A c
 
 @pytest.fixture(scope="module")
 def model(warm):
-    settings = state.Settings().solver()
-    return CompressiveFeatures(max_gram=3, settings=settings).fit(TEXTS)
+    settings = state.Settings(solver="homotopy").solver_settings()
+    return CompressiveFeatures(max_gram=3, solver="homotopy", settings=settings).fit(TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -270,8 +272,10 @@ def loaded(source: str, **options: object) -> corpora.LoadedCorpus:
     ],
 )
 def test_the_command_line_parses_and_says_the_same(warm, source, options):
-    chosen = state.Settings(lam=0.3, max_gram=2, stage_iterations=20, relaxation_gap=0.001, time_limit=30.0)
-    fitted = CompressiveFeatures(lam=0.3, max_gram=2, settings=chosen.solver())
+    chosen = state.Settings(
+        lam=0.3, max_gram=2, solver="homotopy", stage_iterations=20, relaxation_gap=0.001, time_limit=30.0
+    )
+    fitted = CompressiveFeatures(lam=0.3, max_gram=2, solver="homotopy", settings=chosen.solver_settings())
     line = shlex.split(downloads.command_line(loaded(source, **options), fitted, "tf-idf"))
     assert line[0] == "cflengine"
     read = build_parser().parse_args(line[1:])
@@ -280,13 +284,19 @@ def test_the_command_line_parses_and_says_the_same(warm, source, options):
     assert {name: getattr(read, name) for name in given} == given
     assert (read.lam, read.max_gram, read.weighting) == (0.3, 2, "tf-idf")
     assert (read.stage_iterations, read.relaxation_gap, read.time_limit) == (20, 0.001, 30.0)
+    assert read.solver == "homotopy" and solver_settings(read) == replace(chosen.solver_settings(), keep_stages=False)
 
 
-def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "change", [{"gap": 0.01}, {"solver": "homotopy", "stage_iterations": 30}, {"solver": "reweighting", "rounds": 3}]
+)
+def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change):
     path = tmp_path / 'it\'s "mine".csv'
     pd.DataFrame({"id": [1, 2, 3, 4], "text": ["too short", *TEXTS]}).to_csv(path, index=False)
-    chosen = state.Settings(lam=0.5, max_gram=2, stage_iterations=30)
-    fitted = CompressiveFeatures(lam=0.5, max_gram=2, settings=chosen.solver()).fit(TEXTS)
+    chosen = state.Settings(lam=0.5, max_gram=2, **change)
+    fitted = CompressiveFeatures(lam=0.5, max_gram=2, solver=chosen.solver, settings=chosen.solver_settings()).fit(
+        TEXTS
+    )
     namespace: dict = {}
     exec(downloads.python_lines(loaded(str(path), text_column="text", min_words=3), fitted, "idf"), namespace)
     assert float(capsys.readouterr().out) == fitted.result_.gap
@@ -342,11 +352,18 @@ def test_a_solve_depends_on_its_settings_and_not_on_the_weighting():
             {},
             {"lam": 2.0},
             {"max_gram": 2},
-            {"stage_iterations": 9},
-            {"relaxation_gap": 0.1},
+            {"gap": 0.1},
             {"time_limit": 1.0},
+            {"solver": "homotopy"},
+            {"solver": "homotopy", "stage_iterations": 9},
+            {"solver": "homotopy", "relaxation_gap": 0.1},
+            {"solver": "reweighting"},
+            {"solver": "reweighting", "rounds": 2},
+            {"solver": "exact"},
         )
     }
-    assert len(keys) == 6
+    assert len(keys) == 11
+    assert state.Settings(stage_iterations=9).solve_key("c") == default.solve_key("c"), "another solver's"
     assert state.Settings(weighting="tf").solve_key("c") == default.solve_key("c") != default.solve_key("d")
-    assert default.solver().keep_stages and default.solver().stage_iterations == 150
+    homotopy = state.Settings(solver="homotopy").solver_settings()
+    assert homotopy.keep_stages and homotopy.stage_iterations == 150

@@ -13,7 +13,7 @@ from pages.parts import jobs
 
 
 def test_run_watch_stop(open_app):
-    app = open_app("homotopy", k="8")
+    app = open_app("solve", k="8")
     assert "Press **Run**" in app.info[0].value
     sound(app.button(key="run").click().run())
     job = job_of(app)
@@ -46,7 +46,7 @@ def test_stopping_before_the_first_step_still_gives_a_solution(open_app, monkeyp
         return fit(model, table)
 
     monkeypatch.setattr(CompressiveFeatures, "fit_tokens", slow)
-    app = show(use(open_app()), "homotopy")
+    app = show(use(open_app()), "solve")
     sound(app.button(key="run").click().run())
     assert begun.wait(30)
     sound(app.button(key="stop").click().run())
@@ -58,7 +58,15 @@ def test_stopping_before_the_first_step_still_gives_a_solution(open_app, monkeyp
     assert job_of(app).result.result_.certificate.covered
 
 
+def test_the_guided_solver_reaches_its_gap(tiny):
+    result = job_of(tiny).result.result_
+    assert result.solver == "guided" and str(result.reason) == "converged"
+    assert numbers(tiny)["Best cost"] == f"{result.objective:,.0f}"
+    assert not [slider for slider in tiny.select_slider if slider.key == "zeta"]
+
+
 def test_run_to_the_end(tiny):
+    solved(tiny, solver="homotopy")
     result = job_of(tiny).result.result_
     assert str(result.reason) == "converged" and result.gap < 0.2
     shown = numbers(tiny)
@@ -68,6 +76,7 @@ def test_run_to_the_end(tiny):
 
 
 def test_the_zeta_slider_changes_the_numbers_and_survives_a_shorter_run(tiny):
+    solved(tiny, solver="homotopy")
     stages = job_of(tiny).result.result_.stages
     for zeta in (0.5, 1.0):
         sound(tiny.select_slider(key="zeta").set_value(zeta).run())
@@ -75,9 +84,9 @@ def test_the_zeta_slider_changes_the_numbers_and_survives_a_shorter_run(tiny):
         assert numbers(tiny)["Pointers chosen"] == f"{stage.n_pointers:,}"
         assert numbers(tiny)["Cost, rounded here"] == f"{stage.objective:,.0f}"
     for limit in (1e-6, 0.02):  # none of the stages, some of them
-        solved(tiny, time_limit=limit)
+        solved(tiny, solver="homotopy", time_limit=limit)
         assert job_of(tiny).state == jobs.DONE and not tiny.error
-    solved(tiny, lam=1.0)
+    solved(tiny, solver="homotopy", lam=1.0)
     assert len(tiny.select_slider(key="zeta").options) == 11
 
 
@@ -124,17 +133,17 @@ def test_a_failed_solve_says_so_and_the_next_one_works(open_app, monkeypatch, er
 
 
 def test_a_solve_goes_on_while_other_pages_are_read(open_app):
-    app = open_app("homotopy", k="8")
+    app = open_app("solve", k="8")
     sound(app.button(key="run").click().run())
     job = job_of(app)
     until(lambda: job.rows)
     for page in ("corpus", "features", "pointers"):
         show(app, page)
         assert job_of(app) is job and not job.stop.is_set()
-    show(app, "homotopy")
+    show(app, "solve")
     assert job_of(app) is job
     if job.active:
-        sound(app.button(key="stop_sidebar").click().run())
+        sound(app.button(key="stop_sidebar_job").click().run())
     until(lambda: not job.active)
     assert "proved bound" in sidebar(sound(app.run()))
 
@@ -153,7 +162,7 @@ def test_the_last_result_stays_in_view_while_the_next_one_is_made(tiny, monkeypa
 
 
 def test_a_second_session_waits_for_the_first(open_app):
-    first, second = open_app("homotopy", k="8"), open_app("homotopy", lam="3")
+    first, second = open_app("solve", k="8"), open_app("solve", lam="3")
     sound(first.button(key="run").click().run())
     until(lambda: job_of(first).state == jobs.RUNNING)
     sound(second.button(key="run").click().run())
@@ -168,14 +177,14 @@ def test_a_second_session_waits_for_the_first(open_app):
 
 
 def test_an_address_brings_a_running_solve_and_its_result_to_another_session(tiny, open_app):
-    again = open_app("homotopy", corpus=in_address(tiny, "corpus"), job=in_address(tiny, "job"))
+    again = open_app("solve", corpus=in_address(tiny, "corpus"), job=in_address(tiny, "job"))
     assert job_of(again) is job_of(tiny) and numbers(again)["Best cost"] == numbers(tiny)["Best cost"]
     assert numbers(show(again, "features"))["Documents"] == "3"
 
 
 def test_a_closed_tab_stops_its_solve_after_the_grace(open_app, close_tab, monkeypatch):
     monkeypatch.setattr(jobs, "GRACE_S", 0.2)
-    app = open_app("homotopy", k="8")
+    app = open_app("solve", k="8")
     sound(app.button(key="run").click().run())
     job = job_of(app)
     until(lambda: job.rows)
@@ -186,11 +195,11 @@ def test_a_closed_tab_stops_its_solve_after_the_grace(open_app, close_tab, monke
 
 
 def test_another_corpus_stops_the_solve_of_this_one(open_app):
-    app = open_app("homotopy", k="8")
+    app = open_app("solve", k="8")
     sound(app.button(key="run").click().run())
     job = job_of(app)
     until(lambda: job.rows)
     use(show(app, "corpus"))
     assert job.stop.is_set() and "job" not in app.query_params
-    assert show(app, "homotopy").info and not show(app, "pointers").metric
+    assert show(app, "solve").info and not show(app, "pointers").metric
     until(lambda: not job.active)

@@ -73,7 +73,7 @@ def use(app: AppTest, name: str = "tiny.csv", data: bytes = TINY.encode()) -> Ap
 
 def solved(app: AppTest, **settings: object) -> AppTest:
     """The solver page, its run at an end."""
-    show(app, "homotopy")
+    show(app, "solve")
     if settings:
         app.session_state["settings"] = state.Settings(**settings)
     sound(app.button(key="run").click().run())

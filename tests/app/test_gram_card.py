@@ -1,0 +1,87 @@
+"""The card of a K-gram on the Pointers page: ledger, lost occurrences, wishes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from visiting import captions, job_of, numbers, show, sound
+
+from cflengine.compression.ledger import explain, ledger
+from pages.parts import gram_card
+
+
+@pytest.fixture
+def chosen(tiny):
+    """The tiny corpus solved, on the Pointers page, with its longest K-gram chosen; the row in the dictionary."""
+    model = job_of(tiny).result
+    feature = int(model.dictionary_["length"].to_numpy().argmax())
+    show(tiny, "pointers")  # which forgets K-grams of other results
+    tiny.session_state["gram"] = feature
+    return sound(tiny.run()), model, feature
+
+
+def markdown(app) -> str:
+    return " ".join(block.value for block in app.markdown)
+
+
+def test_the_card_shows_the_ledger(chosen):
+    app, model, feature = chosen
+    entry, gram = model.dictionary_.iloc[feature], int(model.gram_ids_[feature])
+    found = explain(model.index_, model.costs_at(model.lam), model.result_.marks, gram)
+    shown = numbers(app)
+    assert shown["Pointers to it"] == str(entry["count"]) and shown["Stored once for"] == f"{entry['cost']:,.0f}"
+    assert shown["Stands in the text"] == f"{len(found.positions):,} times"
+    assert shown["Saves"] == f"{found.saves:,.2f}"
+    assert "Runner-up" in captions(app)
+
+
+def test_the_dictionary_says_what_each_gram_saves(chosen):
+    app, model, _ = chosen
+    book = ledger(model.index_, model.costs_at(model.lam), model.result_.marks)
+    table = next(frame.value for frame in app.dataframe if "saves" in frame.value)
+    saves = dict(zip(book.gram.tolist(), book.saves, strict=True))
+    assert table["saves"].to_numpy() == pytest.approx([saves[g] for g in model.gram_ids_[table.index]])
+
+
+def test_a_forbidden_gram_has_its_price(chosen):
+    app, model, feature = chosen
+    gram = int(model.gram_ids_[feature])
+    sound(app.button(key=f"forbid_{gram}").click().run())
+    job_id, about, force, wished = app.session_state["wish"]
+    assert (job_id, about, force) == (job_of(app).id, gram, False)
+    assert gram not in wished.result_.dictionary and wished.result_.certificate.covered
+    assert "Without" in markdown(app) and "proved: between" in markdown(app)
+
+
+def test_a_phrase_is_forced_in_or_refused(chosen):
+    app, model, _ = chosen
+    index = model.index_
+    absent = int(np.setdiff1d(np.arange(index.n_grams), model.result_.dictionary)[-1])
+    phrase = gram_card.gram_names(model, [absent]).strip("“”")
+    (submit,) = [button for button in app.button if button.label == "Solve again"]
+    app.text_input(key="force_phrase").set_value(phrase)
+    sound(submit.click().run())
+    assert app.session_state["forced"] == absent and "With “" in markdown(app)
+    for words, answer in (("zebra <b>*x*</b>", "stands nowhere"), (model.dictionary_["gram"].iloc[0], "already")):
+        app.text_input(key="force_phrase").set_value(words)
+        (submit,) = [button for button in app.button if button.label == "Solve again"]
+        sound(submit.click().run())
+        assert answer in " ".join(box.value for box in [*app.warning, *app.info])
+
+
+def test_lost_occurrences_name_their_winners(tiny):
+    model = job_of(tiny).result
+    costs, marks = model.costs_at(model.lam), model.result_.marks
+    from pages.parts import corpora
+
+    corpus = corpora.recall(tiny.session_state["corpus_id"]).corpus
+    seen = 0
+    for gram in model.result_.dictionary.tolist():
+        found = explain(model.index_, costs, marks, gram)
+        table = gram_card.lost_occurrences(model, corpus, found)
+        assert len(table) == int((~found.used).sum())
+        seen += len(table)
+        for _, row in table.iterrows():
+            assert row["K-gram"].lower() in corpus.texts[row["document"]].lower().replace("\n", " ")
+            assert row["lost to"].startswith("“")
+    assert seen, "a corpus in which some K-gram loses somewhere"
