@@ -97,6 +97,9 @@ def _draw_runner_up(model: CompressiveFeatures, found: GramExplanation) -> None:
     if not found.runner_up:
         return
     pieces, times = found.runner_up[0]
+    if pieces == (found.gram,):
+        st.caption(f"Nothing could stand in its stead {many(times, 'time')} out of {found.pointers:,}.")
+        return
     others = f", in {len(found.runner_up) - 1:,} other ways elsewhere" if len(found.runner_up) > 1 else ""
     st.caption(f"Runner-up: {plain(gram_names(model, pieces))}, in its stead {many(times, 'time')}{others}.")
 
@@ -181,7 +184,7 @@ def _draw_wish(job: Job, gram: int) -> None:
         return
     model, (_, _, force, answer) = job.result, wish
     if isinstance(answer, str):
-        st.warning(plain(answer))
+        st.warning(plain(answer[:1].upper() + answer[1:]))
         return
     price = WishPrice.of(answer.result_, model.result_)
     name = plain(gram_names(model, [gram]))
