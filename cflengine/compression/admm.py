@@ -103,6 +103,11 @@ class LinearisedAdmm:
         self.bound = DualBound(self.coder, self.groups, costs)
         self._rho = self.rule.rho = rho
         self.inv_mu = 1.0 / (rho * self.sigma)
+        self.relaxation, self.r, self.u = np.nan, np.inf, np.inf
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.data[:], self.y[:], self.z[:] = 0.0, 0.0, 1.0
 
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""

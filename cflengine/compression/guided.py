@@ -34,6 +34,7 @@ from cflengine.compression import kernels_prox
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.certificate import relative_gap
 from cflengine.compression.guided_settings import GuidedSettings
+from cflengine.compression.kernels_moves import DEAR
 from cflengine.compression.problem import StorageCosts, mean_pointer_cost
 from cflengine.compression.refine import Refinement
 from cflengine.compression.result import CompressionResult
@@ -137,6 +138,11 @@ class _Guided(Run):
         self.start: np.ndarray | None = None  # the marks whose dictionary the search begins with
         if solver.warm is not None:
             self._restart(solver.warm)
+        else:
+            self.admm.reset()
+        if costs.dictionary.max(initial=0.0) >= DEAR:  # single words may be what must not be
+            marks = self.coder.encode(costs.dictionary)
+            self.keep(self.coder.evaluate(marks)[0], marks)
 
     @property
     def lower_bound(self) -> float:
@@ -148,7 +154,9 @@ class _Guided(Run):
         going = self._report(RELAXATION) and self._relax(settings.wanted_relaxation_gap, settings.relaxation_iterations)
         self.admm.bound.update(self.admm.y)  # also where it was stopped before the first
         self._save()
-        if going and not settings.relaxation_only and not self.refinement.done:
+        if going and settings.relaxation_only:
+            self.refinement.round(self._uses(self.admm.take_w()))
+        elif going and not self.refinement.done:
             self._search()
         used = self.re_encode()
         if self.owner.once:
@@ -182,6 +190,8 @@ class _Guided(Run):
     def _save(self) -> None:
         admm = self.admm
         warm = self.owner.warm
+        if self.progress.reason is TerminationReason.NUMERICAL_ERROR:
+            return  # nothing to go on from
         if warm is None:
             self.owner.warm = _WarmState(admm.data.copy(), admm.y.copy(), admm.z.copy())
         else:
@@ -235,11 +245,13 @@ class _Guided(Run):
     def _search(self) -> None:
         """Anneal, round, search and recombine; in the end, if the gap is still open, better the bound."""
         refinement, settings = self.refinement, self.settings
-        if self.start is not None and not refinement.descend(self.coder.evaluate(self.start)[2]):
-            return
         # after a warm start the last dictionary is as good as a rounded relaxation, until that is annealed
         rounded = self.stepped and not (self.start is not None and settings.annealings)
-        if rounded and not refinement.descend(refinement.round(self._uses(self.admm.current_w()))):
+        # now, since the search takes the place of w
+        dictionary = refinement.round(self._uses(self.admm.current_w())) if rounded else None
+        if self.start is not None and not refinement.descend(self.coder.evaluate(self.start)[2]):
+            return
+        if dictionary is not None and not refinement.descend(dictionary):
             return
         for i in range(settings.annealings):
             if refinement.done or not self._anneal(settings.epsilon / 2**i):

@@ -39,6 +39,10 @@ class DictionarySearch:
         self.objective = np.inf
         self._fresh = False
 
+    def forget(self) -> None:
+        """Evaluate everything next time: somebody else has used ``data`` meanwhile."""
+        self._fresh = False
+
     def evaluate(self, present: np.ndarray, progress: Progress | None = None) -> bool:
         """Take ``present`` as the dictionary and work out the rest; False when ``progress`` stopped it half-way."""
         coder, index, costs = self.coder, self.coder.index, self.costs
@@ -48,6 +52,7 @@ class DictionarySearch:
             kernels_choose.touched_blocks(index.gram_of, index.doc_ptr, coder.blocks, changed, touched)
         self.present = present.copy()
         self._fresh = False
+        self.objective = np.inf
         for b0, b1 in coder.chunks():
             kernels_moves.worth_blocks(
                 index.gram_of, self.groups.layout.slot, index.doc_ptr, coder.blocks, b0, b1, touched, present,

@@ -14,6 +14,7 @@ from cflengine.compression.crossover import combine
 from cflengine.compression.groups import Groups
 from cflengine.compression.moves import DictionarySearch
 from cflengine.compression.run import Run
+from cflengine.engine.progress import NAN
 
 SEARCH, RECOMBINATION = "local search", "recombination"
 
@@ -55,9 +56,11 @@ class Refinement:
             marks = coder.encode_with(used)
             objective, _, used = coder.evaluate(marks)
             run.keep(objective, marks)
-            if objective >= best or not run.progress.poll():
+            if objective >= best:
                 break
             best, dictionary = objective, used
+            if not run.progress.poll():
+                break
             uses = np.zeros(coder.index.n_grams, dtype=np.float32)
             kernels_encode.count_uses(coder.index.gram_of, marks, uses)
         return dictionary
@@ -65,11 +68,13 @@ class Refinement:
     def descend(self, dictionary: np.ndarray) -> bool:
         """Local search from a dictionary (uint8 (G,)); its result is combined with the best. False if stopped."""
         progress = self.run.progress
+        self.search.forget()
         going = self.search.evaluate(dictionary, progress) and self.search.descend(_DESCENT_ROUNDS, progress)
         return self._offer(SEARCH) and going
 
     def recombine(self) -> None:
         """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
+        self.search.forget()
         quiet = i = 0
         while not self.done and quiet < self.patience:
             before = self.run.best_objective
@@ -112,7 +117,7 @@ class Refinement:
             run.keep(objective, marks)
         run.iteration += 1
         run.work += 8
-        return run.report(stage, search.objective)
+        return run.report(stage, search.objective if np.isfinite(search.objective) else NAN)
 
 
 def polish(run: Run, groups: Groups, data: np.ndarray) -> None:

@@ -17,12 +17,12 @@ from cflengine.compression.certificate import Certificate, relative_gap
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.guided_settings import GuidedSettings
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.problem import MAX_COST, StorageCosts
 from cflengine.compression.result import CompressionResult
 from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
 
-FORBIDDEN = 1e9
+FORBIDDEN = MAX_COST  # more than any corpus costs
 QUICK = GuidedSettings(relaxation_iterations=0, annealings=0, patience=1, tighten=False, gap=0.0)
 
 
@@ -81,6 +81,7 @@ class CompressionSession:
         if set(force) & set(forbid):
             raise ValueError("a K-gram cannot be forced and forbidden at once.")
         plain = self.estimator.costs_at(lam)
+        force, forbid = sorted(set(force)), sorted(set(forbid))
         costs, paid = _with_wishes(plain, force, forbid)
         start = () if known is None else ((known.marks, known.alpha),)
         result = self.solver.solve(

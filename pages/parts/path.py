@@ -244,9 +244,11 @@ def _choose(gram: int) -> None:
 
 def _take_away(run: PathRun, here: Here) -> None:
     frame = run.points.frame()
-    with st.expander("The path as a table"):
-        st.dataframe(frame.drop(columns="reason"), hide_index=True, alt="A row a λ")
-        st.download_button("Table as CSV", frame_csv(frame), "path.csv", "text/csv", on_click="ignore", key="path_csv")
+    table = st.expander("The path as a table")
+    table.dataframe(frame.drop(columns="reason"), hide_index=True, alt="A row a λ")
+    table.download_button(
+        "Table as CSV", lambda: frame_csv(frame), "path.csv", "text/csv", on_click="ignore", key="path_csv"
+    )
     if not st.toggle(f"Features at λ = {here.lam:.3g}", key="path_features"):
         return
     if not here.solved:

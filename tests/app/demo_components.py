@@ -1,7 +1,7 @@
 """A small app around the browser components, for test_components.py and for a look by hand.
 
-``streamlit run tests/app/demo_components.py``, then ``/?show=text&words=2000``, ``/?show=chart&pause=100`` or
-``/?show=finished``.
+``streamlit run tests/app/demo_components.py``, then ``/?show=text&words=2000``, ``/?show=chart&pause=100``,
+``/?show=finished``, ``/?show=race`` or ``/?show=path``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 import random
 import re
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -23,6 +25,8 @@ from starlette.routing import Route
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts.live_chart import live_trace_chart, sse_done, sse_rows
+from pages.parts.path_bars import path_bars
+from pages.parts.path_chart import path_chart
 from pages.parts.static_routes import plotly_js_route, site_url
 from pages.parts.text_view import text_view
 
@@ -58,6 +62,7 @@ def solve_rows() -> list[dict[str, float | None]]:
                 "relaxed": relaxed,
                 "bound": bound if checked else None,
                 "zeta": max(0.0, 0.13 * (t - 4.5)),
+                "phase": float(t > 4.5),
                 "gap": best / bound - 1 if checked and bound > 0 else math.nan,
             }
         )
@@ -136,9 +141,56 @@ def show_chart(finished: bool) -> None:
         stream_url=None if finished else url,
         key="chart",
         on_done=lambda: st.session_state.update(ends=st.session_state.get("ends", 0) + 1),
+        zeta=True,
+        phase="ζ > 0 from here",
     )
     st.text(f"ends: {st.session_state.get('ends', 0)} {done['reason'] if done else ''}")
     st.button("rerun")
+
+
+def show_race() -> None:
+    rows = [row | {"s": s, "t": (1 + 3 * s) * row["t"]} for s in range(3) for row in solve_rows()]
+    live_trace_chart(
+        rows=rows, stream_url=None, key="race", series=["guided", "<b>homotopy</b>", "c"], levels=(0.02, 0.01), log=True
+    )
+
+
+def show_path() -> None:
+    state = st.session_state
+    here = state.get("here", {"lam": 1.0, "held": False, "n": 0})
+    lams = [0.01 * 10 ** (k / 4) for k in range(11)]
+    points = [
+        SimpleNamespace(
+            lam=lam,
+            shares=[1 - 0.09 * k, 0.05 * k, 0.04 * k],
+            result=SimpleNamespace(dictionary_size=3000 + 200 * k * k, gap=0.0002 * (k + 1)),
+        )
+        for k, lam in enumerate(lams)
+    ]
+    time.sleep(float(st.query_params.get("slow", "0")))  # a page that takes its time
+    path_chart(
+        points,
+        span=(lams[0], lams[-1]),
+        key="path",
+        asked=[lams[3]],
+        choices=lams,
+        lam=here["lam"],
+        answer=here["n"],
+        gram=(HOSTILE[:60], range(11)),
+        on_move=lambda: state.update(here=state.path["move"], moves=[*state.get("moves", []), state.path["move"]]),
+    )
+    st.text(f"moves: {state.get('moves', [])}")
+    rank = [(k * (3 + round(10 * here["lam"]))) % 20 for k in range(20)]
+    items = [
+        {"gram": g, "label": f"{HOSTILE[:20]} {g}", "length": 1 + g % 8, "count": 500 - 20 * rank[g]} for g in range(20)
+    ]
+    path_bars(
+        sorted(items, key=lambda item: -item["count"])[:10],
+        key="bars",
+        selected=state.get("gram"),
+        on_click=lambda: state.update(gram=state.bars["click"]["gram"]),
+    )
+    st.text(f"gram: {state.get('gram')}")
 
 
 def show_text() -> None:
@@ -151,10 +203,14 @@ def show_text() -> None:
 def page() -> None:
     st.set_page_config(page_title="components", layout="wide")
     show = st.query_params.get("show", "both")
-    if show != "text":
+    if show in ("chart", "finished", "both"):
         show_chart(show == "finished")
     if show in ("text", "both"):
         show_text()
+    if show == "race":
+        show_race()
+    if show == "path":
+        show_path()
 
 
 app = st.App(__file__, routes=[plotly_js_route(), Route(site_url("/demo/solve/{pause_ms:int}"), stream)])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import gzip
 import importlib.util
 import json
@@ -274,6 +275,12 @@ def test_rows_become_plain_json_numbers():
     assert encoded == dict.fromkeys(live_chart.FIELDS) | {"t": 0.5, "i": 3.0}
 
 
+def test_python_and_the_browser_mean_the_same_fields():
+    script = ROOT.joinpath("pages", "parts", "live_chart.js").read_text("utf-8")
+    fields = re.search(r"const FIELDS = \[(.*?)\]", script)[1]
+    assert tuple(json.loads(f"[{fields}]")) == live_chart.FIELDS
+
+
 def test_events_are_well_formed():
     event = live_chart.sse_rows([{"t": 0, "i": 0, "gap": math.nan}])
     assert event.startswith("data: [") and event.endswith("\n\n") and event.count("\n") == 2
@@ -418,6 +425,123 @@ def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url)
     page.get_by_label("iterations").check()
     plot = page.locator(PLOT).element_handle()
     page.wait_for_function("node => node.layout.xaxis.range[1] > 1000", arg=plot)
+
+
+@in_browser
+@pytest.mark.browser
+def test_a_race_tells_its_contestants_apart_without_colour(page, demo_url):
+    page.goto(f"{demo_url}/?show=race")
+    page.locator(f"{PLOT} svg.main-svg").first.wait_for(timeout=60_000)
+    page.wait_for_function(f"document.querySelector('{PLOT}')?.data?.length === 12")
+    best = page.locator(PLOT).evaluate("""node => node.data.filter((trace) => trace.showlegend).map(
+        (trace) => [trace.name, trace.line.color, trace.line.dash, trace.marker.symbol, trace.x.at(-1)])""")
+    assert [name for name, *_ in best] == ["guided", "<b>homotopy</b>", "c"]
+    for distinct in list(zip(*best, strict=True))[1:]:
+        assert len(set(distinct)) == 3
+    axis = page.locator(PLOT).evaluate("node => [node.layout.xaxis.type, node.layout.shapes.length]")
+    assert axis == ["log", 2], "two gaps are marked"
+    marks = page.locator(PLOT).evaluate(
+        "node => node.data.filter((t) => t.marker?.symbol === 'x-thin').map((t) => t.x[0])"
+    )
+    assert marks == [pytest.approx(mark, rel=0.01) for mark in (4.5, 18.0, 31.5)], "where each begins to search"
+    assert page.locator(".cfl-live-status").inner_text() == ""
+
+    page.get_by_label("logarithmic").uncheck()
+    plot = page.locator(PLOT).element_handle()
+    page.wait_for_function("node => node.layout.xaxis.type === 'linear'", arg=plot)
+    page.get_by_label("zoom on the gap").uncheck()
+    page.wait_for_function("node => node.layout.shapes.length === 0", arg=plot)
+
+
+MOVES = """[...document.querySelectorAll('[data-testid=stText]')].map((node) => node.innerText).find(
+    (text) => text.startsWith('moves: '))?.slice(7)"""
+
+
+def moves_of(page) -> list[dict]:
+    return ast.literal_eval(page.evaluate(MOVES))
+
+
+@in_browser
+@pytest.mark.browser
+@pytest.mark.parametrize("slow", ["0", "0.4"])
+def test_the_slider_tells_of_every_move_it_can_and_of_its_end(page, demo_url, slow):
+    page.goto(f"{demo_url}/?show=path&slow={slow}")
+    slider = page.locator(".cfl-path-bar input")
+    slider.wait_for(timeout=60_000)
+    page.locator(".cfl-path-plot svg.main-svg").first.wait_for()
+    assert page.locator(".cfl-path-bar output").inner_text() == "λ = 1"
+    box = slider.bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.8 * box["width"], y)
+    page.mouse.down()
+    for k in range(12):
+        page.mouse.move(box["x"] + (0.8 - 0.05 * k) * box["width"], y)
+        page.wait_for_timeout(40)
+    page.wait_for_function(f"({MOVES}) !== '[]'")
+    held = page.locator(".cfl-path-bar output").inner_text()
+    page.mouse.up()
+    page.wait_for_function(f"({MOVES}).endsWith(\"'held': False, 'n': \" + ({MOVES}).match(/\\d+(?=}}]$)/)[0] + '}}]')")
+    moves = moves_of(page)
+    assert all(move["held"] for move in moves[:-1]) and not moves[-1]["held"]
+    assert [move["n"] for move in moves] == list(range(1, len(moves) + 1)), "one at a time, none lost"
+    lams = [move["lam"] for move in moves]
+    assert lams == sorted(lams, reverse=True) and f"λ = {lams[-1]:.3g}" == held
+    if slow != "0":
+        assert len(moves) <= 6, "a slow page is not flooded"
+
+    # the chart is a slider, too, and the arrow keys move it
+    plot = page.locator(".cfl-path-plot").bounding_box()
+    page.mouse.click(plot["x"] + plot["width"] - 14, plot["y"] + 100)
+    page.wait_for_function(f"({MOVES}).includes(\"'lam': 3.16\")")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"({MOVES}).split(\"'lam': 1.77\").length > 1")
+    assert slider.get_attribute("aria-valuetext") == "λ = 1.78"
+
+
+@in_browser
+@pytest.mark.browser
+def test_play_goes_through_the_path_and_ends(page, demo_url):
+    page.goto(f"{demo_url}/?show=path")
+    play = page.get_by_role("button", name="▶ Play")
+    play.wait_for(timeout=60_000)
+    play.click()
+    page.get_by_role("button", name="❚❚ Pause").wait_for()
+    page.get_by_role("button", name="▶ Play").wait_for(timeout=10_000)
+    page.wait_for_function(f"({MOVES}).includes(\"'held': False\")")
+    lams = [move["lam"] for move in moves_of(page)]
+    assert lams == sorted(lams) and lams[-1] == pytest.approx(3.162, rel=1e-3) and len(lams) >= 2
+    play.click()  # from the beginning
+    page.get_by_role("button", name="❚❚ Pause").click()
+    page.wait_for_function("document.querySelector('.cfl-path-bar input').valueAsNumber < 10")
+    text = page.locator(".cfl-path-plot").evaluate("node => node.layout.annotations.map((note) => note.text).join()")
+    assert "&lt;script&gt;" in text and page.evaluate("window.pwned") is None
+
+
+@in_browser
+@pytest.mark.browser
+def test_bars_keep_their_elements_and_answer(page, demo_url):
+    page.goto(f"{demo_url}/?show=path")
+    bars = page.locator(".bars .bar")
+    bars.first.wait_for(timeout=60_000)
+    assert bars.count() == 10 and page.locator(".bars script").count() == 0
+    places = "nodes => nodes.map((node) => [node.textContent, Number(node.style.getPropertyValue('--place'))])"
+    before = dict(bars.evaluate_all(places))
+    assert sorted(before.values()) == list(range(10)) and all(name.startswith("<script>") for name in before)
+    bars.first.evaluate("node => { window.bar = node; }")
+    kept = bars.first.inner_text()
+    bars.first.click()
+    page.get_by_text(re.compile(r"gram: \d+")).wait_for()
+    assert page.locator(".bars .chosen").count() == 1 and page.locator(".bars .chosen").inner_text() == kept
+    page.locator(".cfl-path-bar input").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("old => [...document.querySelectorAll('[data-testid=stText]')].length > 0 && old", arg=1)
+    page.wait_for_function(f"({MOVES}) !== '[]'")
+    page.wait_for_timeout(1200)  # until the bars have settled
+    after = bars.evaluate_all(places)
+    assert [place for _, place in after] == list(range(10)), "the order of the keyboard is that of the eye"
+    assert dict(after) != before
+    assert page.evaluate("window.bar.isConnected") == (kept.split("\n")[0] in "".join(name for name, _ in after))
 
 
 @in_browser

@@ -11,7 +11,7 @@ from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, H
 from cflengine.compression import session as session_module
 from cflengine.compression.admm import LinearisedAdmm
 from cflengine.compression.certificate import binary_solution, certify
-from cflengine.compression.guided import RELAXATION, GuidedSolver, solve_guided
+from cflengine.compression.guided import ANNEALING, RELAXATION, GuidedSolver, solve_guided
 from cflengine.compression.refine import SEARCH
 from cflengine.engine.progress import TerminationReason
 from cflengine.text.tokens import Tokenizer
@@ -70,6 +70,7 @@ def test_a_warm_solve_starts_from_what_the_last_one_left():
     first = solver.solve(costs)
     again = solver.solve(costs)
     assert again.trace["best_objective"].iloc[0] == pytest.approx(first.objective)
+    assert again.trace["lower_bound"].iloc[0] >= first.lower_bound * (1 - 1e-3)
     assert again.objective <= first.objective
     steps = [(result.trace["stage"] == RELAXATION).sum() for result in (again, solve_guided(index, costs))]
     assert steps[0] <= steps[1]
@@ -111,6 +112,26 @@ def test_the_relaxation_is_rounded_and_not_what_the_search_wrote_over_it(monkeyp
     assert taken and all(w.max() < 1.5 for w in taken)
 
 
+def test_annealing_charges_the_slope_of_the_concave_cost_and_only_while_it_lasts():
+    """Between its values at t = 1 and t = 0: c/((t + ε) log(1 + 1/ε)), ε = 2 and then 1."""
+    index = index_of(SMALL["random words"])
+    costs = uneven_costs(index)
+    solver, charged = GuidedSolver(index), []
+
+    def look(stats):
+        charged.append((stats.stage, solver.admm.group_cost / costs.dictionary))
+
+    solver.solve(costs, GuidedSettings(gap=0.0, annealings=2, epsilon=2.0, patience=1), listeners=[look])
+    annealed = [ratio for stage, ratio in charged if stage == ANNEALING]
+    assert len(annealed) >= 80
+    for ratio, epsilon in ((annealed[:40], 2.0), (annealed[-40:], 1.0)):
+        most, least = (1.0 / ((t + epsilon) * np.log1p(1.0 / epsilon)) for t in (0.0, 1.0))
+        for value in ratio:
+            assert value.min() >= least * (1 - 1e-6) and value.max() <= most * (1 + 1e-6)
+            assert value.max() > 1.0 > value.min(), "dearer where it is hardly used, cheaper where it is"
+    assert all((ratio == 1.0).all() for stage, ratio in charged if stage != ANNEALING)
+
+
 def test_known_solutions_and_prices_are_not_lost():
     index = index_of(SMALL["random words"])
     costs = uneven_costs(index)
@@ -122,6 +143,10 @@ def test_known_solutions_and_prices_are_not_lost():
     assert result.lower_bound >= good.lower_bound * (1 - 1e-5)
     assert result.trace["best_objective"].iloc[0] == pytest.approx(good.objective)
     assert_proved(result, index, costs, solve_exactly(index, costs))
+    elsewhere = GuidedSolver(index)
+    elsewhere.solve(costs_of(index, 30.0))
+    warm = elsewhere.solve(costs, lazy, known=[(good.marks, good.alpha)])
+    assert warm.objective <= good.objective and warm.lower_bound >= good.lower_bound * (1 - 1e-5)
     poor = (np.ones(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens))
     assert GuidedSolver(index).solve(costs, known=[poor]).objective <= 1.01 * good.objective
 
@@ -272,6 +297,8 @@ def test_forcing_what_is_stored_anyway_costs_nothing_and_what_is_useless_its_ent
     kept, idle = (session.solve(1.0, force=[gram]).result_ for gram in (phrase, rare))
     assert kept.objective == pytest.approx(free.objective)
     assert idle.objective == pytest.approx(free.objective + 2.0)
+    assert kept.lower_bound == pytest.approx(free.lower_bound, rel=2e-3)
+    assert idle.lower_bound == pytest.approx(free.lower_bound + 2.0, rel=2e-3)
 
 
 def test_a_wish_named_twice_is_one_wish():

@@ -1,0 +1,359 @@
+"""The λ-path page: what is proved between the points, what a slider that is let go starts, and the page around it."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+from test_results import downloads  # noqa: F401
+from visiting import captions, in_address, show, sidebar, sound, until, use
+
+from cflengine import CompressiveFeatures, GuidedSettings
+from cflengine.compression.certificate import binary_solution, dual_bound
+from cflengine.compression.path import path_lams
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+from naive.programs import solve_relaxation
+from pages.parts import jobs, path_bars, path_chart, path_run
+from pages.parts.jobs import BOARD, Job
+from pages.parts.path_run import PathRun
+
+LAMS = (0.05, 0.3, 2.0)
+SETTINGS = GuidedSettings(gap=1e-4)
+
+
+def going(stats) -> bool:
+    return True
+
+
+@pytest.fixture(scope="module")
+def table(warm):
+    rng = np.random.default_rng(2)
+    words = [f"w{k}" for k in range(25)]
+    chance = 1 / np.arange(1, 26)
+    texts = [" ".join(rng.choice(words, 60, p=chance / chance.sum())) for _ in range(12)]
+    return Tokenizer(DEFAULT_TOKEN_PATTERN, True)(texts)
+
+
+def solved_run(table, lams=LAMS, settings=SETTINGS) -> PathRun:
+    run = PathRun(lams, 3, settings)
+    run.solve(table, going)
+    return run
+
+
+@pytest.fixture(scope="module")
+def solved(table) -> PathRun:
+    """A path that nobody refines."""
+    return solved_run(table)
+
+
+# ---- between the points
+
+
+@pytest.mark.parametrize("lam", [0.01, 0.05, 0.06, 0.15, 0.2999, 0.3, 0.7, 1.7, 2.0, 2.5])
+def test_what_is_said_of_any_lam_holds(solved, lam):
+    index, costs = solved.session.estimator.index_, solved.session.estimator.costs_at(lam)
+    here = solved.at(lam)
+    value, covered, n_pointers, used = binary_solution(here.point.result.marks, index.doc_ptr, index.gram_of, costs)
+    assert covered and here.objective == pytest.approx(value, rel=1e-12)
+    assert (n_pointers, used.sum()) == (here.point.result.n_pointers, here.point.result.dictionary_size)
+    costs_there = [binary_solution(p.result.marks, index.doc_ptr, index.gram_of, costs)[0] for p in solved.points]
+    assert here.objective == pytest.approx(min(costs_there), rel=1e-12)
+    # the mixed prices prove the bound by themselves (they are kept in float32), and no bound is above the relaxation
+    proved, shrink = dual_bound(solved._prices(lam), index.doc_ptr, index.gram_of, costs)
+    assert proved == pytest.approx(here.lower_bound, rel=1e-5) and shrink > 1 - 1e-5
+    assert here.lower_bound <= solve_relaxation(index, costs).value * (1 + 1e-9)
+    assert here.gap == here.objective / here.lower_bound - 1 >= 0
+    assert here.solved == (here.point.lam == lam)
+
+
+def test_the_points_themselves_are_as_certified(solved):
+    for point in solved.points:
+        here = solved.at(point.lam)
+        assert (here.lower_bound, here.solved) == (point.result.lower_bound, True)
+        assert here.objective <= point.result.objective
+
+
+def test_the_slider_has_the_path_and_round_values_between(solved):
+    choices = solved.choices
+    assert choices == sorted(set(choices)) and set(LAMS) <= set(choices)
+    assert len(choices) == 3 + 2 * path_run.BETWEEN
+    assert all(value == float(f"{value:.3g}") for value in choices)
+    ratios = np.diff(np.log(choices[:11]))
+    assert np.allclose(ratios, ratios[0], rtol=0.05)
+    near = PathRun([1.0, 1.001], 3, SETTINGS)
+    assert near.choices == [] and not near.points
+    with pytest.raises(ValueError, match="no λ is solved yet"):
+        near.at(1.0)
+
+
+def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
+    run, seen = PathRun(LAMS, 3, SETTINGS), []
+
+    def listener(stats) -> bool:
+        seen.append([point.lam for point in run.points])
+        return stats.lam < 2.0
+
+    run.solve(table, listener)
+    assert [] in seen and [0.05] in seen and [0.05, 0.3] in seen
+    assert [point.lam for point in run.points] == list(LAMS), "the last as far as it came"
+    assert str(run.points[-1].result.reason) == "interrupted"
+    assert 2.0 in run.choices
+
+
+def test_the_k_grams_of_a_point_are_those_of_its_model(solved):
+    for point in solved.points:
+        frame = solved.model(point.lam).dictionary_
+        top = solved.top(point, 1, 10_000)
+        assert [x["count"] for x in top] == sorted(frame["count"], reverse=True)
+        counted = frame.set_index("gram")
+        for x in top:
+            assert counted.loc[x["label"], "count"] == x["count"] == solved.count(point, x["gram"])
+            assert counted.loc[x["label"], "length"] == x["length"]
+        assert [x for x in top if x["length"] >= 2][:3] == solved.top(point, 2, 3)
+    gram = solved.top(solved.points[-1], 3, 1)[0]["gram"]
+    assert len(solved.label(gram).split()) == 3, "one number, one K-gram, all along the path"
+    assert solved.count(solved.points[0], gram) <= solved.count(solved.points[-1], gram)
+
+
+# ---- solving where the slider is
+
+
+def test_a_solve_betters_what_was_known_in_two_efforts(table):
+    run = solved_run(table)
+    lam, before = 0.7, run.at(0.7)
+    assert run.effort(lam) == 1 and not before.solved
+    run.refine(lam, going)
+    brief = run.at(lam)
+    assert brief.solved and brief.objective <= before.objective and brief.lower_bound >= before.lower_bound * (1 - 1e-6)
+    if run.effort(lam) == 2:
+        run.refine(lam, going)
+    after = run.at(lam)
+    assert run.effort(lam) == 0 and after.gap <= brief.gap
+    cold = CompressiveFeatures(lam=lam, settings=SETTINGS).fit_tokens(table).result_
+    assert after.gap <= max(1e-4, 1.5 * cold.gap)
+    assert run.at(0.69).gap < before.gap, "its neighbours gain, too"
+    assert lam in [point.lam for point in run.points] and lam not in run.choices and run.model(lam).lam == lam
+    points = run.points
+    run.refine(lam, going)
+    assert run.points is points, "nothing is left to do"
+
+
+def test_nothing_is_solved_where_nothing_can_be_gained(table):
+    run = solved_run(table, settings=GuidedSettings(gap=0.5))
+    assert run.at(0.7).gap < 0.5 and [run.effort(lam) for lam in (0.05, 0.7, 2.0)] == [0, 0, 0]
+    assert PathRun(LAMS, 3, SETTINGS).effort(0.7) == 0
+
+
+def test_a_solve_that_is_stopped_leaves_nothing(table):
+    run = solved_run(table)
+    points = run.points
+    run.refine(0.7, lambda stats: False)
+    assert run.points is points and run.effort(0.7) == 1
+
+
+def test_the_oldest_of_many_solutions_is_forgotten(table, monkeypatch):
+    monkeypatch.setattr(path_run, "KEEP_ASKED", 2)
+    run = solved_run(table)
+    for lam in (0.1, 0.7, 1.2):
+        run.refine(lam, going)
+    assert [point.lam for point in run.points] == [0.05, 0.3, 0.7, 1.2, 2.0]
+    assert run.effort(0.1) == 1 and set(LAMS) <= {point.lam for point in run.points}
+
+
+# ---- what goes to the browser
+
+
+def test_the_chart_is_told_in_plain_numbers(solved, monkeypatch):
+    sent = {}
+    monkeypatch.setattr(path_chart, "_component", lambda **given: sent.update(given))
+    path_chart.path_chart(
+        solved.points,
+        span=(0.05, 2.0),
+        key="k",
+        asked=[0.3],
+        choices=solved.choices,
+        lam=0.3,
+        gram=("<b>a</b>", [1, 2, 3]),
+    )
+    data = json.loads(json.dumps(sent["data"], allow_nan=False))
+    assert [point["asked"] for point in data["points"]] == [False, True, False]
+    assert [sum(point["shares"]) for point in data["points"]] == pytest.approx([1.0] * 3)
+    assert data["gram"] == {"label": "<b>a</b>", "counts": [1, 2, 3]} and data["stream"] is None
+    with pytest.raises(ValueError, match="not a path on this site"):
+        path_chart.path_chart([], span=(1, 2), key="k", stream_url="//example.org")
+
+
+def test_bars_are_told_in_plain_values(monkeypatch):
+    sent = {}
+    monkeypatch.setattr(path_bars, "_component", lambda **given: sent.update(given))
+    item = {"gram": np.int32(3), "label": "<i>x</i>", "length": np.int8(2), "count": np.int64(5)}
+    path_bars.path_bars([item], key="k", selected=3)
+    assert json.loads(json.dumps(sent["data"])) == {"rows": [[3, "<i>x</i>", 2, 5]], "selected": 3}
+
+
+# ---- the page
+
+
+def path_job(app) -> Job:
+    return BOARD.get(app.session_state["path_id"])
+
+
+def pathed(app, first=0.05, last=2.0, count=3):
+    """The path page, its path at an end."""
+    show(app, "path")
+    app.number_input(key="widget_first").set_value(first)
+    app.number_input(key="widget_last").set_value(last)
+    sound(app.number_input(key="widget_count").set_value(count).run())
+    sound(app.button(key="run").click().run())
+    until(lambda: not path_job(app).active, 60)
+    return sound(app.run())
+
+
+def move(app, lam: float, *, held: bool):
+    app.session_state["path_here"] = {"lam": lam, "held": held, "n": 1}
+    return sound(app.run())
+
+
+@pytest.fixture
+def page(open_app):
+    return pathed(use(open_app()))
+
+
+def test_a_path_from_start_to_slider(page):
+    job = path_job(page)
+    assert job.state == jobs.DONE and in_address(page, "path") == job.id and not page.info
+    assert job.so_far.lams == tuple(path_lams(0.05, 2.0, 3)) and "Solved and certified on the path" in captions(page)
+    assert "changed" not in captions(page) and "λ-path" not in sidebar(page)
+    numbers = "\n".join(text.value for text in page.markdown)
+    here = job.so_far.at(job.so_far.points.nearest(1.0).lam)
+    assert (
+        f"gap **{100 * here.gap:.2f} %** proved" in numbers
+        and f"**{here.point.result.n_pointers}** pointers" in numbers
+    )
+
+
+def test_while_the_slider_is_held_the_best_known_solution_is_shown(page):
+    run = path_job(page).so_far
+    lam = run.choices[4]
+    move(page, lam, held=True)
+    assert "priced and certified at this λ" in captions(page)
+    assert f"gap **{100 * run.at(lam).gap:.2f} %** proved" in "\n".join(text.value for text in page.markdown)
+    assert len(run.points) == 3 and page.session_state["path_refine"] is None
+
+
+def test_a_slider_that_is_let_go_is_solved_for(page, monkeypatch):
+    run = path_job(page).so_far
+    monkeypatch.setattr(PathRun, "effort", lambda run, lam: 0 if any(p.lam == lam for p in run.points) else 1)
+    lam = run.choices[4]
+    move(page, lam, held=False)
+    job = BOARD.get(page.session_state["path_refine"])
+    assert job.key[-1] == lam and job.passing
+    until(lambda: not job.active)
+    assert job.state == jobs.DONE
+    sound(page.run())
+    assert "Solved and certified at this λ." in captions(page) and len(run.points) == 4
+    assert path_job(page) is not job and in_address(page, "path") != job.id
+    move(page, run.lams[0], held=False)
+    assert "Solved and certified on the path." in captions(page)
+
+
+def test_the_solve_of_a_lam_that_was_left_is_stopped(page, board, monkeypatch):
+    run = path_job(page).so_far
+    monkeypatch.setattr(PathRun, "effort", lambda run, lam: 1)
+    go_on = threading.Event()
+    board.submit(Job("long", ("x",), lambda job: go_on.wait(30)))
+    move(page, run.choices[4], held=False)
+    first = BOARD.get(page.session_state["path_refine"])
+    assert first.active and "A better one is being sought" in captions(page)
+    move(page, run.choices[5], held=True)
+    assert not first.stop.is_set(), "as long as it is held nobody knows"
+    move(page, run.choices[5], held=False)
+    second = BOARD.get(page.session_state["path_refine"])
+    assert first.stop.is_set() and second is not first and not second.stop.is_set()
+    go_on.set()
+    until(lambda: not first.active and not second.active)
+    assert len(run.points) == 4
+
+
+def test_features_and_the_table_can_be_taken_away(page, downloads):  # noqa: F811
+    run = path_job(page).so_far
+    sound(page.toggle(key="path_features").set_value(True).run())
+    lines = downloads["Table as CSV"]().decode().splitlines()
+    assert len(lines) == 4 and lines[0].replace('"', "").startswith("lam,objective,lower_bound,gap")
+    model = run.model(run.points.nearest(1.0).lam)
+    names = downloads["Feature names"]().decode().splitlines()
+    assert names == list(model.get_feature_names_out()) and f"× {len(names)} K-grams" in captions(page)
+    move(page, run.choices[4], held=True)
+    assert "let go of the slider" in captions(page)
+
+
+def test_a_k_gram_stays_chosen_along_the_path(page):
+    run = path_job(page).so_far
+    gram = run.top(run.points[-1], 2, 1)[0]["gram"]
+    page.session_state["path_gram"] = gram
+    for lam in run.lams:
+        move(page, lam, held=True)
+        assert page.session_state["path_gram"] == gram
+    use(show(page, "corpus"), "other.csv", b"text\nsome other words\nsome other words\n")
+    assert "path" not in page.query_params and show(page, "path").info
+    pathed(page)
+    assert page.session_state["path_gram"] is None, "another corpus, other numbers"
+
+
+@pytest.mark.parametrize(("first", "last"), [(2.0, 0.05), (1.0, 1.0)])
+def test_a_path_must_go_upwards(open_app, first, last):
+    app = open_app("path")
+    app.number_input(key="widget_first").set_value(first)
+    sound(app.number_input(key="widget_last").set_value(last).run())
+    assert app.button(key="run").disabled and "must be above the first" in captions(app)
+
+
+def test_settings_of_the_path_last_and_are_said_to_be_new(page):
+    sound(page.number_input(key="widget_count").set_value(4).run())
+    assert "settings have changed since this path" in captions(page)
+    show(page, "corpus")
+    assert show(page, "path").number_input(key="widget_count").value == 4
+
+
+def test_a_path_is_watched_and_stopped(open_app):
+    app = open_app("path")
+    sound(app.button(key="run").click().run())
+    job = path_job(app)
+    until(lambda: job.so_far.points, 60)
+    sound(app.run())
+    assert "λ-path" in sidebar(app) and app.button(key="run").disabled
+    sound(app.button(key="stop_sidebar_path").click().run())
+    until(lambda: not job.active, 60)
+    sound(app.run())
+    assert job.state == jobs.DONE and 1 <= len(job.so_far.points) < 10 and not app.error
+    assert "certified" in captions(app)
+    again = open_app("path", path=in_address(app, "path"))
+    assert path_job(again) is job and "certified" in captions(again)
+
+
+def test_a_path_stopped_before_its_first_point(open_app, board):
+    go_on = threading.Event()
+    board.submit(Job("long", ("x",), lambda job: go_on.wait(30)))
+    app = show(use(open_app()), "path")
+    sound(app.button(key="run").click().run())
+    assert "Queued: 1 solve before yours." in captions(app)
+    sound(app.button(key="stop").click().run())
+    go_on.set()
+    until(lambda: not path_job(app).active)
+    assert "Stopped before it began" in sound(app.run()).main.get("error")[0].value
+    assert math.isfinite(pathed(app).session_state["path_wanted"][0]) and not app.error
+
+
+@pytest.mark.parametrize(("data", "gram"), [(b"word", 8), (b"a a a a a a", 1), (b"one\ntwo\none", 3)])
+def test_tiny_corpora_have_a_path(open_app, data, gram):
+    app = open_app("path", k=str(gram))
+    app = pathed(use(show(app, "corpus"), "x.txt", data))
+    assert path_job(app).state == jobs.DONE, path_job(app).error
+    run = path_job(app).so_far
+    for lam in run.choices[::7]:
+        move(app, lam, held=False)
+        until(lambda: not any(job.active for job in BOARD._jobs.values()))
+        sound(app.run())
