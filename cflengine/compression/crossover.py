@@ -1,4 +1,4 @@
-"""The best combination of two solutions of problem (1), exactly, by a minimum cut.
+"""The best combination of two solutions of problem (1) by a minimum cut.
 
 Two covers of a document have a common cut at token i when no pointer of either spans it. Between consecutive common
 cuts lies a *segment*; where the covers differ there, either may be taken, whatever is taken elsewhere. What ties
@@ -9,7 +9,8 @@ cover with it, one that only B stores as soon as any takes B's. That is
                                + Σ_{g only in A} c(g)·[some s with g takes A] + Σ_{g only in B} c(g)·[some s takes B],
 
 a minimum cut in a graph with a node for each segment and each such K-gram: of 2^segments combinations the cheapest,
-in a time that on text is negligible. So a solution that was improved in one place and spoilt in a thousand others still
+in a time that on text is negligible. What both store counts as paid: a mixture that happens to need it no longer is not
+looked for, but gains from it when it is re-encoded. So a solution that was improved in one place and spoilt in a thousand others still
 gives its one improvement. (Partition crossover, which Whitley and others use for the travelling salesman, takes whole
 connected components; the cut also goes through them. On all of 20 Newsgroups it gained a third more.)
 """

@@ -302,7 +302,7 @@ class _Guided(Run):
         admm.data[:], admm.y[:], admm.z[:] = warm.data, warm.y, warm.z
         for _ in range(_TIGHTENINGS):
             before = admm.bound.value
-            for _ in range(self.settings.bound_every):
+            for _ in range(min(self.settings.bound_every, 100)):
                 if not self._step(RELAXATION):
                     return
             admm.bound.update(admm.y)

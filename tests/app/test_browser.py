@@ -254,6 +254,9 @@ def solve_to_the_end(page) -> None:
     slider.press("Home")
     slider.press("ArrowRight")
     page.get_by_text("The settings have changed since the last run").wait_for()
+    page.get_by_text("Solver: guided").click()
+    page.locator("[data-testid=stExpander]").get_by_text("homotopy", exact=True).click()
+    page.get_by_text("Solver: homotopy").wait_for()
     button(page, "Run").click()
     status(page, "finished: converged").wait_for(timeout=60_000)
     page.wait_for_function("document.querySelectorAll('[data-testid=stMetric]').length >= 9")
@@ -313,6 +316,38 @@ def take_features_away(page) -> None:
     assert not [name for name in names if name.startswith(("=", "+", "-", "@", "\t", "\r"))]
     assert [name for name in names if name.startswith("'=")], "the formula is there, defused"
     assert len(rows) == int(metric(page, "Non-zero entries").replace(",", ""))
+
+
+def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
+    page = open_tab("/path")
+    button(page, "Run the path").click()
+    page.get_by_text("Solved and certified on the path.").wait_for(timeout=90_000)
+    marks = (
+        "document.querySelectorAll('.cfl-path')[0] && [...document.querySelectorAll('*')].map((node) => node.shadowRoot"
+    )
+    marks += "?.querySelectorAll('.scroller .p.l1').length ?? 0).reduce((a, b) => a + b)"
+    page.wait_for_function(f"({marks}) > 0")
+    words = page.evaluate(marks)
+    slider = page.locator(".cfl-path-bar input")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    page.get_by_text("Let go of the slider to solve here.").wait_for()
+    page.wait_for_function(f"({marks}) > {words}")  # cheaper pointers, more of them to single words
+    assert page.locator("[data-testid=stText]").count() == 0
+    page.mouse.up()
+    page.get_by_text("Solved and certified at this λ.").wait_for()
+    page.wait_for_function("document.querySelector('.cfl-path-status').innerText === ''")  # and refined
+    bar = page.locator(".bars .bar").first
+    gram = bar.locator(".name").inner_text()
+    bar.click()
+    page.locator(".bars .chosen").wait_for()
+    page.wait_for_function(
+        "gram => document.querySelector('.cfl-path-plot').layout.annotations.some((note) => note.text.includes(gram))",
+        arg=gram,
+    )
 
 
 def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus):
