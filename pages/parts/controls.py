@@ -118,6 +118,7 @@ def _solver_settings() -> None:
         86400.0,
         value=chosen.time_limit or 0.0,
         step=10.0,
+        format="%g",
         key="widget_limit",
         on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
     )

@@ -30,7 +30,6 @@ function singleTraces(chart) {
     };
   };
   const marked = (symbol, size) => ({ mode: "lines+markers", marker: { symbol, size, maxdisplayed: 9 } });
-  const few = chart.rows.filter((row) => row.objective !== null).length < 60;
   const triangles = { legendgroup: "bound", ...marked("triangle-up", 9) };
   const zeta = trace("zeta", "ζ", 5, { width: 1.5, color: text }, { yaxis: "y2", showlegend: false });
   return [
@@ -39,7 +38,7 @@ function singleTraces(chart) {
       line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: "bound",
       ...region(x, column("best"), column("bound")),
     },
-    trace("objective", "binary objective", 4, { width: 1 }, few ? { mode: "lines+markers", marker: { size: 4 } } : {}),
+    trace("objective", "binary objective", 4, { width: 1 }, current(chart.rows)),
     trace("relaxed", "relaxation (estimate)", 3, { width: 2, dash: "dash" }),
     trace("bound", "certified lower bound", 2, { width: 2, shape: "hv" }, triangles),
     trace("best", "best objective", 1, { width: 3.5, shape: "hv" }, marked("circle", 7)),
@@ -61,7 +60,7 @@ function seriesTraces(chart, name, s) {
   const turn = rows.find((row) => row.phase > 0);
   const cross = { symbol: "x-thin", size: 13, line: { width: 3, color: chart.theme.series[s] } };
   return [
-    trace("objective", { width: 1 }, { opacity: 0.6 }),
+    trace("objective", { width: 1 }, { opacity: 0.6, ...current(rows) }),
     trace("bound", { width: 2, dash: "dot", shape: "hv" }, {
       mode: "lines+markers", marker: marker({ symbol: `${SERIES.symbol[s]}-open` }),
       hoverinfo: undefined, hovertemplate: `${name}, bound: %{y:,.6~g}<extra></extra>`,
@@ -74,6 +73,12 @@ function seriesTraces(chart, name, s) {
       mode: "markers", marker: cross, x: turn ? [turn[chart.xField]] : [], y: turn ? [turn.best] : [],
     }),
   ];
+}
+
+// The solution of the moment: a line where every step has one, else points, since nothing is known between them.
+function current(rows) {
+  const few = rows.filter((row) => row.objective !== null).length < 60;
+  return few ? { mode: "markers", marker: { size: 5 } } : {};
 }
 
 function layoutOf(chart) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from cflengine import Corpus, GuidedSettings, warm_up
@@ -17,7 +18,7 @@ from cflengine.compression.path import path_lams
 from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.downloads import draw_downloads
 from pages.parts.explorer import choose_documents
-from pages.parts.jobs import BOARD, Job, stream_url
+from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.path_bars import path_bars
 from pages.parts.path_chart import path_chart
 from pages.parts.path_run import Here, PathRun
@@ -29,6 +30,19 @@ from pages.parts.words import number, percent, plain
 USUAL = (0.01, 3.0, 10)  # the range and the number of Figure 2
 LEAST, MOST, MOST_POINTS = 0.001, 1000.0, 40
 LISTED, HEIGHT = 20, 330
+
+_COLUMNS = {
+    "lam": st.column_config.NumberColumn("λ", format="%.4g"),
+    "objective": st.column_config.NumberColumn("cost", format="%.1f"),
+    "lower_bound": st.column_config.NumberColumn("proved bound", format="%.1f"),
+    "gap": st.column_config.NumberColumn("proved gap", format="%.3f %%"),
+    "dictionary_size": st.column_config.NumberColumn("K-grams", format="localized"),
+    "n_pointers": st.column_config.NumberColumn("pointers", format="localized"),
+    "seconds": st.column_config.NumberColumn("seconds", format="%.1f"),
+} | {
+    f"{k} w.": st.column_config.TextColumn(alignment="right", help=f"Share of pointers of {k} words")
+    for k in range(1, 9)
+}
 
 
 # ---- controls
@@ -166,8 +180,12 @@ def _solve_here(run: PathRun, path: Job) -> Job | None:
     if not here or here["held"]:
         return job if active else None
     lam = here["lam"]
-    if active and job.key[-1] == lam:
+    mine = job is not None and job.key[-1] == lam
+    if mine and active:
         return job
+    if mine and job.state == FAILED:  # it would fail again
+        st.error(plain(job.error))
+        return None
     if active:
         job.stop.set()
     if run.effort(lam) == 0:
@@ -242,10 +260,20 @@ def _choose(gram: int) -> None:
         st.session_state.path_gram = None if st.session_state.get("path_gram") == gram else gram
 
 
+def _readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The path's table with shares in per cent, for ``_COLUMNS``."""
+    shares = [name for name in frame.columns if name.startswith("share_")]
+    shown = frame.drop(columns=["reason", *shares])
+    shown["gap"] *= 100
+    for name in shares:
+        shown[f"{name.removeprefix('share_')} w."] = [f"{100 * share:.1f} %" for share in frame[name]]
+    return shown
+
+
 def _take_away(run: PathRun, here: Here) -> None:
     frame = run.points.frame()
     table = st.expander("The path as a table")
-    table.dataframe(frame.drop(columns="reason"), hide_index=True, alt="A row a λ")
+    table.dataframe(_readable(frame), hide_index=True, column_config=_COLUMNS, alt="A row a λ")
     table.download_button(
         "Table as CSV", lambda: frame_csv(frame), "path.csv", "text/csv", on_click="ignore", key="path_csv"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -56,6 +57,25 @@ def test_the_relaxation_is_only_shown_while_it_is_solved():
     for iteration, stage in ((0, "relaxation"), (5, "relaxation"), (9, "homotopy")):
         job(stats(iteration=iteration, relaxation=7.0, stage=stage, zeta=0.1))
     assert [row["relaxed"] == 7.0 for row in job.rows] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("event", "words", "phase"),
+    [
+        ({"stage": "relaxation", "zeta": 0.0}, "relaxation", 0.0),
+        ({"stage": "homotopy", "zeta": 0.3}, "ζ = 0.3", 1.0),
+        ({"stage": "annealing"}, "annealing", 1.0),
+        ({"stage": "local search"}, "local search", 1.0),
+        ({"stage": "reweighting", "extra": {"round": 1}}, "round 1", 0.0),
+        ({"stage": "reweighting", "extra": {"round": 2}}, "round 2", 1.0),
+        ({"stage": "branch and cut"}, "branch and cut", 1.0),
+        ({"stage": "re-encoded", "zeta": 1.0}, "re-encoded", None),
+    ],
+)
+def test_a_row_says_the_stage_in_words_and_whether_the_search_has_begun(event, words, phase):
+    row = jobs.trace_row(stats(lam=0.5, **event))
+    assert row["stage"] == words and row["lam"] == 0.5
+    assert math.isnan(row["phase"]) if phase is None else row["phase"] == phase
 
 
 def test_jobs_queue_and_are_told_how_many_are_ahead(own_board):
@@ -131,6 +151,30 @@ def test_old_finished_jobs_are_forgotten_and_running_ones_are_not(own_board):
     own_board.submit(last := Job("last", (), lambda job: 1))
     assert len(own_board._jobs) == jobs.KEEP_JOBS and own_board.get(last.id) and own_board.get(later[-1].id)
     assert own_board.get(running.id) is None
+
+
+def test_jobs_in_passing_are_forgotten_before_any_other(own_board):
+    kept = Job("kept", (), lambda job: 1)
+    own_board.submit(kept).result(timeout=10)
+    for _ in range(jobs.KEEP_JOBS + 2):
+        own_board.submit(passing := Job("passing", (), lambda job: 1, passing=True)).result(timeout=10)
+        assert own_board.get(passing.id) is passing, "until the next one comes"
+    assert own_board.get(kept.id) is kept and len(own_board._jobs) == 2
+
+
+def test_why_a_job_ended(own_board):
+    done, failed, stopped = (
+        Job("d", (), lambda job: 1),
+        Job("f", (), lambda job: [][1]),
+        Job("s", (), work_until_stopped),
+    )
+    solved = Job("r", (), lambda job: SimpleNamespace(result_=SimpleNamespace(reason="time limit")))
+    for job in (done, failed, solved, stopped):
+        own_board.submit(job)
+    until(lambda: stopped.state == RUNNING)
+    stopped.stop.set()
+    until(lambda: not stopped.active)
+    assert [job.reason for job in (done, failed, solved, stopped)] == ["done", "failed", "time limit", "interrupted"]
 
 
 def test_large_results_are_forgotten_sooner(own_board):

@@ -42,6 +42,12 @@ def test_every_page_after_a_solve(tiny, page):
     assert "proved bound" in sidebar(app) and "converged" in sidebar(app)
 
 
+def test_the_solve_pages_first_address_leads_there(open_app):
+    app = open_app("homotopy", k="5", solver="reweighting")
+    assert [title.value for title in app.title] == ["Solve"] and "K = 5 · count · reweighting" in sidebar(app)
+    assert (in_address(app, "k"), in_address(app, "solver")) == ("5", "reweighting")
+
+
 def test_a_deep_link_to_a_new_server_goes_through_the_router(warm, board):
     # no ``visited`` here: this is the very first run of a server's life
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()

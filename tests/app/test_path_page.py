@@ -278,6 +278,25 @@ def test_the_solve_of_a_lam_that_was_left_is_stopped(page, board, monkeypatch):
     assert len(run.points) == 4
 
 
+def test_a_solve_that_fails_under_the_slider_is_said_once(page, monkeypatch):
+    run = path_job(page).so_far
+    tried = []
+
+    def fail(run, lam, listener):
+        tried.append(lam)
+        raise MemoryError("This needs about 9.0 GB of memory.")
+
+    monkeypatch.setattr(PathRun, "effort", lambda run, lam: 1)
+    monkeypatch.setattr(PathRun, "refine", fail)
+    for _ in range(3):
+        move(page, run.choices[4], held=False)
+        until(lambda: not BOARD.get(page.session_state["path_refine"]).active)
+        sound(page.run())
+    assert "9.0 GB" in page.main.get("error")[0].value.replace("\\", "") and len(tried) == 1
+    move(page, run.choices[5], held=True)
+    assert not page.error
+
+
 def test_features_and_the_table_can_be_taken_away(page, downloads):  # noqa: F811
     run = path_job(page).so_far
     sound(page.toggle(key="path_features").set_value(True).run())

@@ -65,6 +65,31 @@ def test_the_guided_solver_reaches_its_gap(tiny):
     assert not [slider for slider in tiny.select_slider if slider.key == "zeta"]
 
 
+def test_each_solver_has_its_own_settings(open_app):
+    app = show(use(open_app()), "solve")
+    own = {"guided": "widget_gap", "homotopy": "widget_steps", "reweighting": "widget_rounds", "exact": None}
+    for solver, widget in own.items():
+        sound(app.segmented_control(key="widget_solver").set_value(solver).run())
+        keys = {element.key for kind in ("number_input", "select_slider", "selectbox") for element in app.get(kind)}
+        assert keys & set(own.values()) - {None} == ({widget} if widget else set())
+        assert "widget_limit" in keys and app.expander[0].label == f"Solver: {solver}"
+        assert in_address(app, "solver") == (None if solver == "guided" else solver)
+        sound(app.button(key="run").click().run())
+        until(lambda: not job_of(app).active)
+        assert job_of(sound(app.run())).result.result_.solver == solver and not app.error
+        assert "changed" not in captions(app) and f"{solver}: converged" in sidebar(app)
+    sound(app.segmented_control(key="widget_solver").set_value("guided").run())
+    sound(app.select_slider(key="widget_gap").set_value(0.01).run())
+    assert app.session_state["settings"].solver_settings().gap == 0.01
+
+
+def test_the_exact_solver_says_when_a_corpus_is_too_large(open_app):
+    app = open_app("solve", solver="exact")
+    sound(app.button(key="run").click().run())
+    until(lambda: not job_of(app).active)
+    assert "small corpora" in sound(app.run()).main.get("error")[0].value.replace("\\", "")
+
+
 def test_run_to_the_end(tiny):
     solved(tiny, solver="homotopy")
     result = job_of(tiny).result.result_

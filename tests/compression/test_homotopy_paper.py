@@ -137,7 +137,7 @@ def test_planted_phrases_are_found_in_the_sample_corpus():
     with (ROOT / "sample_data" / "reviews.csv").open(encoding="utf-8", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
     settings = HomotopySettings(relaxation_gap=1e-3, last_zeta=0.0)
-    model = CompressiveFeatures(1.0, 3, settings=settings).fit(texts)
+    model = CompressiveFeatures(1.0, 3, solver="homotopy", settings=settings).fit(texts)
     planted = [phrase for phrase in planted_phrases() if len(phrase) <= 3]
     found = set(model.grams_) & set(planted)
     assert len(planted) > 20 and len(found) >= 0.9 * len(planted), sorted(set(planted) - found)

@@ -12,7 +12,7 @@ from cflengine.text.tokens import Tokenizer
 def test_two_hundred_real_documents(real_documents, name):
     texts = real_documents(name, 200)
     settings = HomotopySettings(relaxation_gap=2e-3, relaxation_iterations=400, zeta_step=0.2, stage_iterations=30)
-    model = CompressiveFeatures(1.0, 3, settings=settings).fit(texts)
+    model = CompressiveFeatures(1.0, 3, solver="homotopy", settings=settings).fit(texts)
     result = model.result_
     assert result.certificate.covered
     assert 0 < result.lower_bound <= result.relaxation_upper <= result.objective * 1.01
