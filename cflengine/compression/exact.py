@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.compression.program import IntegerProgram
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import Run
+from cflengine.engine.checks import check_positive, check_whole, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
@@ -61,16 +61,10 @@ class ExactSettings:
     max_pointers: int = 150_000
 
     def __post_init__(self) -> None:
-        if not _is_number(self.gap) or not 0 <= self.gap < math.inf:
+        if not is_number(self.gap) or not 0 <= self.gap < math.inf:
             raise ValueError(f"gap must be a number of at least 0, not {self.gap!r}.")
-        if self.time_limit is not None and not (_is_number(self.time_limit) and 0 < self.time_limit < math.inf):
-            raise ValueError(f"time_limit must be a positive number, not {self.time_limit!r}.")
-        if not isinstance(self.max_pointers, int | np.integer) or self.max_pointers < 1:
-            raise ValueError(f"max_pointers must be a whole number of at least 1, not {self.max_pointers!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+        check_positive(self, ("time_limit",), optional=("time_limit",))
+        check_whole(self, {"max_pointers": 1})
 
 
 def solve_exact(

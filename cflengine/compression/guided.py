@@ -32,9 +32,9 @@ import numpy as np
 
 from cflengine.compression import kernels_prox
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
+from cflengine.compression.bounds import MultiplierAverage
 from cflengine.compression.certificate import relative_gap
 from cflengine.compression.guided_settings import GuidedSettings
-from cflengine.compression.kernels_moves import DEAR
 from cflengine.compression.problem import StorageCosts, mean_pointer_cost
 from cflengine.compression.refine import Refinement
 from cflengine.compression.result import CompressionResult
@@ -46,7 +46,7 @@ from cflengine.text.kgrams import KGramIndex
 RELAXATION, ANNEALING = "relaxation", "annealing"
 _FIRST_LOOK = 25  # steps after which the first solution is rounded
 _UNDECIDED = (0.02, 0.98)
-_TIGHTENINGS = 40
+_LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for the bound, that close less are the last
 
 
 def solve_guided(
@@ -90,12 +90,12 @@ class GuidedSolver:
         *,
         listeners: Iterable[Listener] = (),
         lam: float = NAN,
-        known: Iterable[tuple[np.ndarray, np.ndarray]] = (),
+        known: Iterable[tuple[np.ndarray, np.ndarray | None]] = (),
     ) -> CompressionResult:
         """Solve for ``costs``; warm from the second call on.
 
-        known: solutions of this problem or one much like it, as (marks uint8 (n,), dual prices (n,)): for this very
-        problem the result is at least as good; the search starts from the last one's dictionary.
+        known: solutions of this problem or one much like it, as (marks uint8 (n,), dual prices (n,) or None): for this
+        very problem the result is at least as good; the search starts from the last one's dictionary.
         """
         settings = settings or GuidedSettings()
         with threads(self.n_threads):
@@ -135,12 +135,15 @@ class _Guided(Run):
             gap=settings.gap, patience=settings.patience, least_gain=settings.least_gain, seed=settings.seed,
         )  # fmt: skip
         self.stepped = False
+        self.average = MultiplierAverage(index.n_tokens)
+        self.random = np.random.default_rng(settings.seed)
         self.start: np.ndarray | None = None  # the marks whose dictionary the search begins with
         if solver.warm is not None:
             self._restart(solver.warm)
         else:
             self.admm.reset()
-        if costs.dictionary.max(initial=0.0) >= DEAR:  # single words may be what must not be
+        words = costs.dictionary[: index.len_ptr[1]]
+        if words.max(initial=0.0) > 0.1 * self.best_objective:  # single words may be what must not be
             marks = self.coder.encode(costs.dictionary)
             self.keep(self.coder.evaluate(marks)[0], marks)
 
@@ -169,11 +172,13 @@ class _Guided(Run):
             self.admm.release(everything=True)
         return self.result(used, alpha)
 
-    def take_up(self, marks: np.ndarray, alpha: np.ndarray) -> None:
+    def take_up(self, marks: np.ndarray, alpha: np.ndarray | None) -> None:
         """Begin the search with this solution's dictionary, and try its prices as a bound, which any prices are."""
         self.keep(self.coder.evaluate(marks)[0], marks)
-        self.admm.bound.update(-alpha.astype(np.float32))
         self.start = marks
+        if alpha is None:
+            return
+        self.admm.bound.update(-alpha.astype(np.float32))
         if self.owner.warm is None:
             self.admm.y[:] = -alpha
 
@@ -216,11 +221,12 @@ class _Guided(Run):
             if not self._step(RELAXATION):
                 return False
             self.stepped = True
+            self.average.add(admm.y)
             if steps == look and not self.settings.relaxation_only:
                 look *= 2
                 self.refinement.round(self._uses(admm.current_w()), rounds=2)
             if steps % self.settings.bound_every == 0:
-                admm.bound.update(admm.y)
+                self.average.offer(admm.bound, admm.y)
                 if self._relaxation_solved(wanted):
                     break
         else:
@@ -253,14 +259,19 @@ class _Guided(Run):
             return
         if dictionary is not None and not refinement.descend(dictionary):
             return
-        for i in range(settings.annealings):
-            if refinement.done or not self._anneal(settings.epsilon / 2**i):
+        for i in range(max(settings.annealings, 1)):
+            before = self._open()
+            if refinement.done or (settings.annealings and not self._anneal(i)):
                 return
             refinement.recombine()
-        if not settings.annealings:
-            refinement.recombine()
-        if settings.tighten and not refinement.done and self.stepped:
-            self._tighten()
+            if refinement.done or not self._tighten():
+                return
+            if i and before - self._open() < _LEAST_SHARE * before:
+                return
+
+    def _open(self) -> float:
+        """What lies between the best solution and the bound."""
+        return self.best_objective - self.lower_bound
 
     def _uses(self, w: np.ndarray) -> np.ndarray:
         """float32 (G,): the sum of w over each J(s)."""
@@ -268,20 +279,29 @@ class _Guided(Run):
         self.admm.groups.apply(kernels_prox.SUM, w, self.costs.dictionary, levels=uses)
         return uses
 
-    def _anneal(self, epsilon: float) -> bool:
-        """Steps from the relaxation with the concave dictionary cost, then rounding and local search."""
-        admm, warm = self.admm, self.owner.warm
-        assert warm is not None
-        admm.data[:], admm.y[:], admm.z[:] = warm.data, warm.y, warm.z
+    def _anneal(self, i: int) -> bool:
+        """Steps from the relaxation with the concave dictionary cost, then rounding and local search; False if stopped.
+
+        The first time as the settings say; later half as long, with half of the K-grams, drawn anew, priced by whether
+        the best solution has them: near enough to it to be worth combining, and far enough to bring something new.
+        """
+        admm, settings = self.admm, self.settings
+        self._return_to_relaxation()
         top = np.zeros(self.index.n_grams, dtype=np.float32)
         admm.levels = top  # ‖w_J(s)‖∞ of every step from here on
         going = self._step(RELAXATION)
-        cost = np.empty(self.index.n_grams)
-        for _ in range(self.settings.anneal_rounds):
+        epsilon = settings.epsilon / 2 ** (max(i - 1, 0) % 3)
+        shorter = 2 if i else 1
+        held = self.random.random(len(top)) < 0.5 if i else np.zeros(0, dtype=bool)
+        held_level = self.coder.evaluate(self.best_marks)[2][held] if i else None
+        cost = np.empty(len(top))
+        for _ in range(-(-settings.anneal_rounds // shorter)):
             np.minimum(top, 1.0, out=top)
+            if held_level is not None:
+                top[held] = held_level
             np.divide(self.costs.dictionary, (top + epsilon) * math.log1p(1.0 / epsilon), out=cost)
             admm.group_cost = cost
-            going = going and all(self._step(ANNEALING) for _ in range(self.settings.anneal_steps))
+            going = going and all(self._step(ANNEALING) for _ in range(-(-settings.anneal_steps // shorter)))
             undecided = np.count_nonzero((top > _UNDECIDED[0]) & (top < _UNDECIDED[1]))
             if not going or undecided <= 0.002 * np.count_nonzero(top > _UNDECIDED[0]):
                 break
@@ -295,20 +315,28 @@ class _Guided(Run):
         dictionary = self.refinement.round(uses)
         return self.refinement.descend(dictionary)
 
-    def _tighten(self) -> None:
-        """More steps on the relaxation, as long as they better the bound by what is worth having."""
+    def _tighten(self) -> bool:
+        """More steps on the relaxation, as long as they better the bound by what is worth having; False if stopped."""
+        admm, settings = self.admm, self.settings
+        if not settings.tighten or not self.stepped:
+            return True
+        self._return_to_relaxation()
+        before = math.inf
+        while before - self._open() > _LEAST_SHARE * self._open() and not self.refinement.done:
+            before = self._open()
+            for steps in range(1, 2 * settings.bound_every + 1):
+                if not self._step(RELAXATION):
+                    return False
+                self.average.add(admm.y)
+                if steps % settings.bound_every == 0:
+                    self.average.offer(admm.bound, admm.y)
+        self._save()
+        return True
+
+    def _return_to_relaxation(self) -> None:
         admm, warm = self.admm, self.owner.warm
         assert warm is not None
         admm.data[:], admm.y[:], admm.z[:] = warm.data, warm.y, warm.z
-        for _ in range(_TIGHTENINGS):
-            before = admm.bound.value
-            for _ in range(min(self.settings.bound_every, 100)):
-                if not self._step(RELAXATION):
-                    return
-            admm.bound.update(admm.y)
-            if self.refinement.done or admm.bound.value - before < 0.01 * (self.best_objective - before):
-                break
-        self._save()
 
     def _report(self, stage: str) -> bool:
         admm = self.admm

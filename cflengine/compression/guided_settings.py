@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
-
-import numpy as np
 
 from cflengine.compression.refine import LEAST_GAIN, PATIENCE
+from cflengine.engine.checks import check_positive, check_whole
 
 
 @dataclass(frozen=True)
@@ -19,10 +16,11 @@ class GuidedSettings:
     relaxation to this relative gap, None for a quarter of ``gap``. relaxation_iterations: at most so many steps of it.
     relaxation_only: round and certify then; the relaxation's gap is then proved, too. rho: None for
     0.1·√(pointer cost · dictionary cost), usual ones of both. over: over-relaxation, 1 to below 2. annealings: how
-    often to anneal, from different ε. epsilon: ε of the first. anneal_rounds, anneal_steps: reweightings at most, and
-    steps between them. patience: recombinations in a row that bring less than ``least_gain`` of the objective each,
-    after which the search is over. tighten: take up the relaxation again for a better bound if ``gap`` is still open
-    then. seed: of the perturbations. bound_every: steps between bounds.
+    often to anneal at most; the search ends before if it brings nothing. epsilon: ε of the first. anneal_rounds,
+    anneal_steps: of the first, reweightings at most, and steps between them; later ones take half of both. patience:
+    recombinations in a row that bring less than ``least_gain`` of the objective each, after which it is time for
+    another annealing. tighten: after each annealing, take up the relaxation again for a better bound. seed: of
+    whatever is drawn at random. bound_every: steps between bounds.
     """
 
     gap: float = 1e-3
@@ -32,7 +30,7 @@ class GuidedSettings:
     relaxation_only: bool = False
     rho: float | None = None
     over: float = 1.8
-    annealings: int = 2
+    annealings: int = 6
     epsilon: float = 2.0
     anneal_rounds: int = 6
     anneal_steps: int = 40
@@ -43,19 +41,11 @@ class GuidedSettings:
     bound_every: int = 25
 
     def __post_init__(self) -> None:
-        for name in ("gap", "time_limit", "relaxation_gap", "rho", "over", "epsilon", "least_gain"):
-            value = getattr(self, name)
-            optional = name in ("time_limit", "relaxation_gap", "rho")
-            zero = name in ("gap", "least_gain") and value == 0
-            if not (value is None and optional) and not zero and not (_is_number(value) and 0 < value < math.inf):
-                raise ValueError(f"{name} must be a positive number, not {value!r}.")
-        for name, least in (
-            ("relaxation_iterations", 0), ("annealings", 0), ("anneal_rounds", 1), ("anneal_steps", 1),
-            ("patience", 0), ("seed", 0), ("bound_every", 1),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+        or_zero = [name for name in ("gap", "least_gain") if getattr(self, name) != 0]
+        numbers = ("time_limit", "relaxation_gap", "rho", "over", "epsilon", *or_zero)
+        check_positive(self, numbers, optional=("time_limit", "relaxation_gap", "rho"))
+        least = {"anneal_rounds": 1, "anneal_steps": 1, "bound_every": 1}
+        check_whole(self, least | dict.fromkeys(("relaxation_iterations", "annealings", "patience", "seed"), 0))
         if not 1 <= self.over < 2:
             raise ValueError(f"over must be at least 1 and less than 2, not {self.over!r}.")
 
@@ -63,7 +53,3 @@ class GuidedSettings:
     def wanted_relaxation_gap(self) -> float:
         """The proved gap at which the relaxation ends."""
         return self.relaxation_gap if self.relaxation_gap is not None else max(self.gap / 4, 1e-6)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

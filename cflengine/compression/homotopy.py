@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from cflengine.compression.problem import StorageCosts, cost_scale
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult, StageSnapshot
 from cflengine.compression.run import Run
+from cflengine.engine.checks import check_positive, check_whole, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
@@ -68,27 +68,19 @@ class HomotopySettings:
 
     def __post_init__(self) -> None:
         optional = ("rho", "sigma", "relaxation_gap", "time_limit", "relaxation_iterations")
-        for name in ("rho", "rho_factor", "rho_ratio", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit"):
-            value = getattr(self, name)
-            if not (value is None and name in optional) and not (_is_number(value) and 0 < value < math.inf):
-                raise ValueError(f"{name} must be a positive number, not {value!r}.")
-        for name in ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations"):
-            value = getattr(self, name)
-            if not (value is None and name in optional) and not (isinstance(value, int | np.integer) and value >= 1):
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        numbers = ("rho", "rho_factor", "rho_ratio", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit")
+        check_positive(self, numbers, optional=optional)
+        whole = ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations")
+        check_whole(self, dict.fromkeys(whole, 1), optional=optional)
         if self.rho_factor < 1:
             raise ValueError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
-        if not _is_number(self.last_zeta) or not 0 <= self.last_zeta <= 1:
+        if not is_number(self.last_zeta) or not 0 <= self.last_zeta <= 1:
             raise ValueError(f"last_zeta must be between 0 and 1, not {self.last_zeta!r}.")
 
     def zetas(self) -> list[float]:
         """The values of ζ in order: 0, step, 2·step .. , each at most ``last_zeta``; the last one is that."""
         steps = math.ceil(round(self.last_zeta / self.zeta_step, 9))
         return [0.0] + [round(min(i * self.zeta_step, self.last_zeta), 9) for i in range(1, steps + 1)]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def solve_homotopy(

@@ -8,6 +8,8 @@ which a changed K-gram occurs are evaluated anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cflengine.compression import kernels_choose, kernels_moves, kernels_prox
@@ -127,14 +129,21 @@ class DictionarySearch:
         flags[grams] = 1
         return flags
 
-    def descend(self, rounds: int, progress: Progress | None = None) -> bool:
-        """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped."""
+    def descend(
+        self, rounds: int, progress: Progress | None = None, *, each: Callable[[], object] | None = None
+    ) -> bool:
+        """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped.
+
+        each: called after every round, when the cover is whole; rounds may also make it dearer.
+        """
         quiet = 0
         for i in range(rounds):
             before = self.objective
             moved = self.improve(adding=i % 2 == 0, progress=progress)
             if moved < 0:
                 return False
+            if each is not None:
+                each()
             # moves that the locks kept apart can still compete at a distance: a round that does not help is a pause
             quiet = 0 if moved and self.objective < before else quiet + 1
             if quiet == 2:

@@ -144,16 +144,21 @@ class _Path:
 
     def downwards(self, order: list[float]) -> None:
         """Each λ again, from the one above, if that helps."""
-        for lam in reversed(order[:-1]):
+        brief = replace(self.settings, relaxation_iterations=0, annealings=0, patience=0, tighten=False)
+        for lam, above in zip(order[-2::-1], order[:0:-1], strict=True):
             if self.stopped:
                 return
             if self.points[lam].result.gap > self.settings.gap:
-                self._solve(lam, replace(self.settings, relaxation_iterations=0, annealings=0, patience=0))
+                self._solve(lam, brief, above)
 
-    def _solve(self, lam: float, settings: GuidedSettings) -> None:
+    def _solve(self, lam: float, settings: GuidedSettings, above: float | None = None) -> None:
         began = time.perf_counter()
         before = self.points.get(lam)
-        known = () if before is None else ((before.result.marks, before.result.alpha),)
+        known = [
+            (self.points[there].result.marks, self.points[there].result.alpha)
+            for there in (lam, above)
+            if there in self.points
+        ]
         result = self.solver.solve(self.price(lam), settings, listeners=self.listeners, lam=lam, known=known)
         self.stopped = result.reason in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
         seconds = time.perf_counter() - began + (before.seconds if before else 0.0)

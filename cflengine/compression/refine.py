@@ -67,10 +67,12 @@ class Refinement:
 
     def descend(self, dictionary: np.ndarray) -> bool:
         """Local search from a dictionary (uint8 (G,)); its result is combined with the best. False if stopped."""
-        progress = self.run.progress
-        self.search.forget()
-        going = self.search.evaluate(dictionary, progress) and self.search.descend(_DESCENT_ROUNDS, progress)
-        return self._offer(SEARCH) and going
+        search, progress, parent = self.search, self.run.progress, self.run.best_marks
+        search.forget()
+        going = search.evaluate(dictionary, progress) and search.descend(
+            _DESCENT_ROUNDS, progress, each=lambda: self.run.keep(search.objective, search.marks)
+        )
+        return self._offer(SEARCH, parent) and going
 
     def recombine(self) -> None:
         """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
@@ -78,7 +80,7 @@ class Refinement:
         quiet = i = 0
         while not self.done and quiet < self.patience:
             before = self.run.best_objective
-            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION):
+            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION, self.run.best_marks):
                 return
             enough = before - self.run.best_objective > self.least_gain * before
             quiet = 0 if enough else quiet + 1
@@ -105,12 +107,12 @@ class Refinement:
         going = all(search.improve(adding=kind, progress=progress, protect=grams) >= 0 for kind in kinds)
         return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)
 
-    def _offer(self, stage: str) -> bool:
-        """Combine the search's solution with the best one, keep what is cheaper, and report."""
+    def _offer(self, stage: str, other: np.ndarray) -> bool:
+        """Combine the search's solution with another one (marks), keep what is cheaper, and report."""
         run, search = self.run, self.search
         if np.isfinite(search.objective) and run.progress.reason is None:
-            _, _, used = run.coder.evaluate(run.best_marks)
-            marks = combine(run.index, run.costs, (run.best_marks, used), (search.marks, search.used))
+            _, _, used = run.coder.evaluate(other)
+            marks = combine(run.index, run.costs, (other, used), (search.marks, search.used))
             _, _, used = run.coder.evaluate(marks)
             marks = run.coder.encode_with(used)
             objective, _, _ = run.coder.evaluate(marks)

@@ -41,7 +41,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -54,6 +53,7 @@ from cflengine.compression.problem import StorageCosts, cost_scale
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import Run
+from cflengine.engine.checks import check_positive, check_whole, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, Progress, TerminationReason
 from cflengine.text.kgrams import KGramIndex
@@ -99,27 +99,18 @@ class ReweightingSettings:
     polish: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("rho", "rho_factor", "rho_ratio", "tol", "absolute", "epsilon", "projection_tol", "time_limit"):
-            value = getattr(self, name)
-            optional = name in ("rho", "time_limit")
-            if not (value is None and optional) and not (_is_number(value) and 0 < value < math.inf):
-                raise ValueError(f"{name} must be a positive number, not {value!r}.")
-        for name in ("rho_window", "rho_steps", "least_iterations", "round_iterations", "rounds", "patience",
-                     "projection_iterations", "bound_every"):  # fmt: skip
-            value = getattr(self, name)
-            if not (isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1):
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        numbers = ("rho", "rho_factor", "rho_ratio", "tol", "absolute", "epsilon", "projection_tol", "time_limit")
+        check_positive(self, numbers, optional=("rho", "time_limit"))
+        whole = ("rho_window", "rho_steps", "least_iterations", "round_iterations", "rounds", "patience",
+                 "projection_iterations", "bound_every")  # fmt: skip
+        check_whole(self, dict.fromkeys(whole, 1))
         for name in ("rho_factor", "rho_ratio"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
         for name, most in (("nonzero", 1 / 36), ("margin", 0.5), ("binary", 1.0)):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 < value <= most:
+            if not is_number(value) or not 0 < value <= most:
                 raise ValueError(f"{name} must be above 0 and at most {most:.3g}, not {value!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def solve_reweighting(

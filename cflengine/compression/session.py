@@ -1,8 +1,8 @@
 """One corpus, compressed again and again: at another λ, or with a wish; each solve starts where the last one ended.
 
 A wish changes problem (1) for some K-grams: one that is *forced* is stored in any case, so its c(s) is paid before the
-solver begins; one that is *forbidden* costs more than any corpus. Both problems are certified, so the price of a wish
-is known within proved limits.
+solver begins; one that is *forbidden* costs more than a solution without it that is known, so that no optimal one has
+it. Both problems are certified, so the price of a wish is known within proved limits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from cflengine.compression.certificate import Certificate, relative_gap
+from cflengine.compression.certificate import Certificate, binary_solution, relative_gap
+from cflengine.compression.coder import Coder
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.guided_settings import GuidedSettings
@@ -22,7 +23,6 @@ from cflengine.compression.result import CompressionResult
 from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
 
-FORBIDDEN = MAX_COST  # more than any corpus costs
 QUICK = GuidedSettings(relaxation_iterations=0, annealings=0, patience=1, tighten=False, gap=0.0)
 
 
@@ -82,24 +82,33 @@ class CompressionSession:
             raise ValueError("a K-gram cannot be forced and forbidden at once.")
         plain = self.estimator.costs_at(lam)
         force, forbid = sorted(set(force)), sorted(set(forbid))
-        costs, paid = _with_wishes(plain, force, forbid)
-        start = () if known is None else ((known.marks, known.alpha),)
+        costs, paid = replace(plain, dictionary=plain.dictionary.copy()), float(plain.dictionary[force].sum())
+        costs.dictionary[force] = 0.0
+        start: list[tuple[np.ndarray, np.ndarray | None]] = [] if known is None else [(known.marks, known.alpha)]
+        if forbid:
+            marks, objective = self._without(costs, forbid, known)
+            costs.dictionary[forbid] = min(2.0 * objective + 1.0, MAX_COST)
+            start.append((marks, None))
         result = self.solver.solve(
             costs, settings or self.estimator.settings, listeners=tuple(listeners), lam=lam, known=start
         )
-        if np.isin(result.dictionary, np.asarray(forbid, dtype=np.int64)).any():
-            raise ValueError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
         model = clone(self.estimator).set_params(lam=lam)
         return model.adopt(self.estimator, plain, _with_paid(result, paid))
 
-
-def _with_wishes(costs: StorageCosts, force: Sequence[int], forbid: Sequence[int]) -> tuple[StorageCosts, float]:
-    """The costs under the wishes, and what forcing costs before the solver begins."""
-    dictionary = costs.dictionary.copy()
-    paid = float(dictionary[list(force)].sum())
-    dictionary[list(force)] = 0.0
-    dictionary[list(forbid)] = FORBIDDEN
-    return replace(costs, dictionary=dictionary), paid
+    def _without(
+        self, costs: StorageCosts, forbid: Sequence[int], known: CompressionResult | None
+    ) -> tuple[np.ndarray, float]:
+        """A solution without the K-grams ``forbid``, from the known one's dictionary: marks uint8 (n,), objective."""
+        index = self.estimator.index_
+        coder = Coder(index, costs)
+        price = costs.dictionary.copy()
+        if known is not None:
+            price[known.dictionary] = 0.0
+        price[list(forbid)] = np.inf
+        marks = coder.encode(price)
+        if not binary_solution(marks, index.doc_ptr, index.gram_of, costs)[1]:
+            raise ValueError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
+        return marks, coder.evaluate(marks)[0]
 
 
 def _with_paid(result: CompressionResult, paid: float) -> CompressionResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,20 +13,43 @@ from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.engine.progress import IterationStats, Listener
 from cflengine.text.kgrams import KGramIndex
 
 Settings = GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings
 
 
 def _solve_exactly(
-    index: KGramIndex, costs: StorageCosts, settings: ExactSettings, **options: Any
+    index: KGramIndex,
+    costs: StorageCosts,
+    settings: ExactSettings,
+    *,
+    listeners: Iterable[Listener] = (),
+    n_threads: int | None = None,
+    **options: Any,
 ) -> CompressionResult:
     """The exact solver, from the guided one's solution: the better that is, the less has to be searched."""
-    start = None
+    start, listeners = None, tuple(listeners)
     if index.n_pointers <= settings.max_pointers:
         guided = GuidedSettings(gap=1e-5, time_limit=settings.time_limit)
-        start = solve_guided(index, costs, guided, n_threads=options.get("n_threads")).marks
-    return solve_exact(index, costs, settings, start=start, **options)
+        found = solve_guided(index, costs, guided, listeners=(_OnlyAsked(listeners),), n_threads=n_threads)
+        start = found.marks
+        if settings.time_limit is not None:
+            settings = replace(settings, time_limit=max(settings.time_limit - found.seconds, 1e-3))
+    return solve_exact(index, costs, settings, start=start, listeners=listeners, n_threads=n_threads, **options)
+
+
+class _OnlyAsked:
+    """Listeners that are asked whether to go on, but are not told of the events: they would be of another solve."""
+
+    def __init__(self, listeners: tuple[Listener, ...]) -> None:
+        self._polls = [poll for poll in (getattr(listener, "poll", None) for listener in listeners) if poll]
+
+    def __call__(self, stats: IterationStats) -> bool:
+        return self.poll()
+
+    def poll(self) -> bool:
+        return all(poll() is not False for poll in self._polls)
 
 
 @dataclass(frozen=True)

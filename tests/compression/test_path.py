@@ -82,7 +82,7 @@ def test_first_sweep_goes_up_and_second_comes_down(words):
 
 def test_the_better_of_both_sweeps_is_kept():
     """With hardly any search on the way up, the way down finds something."""
-    index = index_of(random_words(7, 30, 20, 12))
+    index = index_of(random_words(6, 30, 20, 12))
     events = []
     lazy = GuidedSettings(annealings=0, patience=0)
     path = solve_path(index, [0.5, 1.0, 2.0, 4.0], lazy, listeners=[events.append])

@@ -1,0 +1,31 @@
+"""Checks of parameters, with one sentence for each kind of mistake."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from numbers import Real
+
+import numpy as np
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_positive(settings: object, names: Collection[str], *, optional: Collection[str] = ()) -> None:
+    """ValueError unless these attributes are finite numbers above 0; those in ``optional`` may be None."""
+    for name in names:
+        value = getattr(settings, name)
+        if not (value is None and name in optional) and not (is_number(value) and 0 < value < math.inf):
+            raise ValueError(f"{name} must be a positive number, not {value!r}.")
+
+
+def check_whole(settings: object, least: Mapping[str, int], *, optional: Collection[str] = ()) -> None:
+    """ValueError unless these attributes are whole numbers of at least the least; those in ``optional`` may be None."""
+    for name, bound in least.items():
+        value = getattr(settings, name)
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not (value is None and name in optional) and not (whole and value >= bound):
+            raise ValueError(f"{name} must be a whole number of at least {bound}, not {value!r}.")
