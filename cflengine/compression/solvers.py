@@ -11,7 +11,7 @@ from cflengine.compression.guided import solve_guided
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.problem import StorageCosts
-from cflengine.compression.result import CompressionResult
+from cflengine.compression.result import CompressionResult, settings_dict
 from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.text.kgrams import KGramIndex
@@ -29,14 +29,15 @@ def _solve_exactly(
     **options: Any,
 ) -> CompressionResult:
     """The exact solver, from the guided one's solution: the better that is, the less has to be searched."""
-    start, listeners = None, tuple(listeners)
+    start, rest, listeners = None, settings, tuple(listeners)
     if index.n_pointers <= settings.max_pointers:
         guided = GuidedSettings(gap=1e-5, time_limit=settings.time_limit)
         found = solve_guided(index, costs, guided, listeners=(_OnlyAsked(listeners),), n_threads=n_threads)
         start = found.marks
         if settings.time_limit is not None:
-            settings = replace(settings, time_limit=max(settings.time_limit - found.seconds, 1e-3))
-    return solve_exact(index, costs, settings, start=start, listeners=listeners, n_threads=n_threads, **options)
+            rest = replace(settings, time_limit=max(settings.time_limit - found.seconds, 1e-3))
+    result = solve_exact(index, costs, rest, start=start, listeners=listeners, n_threads=n_threads, **options)
+    return replace(result, settings=settings_dict(settings))
 
 
 class _OnlyAsked:

@@ -177,6 +177,21 @@ def test_search_and_recombination_come_near_the_optimum_and_never_get_worse(kind
     assert run.iteration == len(run.stages)
 
 
+def test_a_stop_within_a_descent_keeps_what_it_had_found(words):
+    """All but the last question of a whole descent: nothing that was found before the stop is lost."""
+    index, costs = words
+    whole = Bare(index, costs, [asked := StopAtPoll()])
+    assert whole.refinement().descend(np.ones(index.n_grams, dtype=np.uint8))
+    values = []
+    for number in range(2, asked.asked + 1):
+        run = Bare(index, costs, [StopAtPoll(number)])
+        assert not run.refinement().descend(np.ones(index.n_grams, dtype=np.uint8))
+        values.append(run.best_objective)
+        assert_sound(run)
+    assert values == sorted(values, reverse=True) and len(set(values)) > 2
+    assert whole.best_objective <= values[-1] < Bare(index, costs).best_objective
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_search_from_any_dictionary_leaves_the_best_no_worse(words, share):
     index, costs = words

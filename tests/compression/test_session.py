@@ -319,6 +319,27 @@ def test_a_word_can_be_forbidden_where_longer_grams_cover_it():
     assert model.result_.objective == pytest.approx(with_wishes(index, 1.0, forbid=[word]))
 
 
+def test_an_impossible_wish_is_refused_before_anything_is_solved():
+    session = session_of(["a b", "b", "a b b"])
+    heard = []
+    with pytest.raises(ValueError, match="cannot be covered without"):
+        session.solve(1.0, forbid=[int(session.estimator.index_.gram_of[0, 2])], listeners=[heard.append])
+    assert not heard
+
+
+@pytest.mark.parametrize("lam", [0.3, 2.0])
+def test_the_search_begins_with_a_solution_that_keeps_the_ban(lam):
+    session = session_of()
+    index = session.estimator.index_
+    free = session.solve(lam).result_
+    banned = [int(gram) for gram in free.dictionary if index.length(int(gram)) > 1][:2]
+    assert banned
+    heard = []
+    result = session.solve(lam, forbid=banned, known=free, listeners=[heard.append]).result_
+    assert heard[0].best_objective < 1.5 * free.objective and not set(banned) & set(result.dictionary)
+    assert result.objective <= heard[0].best_objective
+
+
 def test_impossible_wishes_raise():
     session = session_of(["a b", "b", "a b b"])
     index = session.estimator.index_

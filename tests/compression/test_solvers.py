@@ -13,6 +13,7 @@ from cflengine import CompressiveFeatures, ExactSettings, GuidedSettings, Homoto
 from cflengine.compression.guided import GuidedSolver, solve_guided
 from cflengine.compression.refine import RECOMBINATION, SEARCH
 from cflengine.compression.solvers import SOLVERS, find_solver
+from cflengine.engine.progress import TerminationReason
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import SMALL, costs_of, index_of, random_words, repeated_phrases
 from naive.programs import solve_relaxation
@@ -72,6 +73,38 @@ def test_each_solver_fits_and_answers_with_a_proof(name):
 def test_guided_is_the_default():
     assert CompressiveFeatures().solver == "guided"
     assert CompressiveFeatures().fit(["a b"]).result_.solver == "guided"
+
+
+class Asked:
+    """A listener of the app's kind: says stop between events, from the given question on."""
+
+    def __init__(self, stop_at: float) -> None:
+        self.stop_at, self.questions, self.events = stop_at, 0, []
+
+    def __call__(self, stats) -> bool:
+        self.events.append(stats)
+        return self.questions < self.stop_at
+
+    def poll(self) -> bool:
+        self.questions += 1
+        return self.questions < self.stop_at
+
+
+def test_the_exact_solver_can_be_stopped_while_the_guided_one_looks_for_its_start():
+    pytest.importorskip("highspy")
+    index = index_of(random_words(3, 30, 15, 25))
+    costs = costs_of(index)
+    never, early = Asked(math.inf), Asked(5)
+    whole, stopped = (
+        find_solver("exact").solve(index, costs, ExactSettings(time_limit=60.0), listeners=[asked])
+        for asked in (never, early)
+    )
+    assert whole.reason is TerminationReason.CONVERGED and stopped.reason is TerminationReason.INTERRUPTED
+    assert never.questions > 20 and early.questions < 12 and stopped.objective >= whole.objective
+    assert whole.settings["time_limit"] == 60.0
+    for asked in (never, early):  # events of one solve alone
+        assert {event.stage for event in asked.events} <= {"relaxation", "branch and cut", "re-encoded"}
+        assert [event.elapsed_s for event in asked.events] == sorted(event.elapsed_s for event in asked.events)
 
 
 # polish
