@@ -15,12 +15,13 @@ class GuidedSettings:
     gap: stop when objective / bound − 1 is proved to be at most this. time_limit: seconds. relaxation_gap: solve the
     relaxation to this relative gap, None for a quarter of ``gap``. relaxation_iterations: at most so many steps of it.
     relaxation_only: round and certify then; the relaxation's gap is then proved, too. rho: None for
-    0.1·√(pointer cost · dictionary cost), usual ones of both. over: over-relaxation, 1 to below 2. annealings: how
-    often to anneal at most; the search ends before if it brings nothing. epsilon: ε of the first. anneal_rounds,
-    anneal_steps: of the first, reweightings at most, and steps between them; later ones take half of both. patience:
-    recombinations in a row that bring less than ``least_gain`` of the objective each, after which it is time for
-    another annealing. tighten: after each annealing, take up the relaxation again for a better bound. seed: of
-    whatever is drawn at random. bound_every: steps between bounds.
+    0.5·√(pointer cost · dictionary cost)/(1 + .. + K), usual ones of both. over: over-relaxation, 1 to below 2.
+    early: search also before annealing, from the last solution or as soon as the relaxation is nearly solved: a good
+    solution in a fifth of the time. annealings: how often to anneal at most; the search ends before if it brings
+    nothing. epsilon: ε of the first. anneal_rounds, anneal_steps: of the first, reweightings at most, and steps
+    between them; later ones take half of both. patience: recombinations in a row that bring less than ``least_gain``
+    of the objective each, after which it is time for another annealing. tighten: after each annealing, take up the
+    relaxation again for a better bound. seed: of whatever is drawn at random. bound_every: steps between bounds.
     """
 
     gap: float = 1e-3
@@ -30,6 +31,7 @@ class GuidedSettings:
     relaxation_only: bool = False
     rho: float | None = None
     over: float = 1.8
+    early: bool = True
     annealings: int = 6
     epsilon: float = 2.0
     anneal_rounds: int = 6

@@ -117,7 +117,16 @@ def solve_path(
 # many λ, each near a solved one: short annealings do nearly as well as long ones, and the bounds are good enough as
 # they are; whoever wants more of one λ solves it from here (session.py)
 PATH_SETTINGS = GuidedSettings(
-    relaxation_gap=5e-4, annealings=1, epsilon=1.0, anneal_rounds=3, anneal_steps=15, patience=1, tighten=False
+    gap=2e-3,
+    relaxation_gap=5e-4,
+    early=False,
+    annealings=1,
+    epsilon=1.0,
+    anneal_rounds=3,
+    anneal_steps=15,
+    patience=1,
+    least_gain=5e-5,
+    tighten=False,
 )
 
 

@@ -178,7 +178,10 @@ function focusSeveral(rows) {
 
 // Outline of the area between the steps of the best objective and of the bound, where both are known.
 function region(x, best, bound) {
-  const known = best.map((value, k) => (value === null || bound[k] === null ? null : k));
+  // a corner wherever one of them moves; the chart thins other lines evenly, which would cut these corners
+  const last = best.length - 1;
+  const moved = (k) => k === 0 || k === last || best[k] !== best[k - 1] || bound[k] !== bound[k - 1];
+  const known = best.map((value, k) => (value === null || bound[k] === null || !moved(k) ? null : k));
   const kept = thin(x, known, MAX_POINTS / 4).y;
   const steps = (values) =>
     kept.flatMap((k, n) => [[x[k], values[kept[Math.max(0, n - 1)]]], [x[k], values[k]]]);
