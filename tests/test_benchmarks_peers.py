@@ -252,7 +252,7 @@ def test_the_other_solvers_as_tasks(solver):
 
 
 def test_the_path_as_a_task():
-    facts, _ = ours.path(corpus_of(SMALL["repeated phrases"]), [0.1, 1.0], gap=0.05, limit=30.0, n_threads=1)
+    facts, _ = ours.path(corpus_of(SMALL["repeated phrases"]), [0.1, 1.0], limit=30.0, n_threads=1)
     assert [point["lam"] for point in facts["points"]] == [0.1, 1.0]
     assert all(point["lower_bound"] <= point["objective"] for point in facts["points"])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -52,8 +53,9 @@ def relaxation(corpus: dict[str, np.ndarray], solver: str, gap: float, limit: fl
 def compress(
     corpus: dict[str, np.ndarray], solver: str, limit: float, n_threads: int, gap: float | None = None
 ) -> Facts:
-    """A binary solution: "homotopy", "reweighting" or "guided", the last to a proved ``gap``; marks, the pointers."""
-    options = {"gap": gap} if solver == "guided" else {}
+    """A binary solution by "homotopy", "reweighting" or "guided", the last to a proved ``gap`` if given; marks, the
+    pointers."""
+    options = {"gap": gap} if solver == "guided" and gap is not None else {}
     (index, costs), solve = _problem(corpus), _solver(solver, n_threads, limit, options)
     _rehearse(solve, corpus)
     began = time.perf_counter()
@@ -66,12 +68,11 @@ def compress(
     }, {"marks": result.marks}  # fmt: skip
 
 
-def path(corpus: dict[str, np.ndarray], lams: list[float], gap: float, limit: float, n_threads: int) -> Facts:
-    """The λ-path, every value to a proved ``gap``; ``limit`` seconds a value."""
-    from cflengine.compression.guided import GuidedSettings
-    from cflengine.compression.path import solve_path
+def path(corpus: dict[str, np.ndarray], lams: list[float], limit: float, n_threads: int) -> Facts:
+    """The λ-path with its default settings; ``limit`` seconds a value."""
+    from cflengine.compression.path import PATH_SETTINGS, solve_path
 
-    settings = GuidedSettings(gap=gap, time_limit=limit)
+    settings = replace(PATH_SETTINGS, time_limit=limit)
     index, _ = _problem(corpus)
     _rehearse(lambda index, costs: solve_path(index, lams[:2], settings=settings, n_threads=n_threads), corpus)
     began = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -223,6 +224,24 @@ def test_each_stage_brings_something(hard):
     first_search = best[result.trace["stage"] == SEARCH].iloc[0]
     assert best.iloc[0] > first_search > last[SEARCH] and last[RECOMBINATION] <= last[SEARCH]
     assert result.objective <= 1.06 * relaxation and result.lower_bound >= relaxation * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_first_search_comes_early_and_changes_nothing_in_the_relaxation(early):
+    index = index_of(HARD)
+    costs = costs_of(index, 2.0)
+    settings = GuidedSettings(early=early, annealings=1, patience=0, tighten=False, relaxation_gap=1e-6, gap=0.0)
+    trace = solve_guided(index, costs, settings).trace
+    stages = trace["stage"].tolist()
+    first, annealed = stages.index(SEARCH), stages.index(ANNEALING)
+    assert (first < max(i for i in range(annealed) if stages[i] == RELAXATION) - 1) == early
+    if early:
+        before = trace.iloc[:first].dropna(subset=["relaxation", "lower_bound"]).iloc[-1]
+        assert abs(before["relaxation"] / before["lower_bound"] - 1) <= 2e-3
+        assert trace["best_objective"][first] <= trace["best_objective"][first - 1]
+    relaxed = trace.loc[trace["stage"] == RELAXATION, "relaxation"].dropna().tolist()
+    other = solve_guided(index, costs, replace(settings, early=not early)).trace
+    assert relaxed == other.loc[other["stage"] == RELAXATION, "relaxation"].dropna().tolist()
 
 
 def test_more_annealings_and_more_patience_are_never_worse_here():
