@@ -46,7 +46,7 @@ def list_segments(
         if pairs + 2 * gram_of.shape[0] * (doc_ptr[d + 1] - i) > pair_gram.shape[0]:
             break
         while i < doc_ptr[d + 1]:
-            begin, end, kept = i, i, pairs
+            begin = end = i
             difference = 0.0
             differ = False
             while i == begin or i < end:
@@ -63,8 +63,6 @@ def list_segments(
             if differ:
                 first[count], last[count], delta[count] = begin, i, difference
                 count += 1
-            else:
-                pairs = kept
         d += 1
     return d, count, pairs
 

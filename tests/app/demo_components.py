@@ -1,4 +1,4 @@
-"""A small app around the browser components, for test_components.py and for a look by hand.
+"""A small app around the browser components, for test_components_browser.py and for a look by hand.
 
 ``streamlit run tests/app/demo_components.py``, then ``/?show=text&words=2000``, ``/?show=chart&pause=100``,
 ``/?show=finished``, ``/?show=race`` or ``/?show=path``.
