@@ -162,7 +162,7 @@ function focusOne(row) {
   const high = row?.best ?? null;
   if (high === null) return null;
   const low = row.bound ?? Math.min(row.relaxed ?? high, high);
-  const span = Math.max(high - low, 3e-3 * Math.abs(high), 1e-9);
+  const span = Math.max(high - low, 5e-3 * Math.abs(high), 1e-9);
   return [low - 0.35 * span, high + 0.9 * span];
 }
 

@@ -20,7 +20,7 @@ function pathFigure(state) {
     `yaxis${name.slice(1)}`,
     {
       ...axis(theme), domain: [heads[k + 1], tops[k + 1]], rangemode: "tozero", nticks: 3,
-      tickformat: columns[k].format.replace(".2%", ".1%"),
+      tickformat: columns[k].format.replace(".2%", ".2~%"),
     },
   ]);
   const titles = [{ title: "share of pointers by length" }, ...columns].map(({ title }, k) => ({
