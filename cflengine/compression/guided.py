@@ -1,4 +1,4 @@
-"""The guided solver: problem (1) to about a thousandth, proved, in a hundredth of the homotopy's time.
+"""The guided solver: problem (1) to between a half and two thousandths, proved; the homotopy stays near one hundredth.
 
     relaxation      linearised ADMM on the linear relaxation until it is solved to a proved gap, not to residuals;
     annealing       the same steps with the dictionary cost made concave: c(s)·log(1 + t/ε)/log(1 + 1/ε) of
