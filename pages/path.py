@@ -6,10 +6,11 @@ through_router()
 
 import streamlit as st
 
+from pages.parts.controls import invite
 from pages.parts.jobs import FAILED
 from pages.parts.path import draw_path, draw_path_controls
-from pages.parts.state import PATH, current_corpus, current_job
-from pages.parts.words import many, plain
+from pages.parts.state import PATH, current_job
+from pages.parts.words import plain
 
 st.title("λ-path")
 st.markdown(
@@ -21,11 +22,7 @@ draw_path_controls()
 
 job = current_job(PATH)
 if job is None:
-    loaded = current_corpus()
-    st.info(
-        f"Press **Run the path** to compress {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
-        f"{many(loaded.table.n_tokens, 'token')}) at every λ."
-    )
+    invite("Run the path", "compress {} at every λ")
 elif job.state == FAILED:
     st.error(plain(job.error))
 else:

@@ -6,11 +6,12 @@ through_router()
 
 import streamlit as st
 
+from pages.parts.controls import invite
 from pages.parts.jobs import FAILED, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.race import GAPS, draw_race_controls, draw_standings
-from pages.parts.state import RACE, current_corpus, current_job
-from pages.parts.words import many, plain
+from pages.parts.state import RACE, current_job
+from pages.parts.words import plain
 
 st.title("Race")
 st.markdown(
@@ -22,11 +23,7 @@ draw_race_controls()
 
 job = current_job(RACE)
 if job is None:
-    loaded = current_corpus()
-    st.info(
-        f"Press **Start** to race on {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
-        f"{many(loaded.table.n_tokens, 'token')})."
-    )
+    invite("Start", "race on {}")
 elif job.state == FAILED:
     st.error(plain(job.error))
 else:

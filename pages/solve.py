@@ -6,12 +6,12 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.controls import PHASES, draw_controls, live_numbers
+from pages.parts.controls import PHASES, draw_controls, invite, live_numbers
 from pages.parts.jobs import FAILED, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.scrubber import draw_scrubber
 from pages.parts.state import current_corpus, current_job, current_model
-from pages.parts.words import many, plain
+from pages.parts.words import plain
 
 st.title("Solve")
 st.markdown(
@@ -40,11 +40,7 @@ elif job is not None:
         "The gap is how far the best solution can be from the best possible one."
     )
 else:
-    loaded = current_corpus()
-    st.info(
-        f"Press **Run** to compress {plain(loaded.corpus.name)} ({many(len(loaded.corpus), 'document')}, "
-        f"{many(loaded.table.n_tokens, 'token')})."
-    )
+    invite("Run", "compress {}")
 
 model = current_model()
 if model is not None and (job is None or not job.active):

@@ -64,3 +64,10 @@ class Coder:
     def encode_with(self, used: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
         return self.encode(np.where(used > 0, 0.0, np.inf))
+
+    def re_encode(self, marks: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        """The cheapest cover with the K-grams of the cover ``marks``: its marks, its objective, the K-grams it uses."""
+        _, _, used = self.evaluate(marks)
+        marks = self.encode_with(used)
+        objective, _, used = self.evaluate(marks)
+        return marks, objective, used

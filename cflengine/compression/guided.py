@@ -37,15 +37,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
-from cflengine.compression.guided_run import ANNEALING, RELAXATION, GuidedRun, WarmState
+from cflengine.compression.guided_run import GuidedRun, WarmState
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener
 from cflengine.text.kgrams import KGramIndex
-
-__all__ = ["ANNEALING", "RELAXATION", "GuidedSolver", "solve_guided"]
 
 
 def solve_guided(

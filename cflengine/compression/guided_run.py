@@ -56,8 +56,8 @@ class GuidedRun(Run):
         assert solver.admm is not None
         self.owner, self.admm = solver, solver.admm
         index = self.admm.index
-        self.rho = settings.rho if settings.rho is not None else _usual_rho(costs, index)
-        self.admm.retarget(costs, self.rho, settings.over)
+        rho = settings.rho if settings.rho is not None else _usual_rho(costs, index)
+        self.admm.retarget(costs, rho, settings.over)
         super().__init__(index, costs, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.refinement = Refinement(
             self, self.admm.groups, self.admm.data,
@@ -113,13 +113,11 @@ class GuidedRun(Run):
 
     def _restart(self, warm: WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
-        admm = self.admm
-        admm.data[:], admm.y[:], admm.z[:] = warm.data, warm.y, warm.z
-        admm.bound.update(admm.y)
+        self._return_to_relaxation()
+        self.admm.bound.update(self.admm.y)
         if warm.marks is not None:
-            _, _, used = self.coder.evaluate(warm.marks)
-            self.start = self.coder.encode_with(used)
-            self.keep(self.coder.evaluate(self.start)[0], self.start)
+            self.start, objective, _ = self.coder.re_encode(warm.marks)
+            self.keep(objective, self.start)
 
     def _save(self) -> None:
         admm = self.admm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cflengine.compression.refine import LEAST_GAIN, PATIENCE
 from cflengine.engine.checks import check_positive, check_whole
@@ -55,3 +55,7 @@ class GuidedSettings:
     def wanted_relaxation_gap(self) -> float:
         """The proved gap at which the relaxation ends."""
         return self.relaxation_gap if self.relaxation_gap is not None else max(self.gap / 4, 1e-6)
+
+    def search_only(self, patience: int = 0) -> GuidedSettings:
+        """The same without relaxation and annealing: only the search from solutions that are known, in an instant."""
+        return replace(self, relaxation_iterations=0, annealings=0, patience=patience)

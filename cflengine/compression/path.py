@@ -153,7 +153,7 @@ class _Path:
 
     def downwards(self, order: list[float]) -> None:
         """Each λ again, from the one above, if that helps."""
-        brief = replace(self.settings, relaxation_iterations=0, annealings=0, patience=0, tighten=False)
+        brief = self.settings.search_only()
         for lam, above in zip(order[-2::-1], order[:0:-1], strict=True):
             if self.stopped:
                 return

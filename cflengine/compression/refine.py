@@ -52,9 +52,7 @@ class Refinement:
         run, coder, cost = self.run, self.run.coder, self.run.costs.dictionary
         best, dictionary = np.inf, np.zeros(0, dtype=np.uint8)
         for _ in range(rounds):
-            _, _, used = coder.evaluate(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
-            marks = coder.encode_with(used)
-            objective, _, used = coder.evaluate(marks)
+            marks, objective, used = coder.re_encode(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
             run.keep(objective, marks)
             if objective >= best:
                 break
@@ -113,9 +111,7 @@ class Refinement:
         if np.isfinite(search.objective) and run.progress.reason is None:
             _, _, used = run.coder.evaluate(other)
             marks = combine(run.index, run.costs, (other, used), (search.marks, search.used))
-            _, _, used = run.coder.evaluate(marks)
-            marks = run.coder.encode_with(used)
-            objective, _, _ = run.coder.evaluate(marks)
+            marks, objective, _ = run.coder.re_encode(marks)
             run.keep(objective, marks)
         run.iteration += 1
         run.work += 8

@@ -100,11 +100,8 @@ class Run:
 
     def re_encode(self) -> np.ndarray:
         """Re-encode the best solution with its own dictionary; uint8 (G,), the K-grams that are left."""
-        _, _, used = self.coder.evaluate(self.best_marks)
-        marks = self.coder.encode_with(used)
-        objective, _, used = self.coder.evaluate(marks)
         # kept also when it costs the same: it has no pointer too many
-        self.best_objective, self.best_marks = objective, marks
+        self.best_marks, self.best_objective, used = self.coder.re_encode(self.best_marks)
         return used
 
     def result(self, used: np.ndarray, alpha: np.ndarray) -> CompressionResult:

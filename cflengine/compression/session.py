@@ -23,7 +23,7 @@ from cflengine.compression.result import CompressionResult
 from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
 
-QUICK = GuidedSettings(relaxation_iterations=0, annealings=0, patience=1, tighten=False, gap=0.0)
+QUICK = GuidedSettings(gap=0.0).search_only(patience=1)
 
 
 @dataclass(frozen=True)

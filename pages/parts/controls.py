@@ -14,16 +14,20 @@ from pages.parts.metrics import metric_row
 from pages.parts.state import (
     LAMBDAS,
     change_settings,
+    current_corpus,
     current_job,
     is_stale,
     run_solver,
     settings,
     stop_job,
 )
-from pages.parts.words import many, number, percent
+from pages.parts.words import many, number, percent, plain
 
 _RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
 _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
+
+#: The solvers that can run here; the exact one needs a package that is not required.
+SOLVERS_HERE = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
 
 #: What is written into the chart where a solver's relaxation is solved.
 PHASES = {
@@ -76,6 +80,13 @@ def run_and_stop(job: Job | None, run: Any, stop: Any, *, label: str = "Run", di
         )
 
 
+def invite(button: str, purpose: str) -> None:
+    """What to press where nothing was run yet; ``purpose`` says what for, with {} where the corpus comes."""
+    loaded = current_corpus()
+    sizes = f"{many(len(loaded.corpus), 'document')}, {many(loaded.table.n_tokens, 'token')}"
+    st.info(f"Press **{button}** to {purpose.format(f'{plain(loaded.corpus.name)} ({sizes})')}.")
+
+
 def draw_controls() -> None:
     """λ, K, Run and Stop in one row; the solver and its settings folded away."""
     job = current_job()
@@ -94,9 +105,8 @@ def draw_controls() -> None:
 
 def _solver_settings() -> None:
     chosen = settings()
-    names = [name for name in SOLVERS if name != "exact" or find_spec("highspy")]
     st.segmented_control(
-        "Solver", names, default=chosen.solver, required=True, key="widget_solver", label_visibility="collapsed",
+        "Solver", SOLVERS_HERE, default=chosen.solver, required=True, key="widget_solver", label_visibility="collapsed",
         on_change=_take("solver", "widget_solver"),
     )  # fmt: skip
     st.caption(f"{SOLVERS[chosen.solver].summary.capitalize()}.")

@@ -29,7 +29,6 @@ from cflengine.text.tokens import TokenTable, printable
 
 BETWEEN = 9  # values of the slider between two λ of the path
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
-_BRIEF = {"relaxation_iterations": 0, "annealings": 0, "patience": 0}  # local search alone
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class PathRun:
             return
         settings = replace(self.settings, annealings=min(1, self.settings.annealings))
         if effort == 1:
-            settings = replace(settings, **_BRIEF)
+            settings = settings.search_only()
         began = time.perf_counter()
         known = replace(here.point.result, alpha=self._prices(lam))
         model = self.session.solve(lam, settings=settings, known=known, listeners=(listener,))

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
@@ -19,16 +18,15 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, IterationStats, warm_up
 from cflengine.compression.problem import StorageCosts
-from cflengine.compression.solvers import SOLVERS, find_solver
+from cflengine.compression.solvers import find_solver
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
-from pages.parts.controls import gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
+from pages.parts.controls import SOLVERS_HERE, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job, trace_row
 from pages.parts.state import RACE, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.words import number, percent, plain
 
 GAPS = (0.02, 0.01, 0.006, 0.001)
-CONTESTANTS = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
 USUAL, LIMIT_S = ("guided", "homotopy", "reweighting"), 120.0
 
 
@@ -173,7 +171,7 @@ def draw_race_controls() -> None:
     state.setdefault("contestants", list(USUAL))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.pills(
-            "Contestants", CONTESTANTS, selection_mode="multi", default=state.contestants, key="widget_contestants",
+            "Contestants", SOLVERS_HERE, selection_mode="multi", default=state.contestants, key="widget_contestants",
             on_change=lambda: state.update(contestants=state.widget_contestants), help="They start in this order.",
             wrap=True,
         )  # fmt: skip
@@ -191,7 +189,7 @@ def draw_race_controls() -> None:
 def _race_key() -> tuple[Any, ...]:
     """Corpus, kind, λ, K, contestants, time limit."""
     chosen, state = settings(), st.session_state
-    names = tuple(name for name in CONTESTANTS if name in state.contestants)
+    names = tuple(name for name in SOLVERS_HERE if name in state.contestants)
     return (state.corpus_id, RACE, chosen.lam, chosen.max_gram, names, state.race_limit)
 
 

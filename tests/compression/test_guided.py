@@ -13,7 +13,8 @@ import pytest
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression import layout
 from cflengine.compression.certificate import binary_solution, certify
-from cflengine.compression.guided import ANNEALING, RELAXATION, GuidedSolver, solve_guided
+from cflengine.compression.guided import GuidedSolver, solve_guided
+from cflengine.compression.guided_run import ANNEALING, RELAXATION
 from cflengine.compression.refine import RECOMBINATION, SEARCH
 from cflengine.compression.run import FINISHED
 from cflengine.engine import progress as progress_module

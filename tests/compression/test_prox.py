@@ -11,9 +11,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.kernels_prox import PROX, SHARE, TOP
-from cflengine.compression.layout import BIN_POINTERS
 from cflengine.text.kgrams import KGramIndex, index_kgrams
-from naive.corpora import SMALL, costs_of, index_of
+from naive.corpora import INDICES, costs_of, zipf_index
 from naive.prox import prox, prox_objective, share
 
 VALUES = hnp.arrays(
@@ -58,26 +57,6 @@ def groups_of(admm: LinearisedAdmm) -> list[np.ndarray]:
     order = np.argsort(grams, kind="stable")
     return np.split(places[order], np.cumsum(index.counts())[:-1])
 
-
-def zipf_index(n: int = 20_000, max_gram: int = 2) -> KGramIndex:
-    tokens = np.minimum(np.random.default_rng(1).zipf(1.4, n), 3_000).astype(np.int32)
-    return index_kgrams(tokens, np.arange(0, n + 1, 50), max_gram)
-
-
-def giant_index() -> KGramIndex:
-    """One K-gram with more pointers than a bin holds, among small ones."""
-    n = BIN_POINTERS + 1_000
-    tokens = np.concatenate([np.zeros(n, np.int32), np.arange(300, dtype=np.int32) % 90 + 1])
-    return index_kgrams(tokens, np.array([0, n + 300]), 1)
-
-
-INDICES = {
-    "zipf": zipf_index,
-    "giant group": giant_index,
-    "singletons": lambda: index_of(SMALL["all words distinct"]),
-    "one word": lambda: index_of(SMALL["one word again and again"], 8),
-    "phrases": lambda: index_of(SMALL["repeated phrases"]),
-}
 
 VECTORS = {
     "random": lambda rng, m: rng.normal(0.3, 1.0, m),

@@ -10,10 +10,8 @@ from scipy.optimize import minimize
 
 from cflengine.compression import kernels_reweighting as kernels
 from cflengine.compression.kernels_prox import PROX
-from cflengine.compression.layout import BIN_POINTERS
 from cflengine.compression.reweighting import ReweightingSettings, WeightedAdmm
-from cflengine.text.kgrams import index_kgrams
-from naive.corpora import SMALL, costs_of, index_of
+from naive.corpora import INDICES, costs_of
 from naive.reweighting import weighted_prox, weighted_prox_objective
 
 
@@ -178,27 +176,6 @@ def test_prox_of_one_element():
         (-1.0, 1.0, 0, 0),
     ]:
         assert prox([v], [weight], kappa)[0].tolist() == [expected]
-
-
-def zipf_index(n=20_000, max_gram=2):
-    tokens = np.minimum(np.random.default_rng(1).zipf(1.4, n), 3_000).astype(np.int32)
-    return index_kgrams(tokens, np.arange(0, n + 1, 50), max_gram)
-
-
-def giant_index():
-    """One K-gram with more pointers than a bin holds, among small ones."""
-    n = BIN_POINTERS + 1_000
-    tokens = np.concatenate([np.zeros(n, np.int32), np.arange(300, dtype=np.int32) % 90 + 1])
-    return index_kgrams(tokens, np.array([0, n + 300]), 1)
-
-
-INDICES = {
-    "zipf": zipf_index,
-    "giant group": giant_index,
-    "singletons": lambda: index_of(SMALL["all words distinct"]),
-    "one word": lambda: index_of(SMALL["one word again and again"], 8),
-    "phrases": lambda: index_of(SMALL["repeated phrases"]),
-}
 
 
 def prox_of_all(admm, v, weight, inv_rho):

@@ -11,7 +11,8 @@ from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, H
 from cflengine.compression import session as session_module
 from cflengine.compression.admm import LinearisedAdmm
 from cflengine.compression.certificate import binary_solution, certify
-from cflengine.compression.guided import ANNEALING, RELAXATION, GuidedSolver, solve_guided
+from cflengine.compression.guided import GuidedSolver, solve_guided
+from cflengine.compression.guided_run import ANNEALING, RELAXATION
 from cflengine.compression.refine import SEARCH
 from cflengine.engine.progress import TerminationReason
 from cflengine.text.tokens import Tokenizer

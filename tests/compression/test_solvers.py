@@ -204,47 +204,6 @@ def test_a_second_run_gives_the_same_bytes_also_warm(several_blocks):
     assert_same_bytes(*(solver.solve(costs_of(index, 2.0), SHORT) for solver in solvers))
 
 
-def solved(texts: list[str], lam: float = 1.0):
-    index = index_of(texts)
-    costs = costs_of(index, lam)
-    return solve_guided(index, costs), solve_relaxation(index, costs).value
-
-
-def assert_bracket(result, optimum: float) -> None:
-    assert optimum * (1 - 2e-3) <= result.lower_bound <= optimum * (1 + 1e-7)
-    assert optimum <= result.objective * (1 + 1e-7)
-
-
-@pytest.mark.parametrize("kind", ["repeated phrases", "random words", "documents between empty ones"])
-def test_order_of_documents_does_not_change_the_problem(kind):
-    texts = SMALL[kind]
-    shuffled = [texts[i] for i in np.random.default_rng(0).permutation(len(texts))]
-    (one, optimum), (other, optimum_of_other) = solved(texts), solved(shuffled)
-    assert optimum == pytest.approx(optimum_of_other, rel=1e-8)
-    assert_bracket(one, optimum)
-    assert_bracket(other, optimum)
-    assert one.objective == pytest.approx(other.objective, rel=0.02)
-
-
-@pytest.mark.parametrize("kind", ["repeated phrases", "random words"])
-def test_every_document_twice_is_every_pointer_at_twice_the_price(kind):
-    """Copies share their dictionary, and by symmetry may be compressed alike."""
-    texts = SMALL[kind]
-    (doubled, optimum), (dearer, optimum_of_dearer) = solved(texts * 2, 1.0), solved(texts, 2.0)
-    assert optimum == pytest.approx(optimum_of_dearer, rel=1e-8)
-    assert_bracket(doubled, optimum)
-    assert_bracket(dearer, optimum)
-    assert doubled.objective == pytest.approx(dearer.objective, rel=0.02)
-
-
-def test_corpora_without_common_words_add_up():
-    one, other = SMALL["repeated phrases"], SMALL["random words"]
-    (first, a), (second, b), (both, total) = solved(one), solved(other), solved(one + other)
-    assert total == pytest.approx(a + b, rel=1e-8)
-    assert_bracket(both, total)
-    assert both.objective == pytest.approx(first.objective + second.objective, rel=0.02)
-
-
 def test_numbers_of_tokens_do_not_matter():
     index = index_of(repeated_phrases(0, 30, 5))
     renumbered = index_kgrams(np.int32(2**31 - 1) - 7 * index.tokens, index.doc_ptr, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cflengine.compression.layout import BIN_POINTERS
 from cflengine.compression.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
@@ -46,6 +47,28 @@ CHARACTERS = ["thatthat", "that hat", "the hat that", "hatthe"]
 def index_of(texts: list[str], max_gram: int = 3, pattern: str = DEFAULT_TOKEN_PATTERN) -> KGramIndex:
     table = Tokenizer(pattern)(texts)
     return index_kgrams(table.tokens, table.doc_ptr, max_gram)
+
+
+def zipf_index(n: int = 20_000, max_gram: int = 2) -> KGramIndex:
+    tokens = np.minimum(np.random.default_rng(1).zipf(1.4, n), 3_000).astype(np.int32)
+    return index_kgrams(tokens, np.arange(0, n + 1, 50), max_gram)
+
+
+def giant_index() -> KGramIndex:
+    """One K-gram with more pointers than a bin holds, among small ones."""
+    n = BIN_POINTERS + 1_000
+    tokens = np.concatenate([np.zeros(n, np.int32), np.arange(300, dtype=np.int32) % 90 + 1])
+    return index_kgrams(tokens, np.array([0, n + 300]), 1)
+
+
+#: Indices whose groups of pointers come in every size.
+INDICES = {
+    "zipf": zipf_index,
+    "giant group": giant_index,
+    "singletons": lambda: index_of(SMALL["all words distinct"]),
+    "one word": lambda: index_of(SMALL["one word again and again"], 8),
+    "phrases": lambda: index_of(SMALL["repeated phrases"]),
+}
 
 
 def costs_of(index: KGramIndex, lam: float = 1.0, **changed: np.ndarray) -> StorageCosts:
