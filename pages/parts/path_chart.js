@@ -112,10 +112,15 @@ class PathChart {
   }
 
   play() {
-    const from = this.index >= this.choices.length - 1 ? 0 : this.index;
-    const began = performance.now();
+    let index = this.index >= this.choices.length - 1 ? 0 : this.index;
+    let since = performance.now();
     const tick = () => {
-      const index = Math.min(from + Math.floor((performance.now() - began) / STEP_MS), this.choices.length - 1);
+      const now = performance.now();
+      if (now - since >= STEP_MS && index < this.choices.length - 1) {
+        // one value at a time: a page that was busy goes on where it was instead of leaping to the end
+        since = Math.max(since + STEP_MS, now - STEP_MS);
+        index += 1;
+      }
       if (index !== this.index) this.move(index, true);
       if (index < this.choices.length - 1) this.playing = requestAnimationFrame(tick);
       else this.stop();
