@@ -4,6 +4,7 @@ Rooms of the package:
 
 - :mod:`cflengine.text`: documents to tokens, sentences and K-grams, always with character offsets;
 - :mod:`cflengine.compression`: compressive feature learning (Paskov, Mitchell, Hastie, AISTATS 2014);
+- :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
 - :mod:`cflengine.engine`: what every solver shares (events, listeners, the numba decorators).
 
 Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
@@ -30,17 +31,23 @@ if TYPE_CHECKING:
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
+    from cflengine.sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
+    from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
     from cflengine.text.corpus import Corpus, CorpusError
     from cflengine.text.readers import preview_corpus, read_corpus
 
 _PUBLIC = {
+    "ADMMSettings": "cflengine.sentence_lasso.settings",
     "CompressiveFeatures": "cflengine.compression.estimator",
     "CompressionSession": "cflengine.compression.session",
     "CompressiveSearchCV": "cflengine.compression.feature_path",
     "ExactSettings": "cflengine.compression.exact",
     "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",
+    "MajoriseSettings": "cflengine.sentence_lasso.settings",
+    "PenalisedClassifier": "cflengine.sentence_lasso.estimator",
     "ReweightingSettings": "cflengine.compression.reweighting",
+    "SentenceLassoClassifier": "cflengine.sentence_lasso.estimator",
     "WishPrice": "cflengine.compression.session",
     "IterationStats": "cflengine.engine.progress",
     "Corpus": "cflengine.text.corpus",
@@ -51,6 +58,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "ADMMSettings",
     "CompressionSession",
     "CompressiveFeatures",
     "CompressiveSearchCV",
@@ -60,7 +68,10 @@ __all__ = [
     "GuidedSettings",
     "HomotopySettings",
     "IterationStats",
+    "MajoriseSettings",
+    "PenalisedClassifier",
     "ReweightingSettings",
+    "SentenceLassoClassifier",
     "WishPrice",
     "__version__",
     "preview_corpus",

@@ -9,7 +9,7 @@ import math
 import streamlit as st
 
 from cflengine.compression.certificate import relative_gap
-from cflengine.compression.export import frame_csv
+from cflengine.engine.files import frame_csv
 from pages.parts.explorer import choose_documents
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row

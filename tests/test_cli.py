@@ -24,7 +24,8 @@ from scipy.io import mmread
 from cflengine import CompressiveFeatures, Corpus, __version__, cli
 from cflengine.cli import compress as compress_command
 from cflengine.cli import reports
-from cflengine.compression.export import matrix_market, restore_cell, write_run
+from cflengine.compression.export import matrix_market, write_run
+from cflengine.engine.files import restore_cell
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "sample_data" / "reviews.csv"

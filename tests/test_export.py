@@ -18,6 +18,7 @@ from scipy.io import mmread
 from cflengine import CompressiveFeatures
 from cflengine.compression import export
 from cflengine.compression.features import count_matrix, weigh
+from cflengine.engine import files
 
 HOSTILE = [
     '=cmd|"/c calc"!A0',
@@ -69,14 +70,14 @@ def named_matrices(draw: st.DrawFn) -> tuple[sparse.csr_matrix, list[str]]:
 
 @given(cells)
 def test_a_defused_cell_is_harmless_and_comes_back(text):
-    safe = export.defuse_cell(text)
+    safe = files.defuse_cell(text)
     assert not safe.startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert export.restore_cell(safe) == text
+    assert files.restore_cell(safe) == text
 
 
 def test_only_cells_that_need_it_are_changed():
     frame = pd.DataFrame({"=a": ["x", None], "n": [1, -2], "when": pd.to_datetime(["2020-01-01", None])})
-    safe = export.defuse_frame(frame)
+    safe = files.defuse_frame(frame)
     assert list(safe.columns) == ["'=a", "n", "when"]
     assert safe["'=a"].iloc[0] == "x" and pd.isna(safe["'=a"].iloc[1])
     assert safe["n"].tolist() == [1, -2]
@@ -94,7 +95,7 @@ def test_the_long_csv_is_the_matrix(case):
     head, *rows = rows_of(file.getvalue())
     whole = np.issubdtype(matrix.dtype, np.integer)
     assert head == ["document", "feature", "count" if whole else "weight"]
-    read = [(int(d), names.index(export.restore_cell(name)), float(v)) for d, name, v in rows]
+    read = [(int(d), names.index(files.restore_cell(name)), float(v)) for d, name, v in rows]
     assert read == sorted(read)
     dense = np.zeros(matrix.shape)
     for d, f, value in read:
@@ -143,11 +144,11 @@ def test_a_run_can_be_read_back(model, tmp_path, weighting):
     _, *rows = rows_of((tmp_path / "features.csv").read_bytes())
     dense = np.zeros(features.shape)
     for d, name, value in rows:
-        dense[int(d), names.index(export.restore_cell(name))] = float(value)
+        dense[int(d), names.index(files.restore_cell(name))] = float(value)
     assert np.array_equal(dense, features.toarray())
     head, *entries = rows_of((tmp_path / "dictionary.csv").read_bytes())
     assert head == list(model.dictionary_.columns)
-    assert [export.restore_cell(entry[0]) for entry in entries] == names
+    assert [files.restore_cell(entry[0]) for entry in entries] == names
     assert sum(int(entry[2]) for entry in entries) == model.result_.n_pointers
     assert len(pd.read_csv(tmp_path / "trace.csv")) == len(model.result_.trace)
 
@@ -159,8 +160,8 @@ def test_the_documents_table_keeps_every_cell(model, tmp_path_factory, rows, nam
     documents = pd.DataFrame([(d, *row) for d, row in enumerate(rows)], columns=["document", "meta_" + name, "=x"])
     export.write_run(folder, model, count_matrix(model.encoding_, len(model.grams_)), documents, {})
     head, *read = rows_of((folder / "documents.csv").read_bytes())
-    assert [export.restore_cell(cell) for cell in head] == list(documents.columns)
-    assert [tuple(map(export.restore_cell, row[1:])) for row in read] == rows
+    assert [files.restore_cell(cell) for cell in head] == list(documents.columns)
+    assert [tuple(map(files.restore_cell, row[1:])) for row in read] == rows
 
 
 def test_numbers_that_json_does_not_know_become_null(model, tmp_path):

@@ -47,7 +47,7 @@ def run_report(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any
 
 def path_report(path: Any, corpus: Any, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
     """What report.json of ``cflengine path`` says: the result at every λ, the corpus, time and memory."""
-    from cflengine.compression.result import versions
+    from cflengine.engine.results import versions
 
     points = [{"lam": point.lam, **point.result.to_dict()} for point in path.points]
     for point in points:

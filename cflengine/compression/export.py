@@ -1,15 +1,8 @@
-"""Features, dictionary and pointers as files: for spreadsheets, for other programs, and back.
-
-A CSV cell that a spreadsheet would run as a formula is defused with a leading apostrophe; cells that begin with
-an apostrophe get one too, so :func:`restore_cell` undoes it exactly.
-"""
+"""Features, dictionary and pointers as files: for spreadsheets, for other programs, and back."""
 
 from __future__ import annotations
 
-import csv
 import io
-import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -23,35 +16,8 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from cflengine.compression.encoding import Encoding
+from cflengine.engine.files import defuse_cell, frame_csv, write_report
 from cflengine.text.tokens import printable
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-
-
-def defuse_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return "'" + text if text.startswith(_FORMULA_STARTS) else text
-
-
-def restore_cell(text: str) -> str:
-    """The inverse of :func:`defuse_cell`."""
-    return text[1:] if text.startswith("'") else text
-
-
-def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy with every text cell and every column name defused."""
-    safe = frame.copy()
-    for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_datetime64_any_dtype(safe[name]):
-            safe[name] = safe[name].map(lambda cell: defuse_cell(cell) if isinstance(cell, str) else cell)
-    safe.columns = [defuse_cell(str(name)) for name in safe.columns]
-    return safe
-
-
-def frame_csv(frame: pd.DataFrame) -> bytes:
-    """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row."""
-    text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    return text.encode("utf-8", "replace")
 
 
 def long_table(features: sparse.csr_matrix, names: Sequence[str], *, defused: bool) -> pa.Table:
@@ -100,15 +66,6 @@ def pointer_table(encoding: Encoding, names: Sequence[str]) -> pa.Table:
     return pa.table(columns | {"gram": pa.DictionaryArray.from_arrays(pa.array(gram), words)})
 
 
-def _finite(value: Any) -> Any:
-    """``value`` with NaN and infinities as None, which JSON can say."""
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def write_run(
     folder: str | Path, model: Any, features: sparse.csr_matrix, documents: pd.DataFrame, report: dict[str, Any]
 ) -> None:
@@ -123,7 +80,7 @@ def write_run(
     (folder / "documents.csv").write_bytes(frame_csv(documents))
     pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
-    _write_report(folder, report)
+    write_report(folder, report)
 
 
 def _write_features(folder: Path, model: Any, features: sparse.csr_matrix) -> None:
@@ -131,11 +88,6 @@ def _write_features(folder: Path, model: Any, features: sparse.csr_matrix) -> No
     names = model.get_feature_names_out()
     (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
     (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
-
-
-def _write_report(folder: Path, report: dict[str, Any]) -> None:
-    text = json.dumps(_finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
-    (folder / "report.json").write_text(text + "\n", encoding="utf-8")
 
 
 def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: dict[str, Any]) -> None:
@@ -151,4 +103,4 @@ def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: d
         below = folder / f"lam-{lam:g}"
         below.mkdir(exist_ok=True)
         _write_features(below, model, model.weigh(model.encoding_))
-    _write_report(folder, report)
+    write_report(folder, report)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -13,9 +12,9 @@ from zipfile import BadZipFile
 import numpy as np
 import pandas as pd
 
-from cflengine._version import __version__
 from cflengine.compression.certificate import Certificate
 from cflengine.engine.progress import TerminationReason
+from cflengine.engine.results import versions
 
 
 @dataclass(frozen=True)
@@ -138,16 +137,3 @@ class CompressionResult:
             trace=pd.read_csv(folder / "trace.csv"),
             **{name: facts[name] for name in scalars},
         )
-
-
-def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("numpy", "scipy", "numba", "pandas", "scikit-learn", "pyarrow")}
-    return {"cflengine": __version__, "python": platform.python_version(), **packages}
-
-
-def settings_dict(settings: Any) -> dict[str, Any]:
-    """A settings dataclass as plain values."""
-    return {key: value for key, value in asdict(settings).items() if not isinstance(value, np.ndarray)}

@@ -16,8 +16,9 @@ import numpy as np
 from cflengine.compression.certificate import certify, relative_gap
 from cflengine.compression.coder import Coder
 from cflengine.compression.problem import StorageCosts
-from cflengine.compression.result import CompressionResult, StageSnapshot, settings_dict
+from cflengine.compression.result import CompressionResult, StageSnapshot
 from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.results import settings_dict
 from cflengine.text.kgrams import KGramIndex
 
 FINISHED = "re-encoded"

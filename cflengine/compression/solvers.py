@@ -11,9 +11,10 @@ from cflengine.compression.guided import solve_guided
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.problem import StorageCosts
-from cflengine.compression.result import CompressionResult, settings_dict
+from cflengine.compression.result import CompressionResult
 from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
 from cflengine.engine.progress import IterationStats, Listener
+from cflengine.engine.results import settings_dict
 from cflengine.text.kgrams import KGramIndex
 
 Settings = GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings

@@ -14,12 +14,12 @@ from scipy import sparse
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.export import (
-    frame_csv,
     matrix_market,
     pointer_table,
     write_long_csv,
     write_long_parquet,
 )
+from cflengine.engine.files import frame_csv
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
 
 PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30

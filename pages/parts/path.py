@@ -13,8 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import Corpus, GuidedSettings, warm_up
-from cflengine.compression.export import frame_csv
 from cflengine.compression.path import path_lams
+from cflengine.engine.files import frame_csv
 from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.downloads import draw_downloads
 from pages.parts.explorer import choose_documents

@@ -26,8 +26,8 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, CorpusError
 from cflengine.compression.certificate import relative_gap
-from cflengine.compression.export import defuse_cell, restore_cell
 from cflengine.compression.vocabulary import encode_with_vocabulary, match_vocabulary
+from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.delimited import DelimitedTable, long_fields
 from cflengine.text.encodings import detect, initial_decoding
 from cflengine.text.tokens import Tokenizer, printable

@@ -17,7 +17,7 @@ from streamlit.util import AttributeDictionary
 from visiting import captions, in_address, job_of, numbers, press, show, solved, sound, until
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.export import restore_cell
+from cflengine.engine.files import restore_cell
 from pages.parts import corpora, jobs, state, toy
 
 # ---- pointers

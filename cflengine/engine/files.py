@@ -1,0 +1,58 @@
+"""Tables and reports as files that are safe to open.
+
+A CSV cell that a spreadsheet would run as a formula is defused with a leading apostrophe; cells that begin with an
+apostrophe get one too, so :func:`restore_cell` undoes it exactly.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def defuse_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
+def restore_cell(text: str) -> str:
+    """The inverse of :func:`defuse_cell`."""
+    return text[1:] if text.startswith("'") else text
+
+
+def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy with every text cell and every column name defused."""
+    safe = frame.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_datetime64_any_dtype(safe[name]):
+            safe[name] = safe[name].map(lambda cell: defuse_cell(cell) if isinstance(cell, str) else cell)
+    safe.columns = [defuse_cell(str(name)) for name in safe.columns]
+    return safe
+
+
+def frame_csv(frame: pd.DataFrame) -> bytes:
+    """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row."""
+    text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with NaN and infinities as None, which JSON can say."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_report(folder: Path, report: dict[str, Any]) -> None:
+    """``report.json`` in ``folder``; NaN and infinities become null."""
+    text = json.dumps(_finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    (folder / "report.json").write_text(text + "\n", encoding="utf-8")

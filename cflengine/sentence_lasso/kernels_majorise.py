@@ -1,0 +1,101 @@
+"""numba kernels of a proximal Newton step: curvature of the sentences' norms, coordinate descent on a Newton model.
+
+Shapes: CSC of X as indptr int64 (V+1,), rows int32, values float64; groups as in problem.py; w, q float64 (V,).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.engine.jit import kernel
+
+
+@kernel
+def majorise(ptr, feature, count, weight, w, lam_sen, epsilon, q):
+    """q_j = Σ_g λ_sen a_g c_gj/η_g with η_g = √(‖(Mw)_g‖² + ε²). Returns Σ λ_sen a_g η_g.
+
+    λ_sen a_g (η_g + (‖v‖² − ‖(Mw)_g‖²)/(2 η_g)) majorises λ_sen a_g √(‖v‖² + ε²) and touches it at v = (Mw)_g.
+    """
+    q[:] = 0.0
+    total = 0.0
+    for g in range(ptr.shape[0] - 1):
+        square = epsilon * epsilon
+        for e in range(ptr[g], ptr[g + 1]):
+            square += count[e] * w[feature[e]] * w[feature[e]]
+        eta = np.sqrt(square)
+        scale = lam_sen * weight[g]
+        total += scale * eta
+        for e in range(ptr[g], ptr[g + 1]):
+            q[feature[e]] += count[e] * scale / eta
+    return total
+
+
+@kernel
+def smooth_norms(ptr, feature, count, weight, w, lam_sen, epsilon):
+    """Σ_g λ_sen a_g √(‖(Mw)_g‖² + ε²)."""
+    total = 0.0
+    for g in range(ptr.shape[0] - 1):
+        square = epsilon * epsilon
+        for e in range(ptr[g], ptr[g + 1]):
+            square += count[e] * w[feature[e]] * w[feature[e]]
+        total += weight[g] * np.sqrt(square)
+    return lam_sen * total
+
+
+@kernel
+def gather(indptr, rows, values, slope, out):
+    """out_j = Σ_d x_dj slope_d."""
+    for j in range(out.shape[0]):
+        total = 0.0
+        for p in range(indptr[j], indptr[j + 1]):
+            total += values[p] * slope[rows[p]]
+        out[j] = total
+
+
+@kernel
+def second_derivatives(indptr, rows, values, hessian, active, out):
+    """out_j = Σ_d h_d x_dj² for the features in ``active``."""
+    for j in active:
+        total = 0.0
+        for p in range(indptr[j], indptr[j + 1]):
+            total += hessian[rows[p]] * values[p] * values[p]
+        out[j] = total
+
+
+@kernel
+def descend(indptr, rows, values, active, lam, q, linear, curvature, hessian, slope, moved, w, bias, passes, tol):
+    """Coordinate descent on the Newton model of the loss at the start, plus λ|w| + ½ q w² − linear w; changes w.
+
+    slope: float64 (D,), the model's derivative by score, kept up to date; moved: float64 (D,), the scores' change,
+    zeros at first. Ends when no coordinate of a pass lowers the model by more than ``tol``, or after ``passes``.
+    Returns the bias.
+    """
+    stiffness = np.sum(hessian)
+    for _ in range(passes):
+        step = -np.sum(slope) / stiffness
+        bias += step
+        for d in range(slope.shape[0]):
+            slope[d] += hessian[d] * step
+            moved[d] += step
+        largest = stiffness * step * step
+        for j in active:
+            pull = q[j] * w[j] - linear[j]
+            for p in range(indptr[j], indptr[j + 1]):
+                pull += values[p] * slope[rows[p]]
+            a = curvature[j] + q[j]
+            if a <= 0.0:
+                continue
+            target = w[j] - pull / a
+            following = max(abs(target) - lam / a, 0.0)
+            if target < 0.0:
+                following = -following
+            change = following - w[j]
+            if change != 0.0:
+                w[j] = following
+                largest = max(largest, a * change * change)
+                for p in range(indptr[j], indptr[j + 1]):
+                    moved[rows[p]] += values[p] * change
+                    slope[rows[p]] += hessian[rows[p]] * values[p] * change
+        if largest <= tol:
+            break
+    return bias

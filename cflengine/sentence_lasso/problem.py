@@ -1,0 +1,149 @@
+"""Sentence-regularised logistic regression as mathematics, in clear numpy.
+
+    minimise   Σ_d log(1 + exp(−y_d (x_dᵀw + b))) + λ_las ‖w‖₁ + ½ Σ_j κ_j w_j² + λ_sen Σ_g a_g ‖(Mw)_g‖₂         (P)
+
+over weights w of V features and a free bias b. Every training sentence is a group g; M copies w once for each of its
+tokens, so ‖(Mw)_g‖² = Σ_j c_gj w_j² where feature j occurs c_gj times in it. a_g counts equal sentences, which are one
+group. The dual, with u_g the multipliers of the copies of group g, α_d of document d and r = Xᵀ(y∘α) − Mᵀu:
+
+    maximise   −Σ_d α_d log α_d + (1 − α_d) log(1 − α_d)  −  Σ_{j: κ_j > 0} S_{λ_las}(r_j)²/(2 κ_j)             (D)
+    subject to   Σ_d y_d α_d = 0,   |r_j| ≤ λ_las where κ_j = 0,   ‖u_g‖₂ ≤ λ_sen a_g,   0 ≤ α ≤ 1,
+
+S_λ soft thresholding. Source: Yogatama & Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*,
+ICML 2014, equation (1), where κ = 0 and all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0,
+κ_j = 2 λ_rid) and the elastic net; with κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of
+their ADMM solves, an elastic net that knows how frequent words are but nothing of sentences.
+
+Shapes: X CSR float64 (D, V); y float64 (D,), −1 or 1; vectors over a group's entries (E,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class SentenceGroups:
+    """Features of sentences: group g has features feature[ptr[g]:ptr[g+1]], each ``count`` times.
+
+    ptr: int64 (G+1,); feature: int32 (E,), ascending within a group; count: float64 (E,), c_gj > 0; weight: float64
+    (G,), a_g > 0; of_sentence: int64 (S,), the group of every sentence, -1 for one without any feature.
+    """
+
+    ptr: np.ndarray
+    feature: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+    of_sentence: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.ptr) - 1
+
+    @cached_property
+    def group(self) -> np.ndarray:
+        """int32 (E,): the group of each entry."""
+        return np.repeat(np.arange(self.n_groups, dtype=np.int32), np.diff(self.ptr))
+
+    def copies(self, w: np.ndarray) -> np.ndarray:
+        """float64 (E,): the entries √c_gj w_j, one for all copies of a feature in a group; same norms as Mw."""
+        return np.sqrt(self.count) * w[self.feature]
+
+    def norms(self, entries: np.ndarray) -> np.ndarray:
+        """float64 (G,): the norm of each group of a vector over entries."""
+        return np.sqrt(np.bincount(self.group, entries * entries, self.n_groups))
+
+    def gathered(self, entries: np.ndarray, n_features: int) -> np.ndarray:
+        """float64 (V,): Mᵀu of a vector over entries."""
+        return np.bincount(self.feature, np.sqrt(self.count) * entries, n_features)
+
+    def occurrences(self, n_features: int) -> np.ndarray:
+        """float64 (V,): Σ_g c_gj, how often each feature occurs in the groups, equal sentences once."""
+        return np.bincount(self.feature, self.count, n_features)
+
+    def weighted_occurrences(self, n_features: int) -> np.ndarray:
+        """float64 (V,): N_j = Σ_g a_g c_gj, how often each feature occurs in all sentences."""
+        return np.bincount(self.feature, self.weight[self.group] * self.count, n_features)
+
+
+@dataclass(frozen=True)
+class SentenceProblem:
+    """(P). X: CSR float64 (D, V); y: float64 (D,), −1 or 1; lam_las ≥ 0, lam_sen ≥ 0; kappa: float64 (V,), κ ≥ 0.
+
+    Raises ValueError where (P) has no dual point to certify with: λ_las = 0 needs κ > 0 throughout and no sentences.
+    """
+
+    X: sparse.csr_matrix
+    y: np.ndarray
+    groups: SentenceGroups
+    lam_las: float
+    lam_sen: float
+    kappa: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.lam_las == 0 and (self.groups.n_groups or not (self.kappa > 0).all()):
+            raise ValueError("without an ℓ1 penalty every feature needs a quadratic one, and there can be no groups.")
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    def penalty(self, w: np.ndarray) -> float:
+        """All penalties at w."""
+        groups = self.groups
+        value = self.lam_las * float(np.abs(w).sum()) + 0.5 * float(self.kappa @ (w * w))
+        return value + self.lam_sen * float(groups.weight @ groups.norms(groups.copies(w)))
+
+    def objective(self, w: np.ndarray, b: float) -> float:
+        """The value of (P)."""
+        return log_loss(self.y * (self.X @ w + b)) + self.penalty(w)
+
+
+def log_loss(margin: np.ndarray) -> float:
+    """Σ log(1 + exp(−margin)), also for large margins of either sign."""
+    return float(np.logaddexp(0.0, -margin).sum())
+
+
+def soft_threshold(x: np.ndarray, lam: float) -> np.ndarray:
+    """S_λ(x) = sign(x) max(|x| − λ, 0), elementwise."""
+    return np.sign(x) * np.maximum(np.abs(x) - lam, 0.0)
+
+
+def no_sentences() -> SentenceGroups:
+    """No groups at all."""
+    empty = np.zeros(0)
+    return SentenceGroups(np.zeros(1, np.int64), np.zeros(0, np.int32), empty, empty, np.zeros(0, np.int64))
+
+
+def merge_sentences(counts: sparse.csr_matrix) -> SentenceGroups:
+    """Groups from a CSR matrix (S, V) of counts by sentence; equal sentences become one group, empty ones none.
+
+    Θ(E); a group stands where the first of its sentences stood.
+    """
+    counts = sparse.csr_matrix(counts, dtype=np.float64)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    of_sentence = np.full(counts.shape[0], -1, dtype=np.int64)
+    first: dict[bytes, int] = {}
+    rows: list[int] = []
+    indptr, indices, data = counts.indptr, counts.indices, counts.data
+    for s in np.flatnonzero(np.diff(indptr)).tolist():
+        lo, hi = indptr[s], indptr[s + 1]
+        g = first.setdefault(indices[lo:hi].tobytes() + data[lo:hi].tobytes(), len(rows))
+        if g == len(rows):
+            rows.append(s)
+        of_sentence[s] = g
+    kept = counts[rows] if rows else counts[:0]
+    weight = np.bincount(of_sentence[of_sentence >= 0], minlength=len(rows)).astype(np.float64)
+    return SentenceGroups(
+        kept.indptr.astype(np.int64), kept.indices.astype(np.int32), kept.data.copy(), weight, of_sentence
+    )
+
+
+def lam_max(problem: SentenceProblem, gradient: np.ndarray) -> float:
+    """A λ_las from which on w = 0 solves (P) whatever λ_sen is: ‖Xᵀ(y∘α)‖∞ at w = 0 (``gradient``)."""
+    return float(np.abs(gradient).max(initial=0.0))

@@ -1,0 +1,117 @@
+"""Documents as sentences, sentences as counts of features: of words, or of any feature that has a place in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.text.sentences import sentence_spans
+from cflengine.text.tokens import Tokenizer, printable
+
+#: Occurrences of features: document, start (code point in it), feature; three int arrays of one length.
+Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Features(Protocol):
+    """What turns documents into occurrences of features."""
+
+    def fit(self, documents: Sequence[str]) -> Occurrences:
+        """Learn the features; the occurrences in ``documents``, by document, in the order of the text."""
+
+    def find(self, documents: Sequence[str]) -> Occurrences:
+        """The occurrences of the learnt features."""
+
+    def names(self) -> list[str]:
+        """The features in order."""
+
+
+class WordFeatures:
+    """Words: the distinct forms of the tokens of the documents of ``fit``, in order of their first occurrence."""
+
+    def __init__(self, token_pattern: str, lowercase: bool) -> None:
+        self.tokenizer = Tokenizer(token_pattern, lowercase)
+        self.vocabulary: list[str] = []
+
+    def fit(self, documents: Sequence[str]) -> Occurrences:
+        table = self.tokenizer(documents)
+        self.vocabulary = table.vocabulary
+        return np.repeat(np.arange(len(documents)), np.diff(table.doc_ptr)), table.start, table.tokens
+
+    def find(self, documents: Sequence[str]) -> Occurrences:
+        table = self.tokenizer(documents)
+        number = {form: j for j, form in enumerate(self.vocabulary)}
+        feature = np.array([number.get(form, -1) for form in table.vocabulary] or [-1], dtype=np.int64)[table.tokens]
+        known = feature >= 0
+        document = np.repeat(np.arange(len(documents)), np.diff(table.doc_ptr))
+        return document[known], table.start[known], feature[known]
+
+    def names(self) -> list[str]:
+        return [printable(form) for form in self.vocabulary]
+
+
+class GramFeatures:
+    """K-grams: the pointers of a :class:`~cflengine.CompressiveFeatures`, or of anything with its fit, encode and
+    get_feature_names_out. A pointer that reaches into the next sentence belongs to the one it begins in."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, documents: Sequence[str]) -> Occurrences:
+        self.model.fit(documents)
+        return self.find(documents)
+
+    def find(self, documents: Sequence[str]) -> Occurrences:
+        encoding = self.model.encode(documents)
+        known = encoding.gram >= 0
+        return encoding.document[known], encoding.start_char[known], encoding.gram[known]
+
+    def names(self) -> list[str]:
+        return [str(name) for name in self.model.get_feature_names_out()]
+
+
+@dataclass(frozen=True)
+class SentenceTable:
+    """S sentences of N documents and the features in them.
+
+    document: int32 (S,), ascending; start, end: int32 (S,), code points in the document; counts: CSR float64 (S, V).
+    """
+
+    document: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    counts: sparse.csr_matrix
+    n_documents: int
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def by_document(self) -> sparse.csr_matrix:
+        """Counts by document: CSR float64 (N, V)."""
+        return sum_by(self.document, self.counts, self.n_documents)
+
+
+def sum_by(document: np.ndarray, counts: sparse.csr_matrix, n_documents: int) -> sparse.csr_matrix:
+    """Rows of ``counts`` (S, V) summed by ``document`` (S,), ascending: CSR (N, V), indices sorted."""
+    ptr = np.searchsorted(document, np.arange(n_documents + 1))
+    summed = sparse.csr_matrix((counts.data, counts.indices, counts.indptr[ptr]), shape=(n_documents, counts.shape[1]))
+    summed = summed.copy()
+    summed.sum_duplicates()
+    return summed
+
+
+def cut_sentences(documents: Sequence[str], occurrences: Occurrences, n_features: int, language: str) -> SentenceTable:
+    """The sentences of the documents (every one, also those without a feature) with the counts of their features."""
+    spans = [sentence_spans(text, language=language) for text in documents]
+    document = np.repeat(np.arange(len(spans), dtype=np.int32), [len(span) for span in spans])
+    span = np.concatenate([*spans, np.zeros((0, 2), dtype=np.int32)])
+    where, start, feature = (np.asarray(column, dtype=np.int64) for column in occurrences)
+    # one number line for all documents: a document's offsets begin where those before it have ended
+    shift = np.concatenate(([0], np.cumsum([len(text) + 1 for text in documents])))
+    row = np.searchsorted(shift[document] + span[:, 0], shift[where] + start, side="right") - 1
+    counts = sparse.csr_matrix((np.ones(len(row)), (row, feature)), shape=(len(span), n_features))
+    counts.sum_duplicates()
+    return SentenceTable(document, span[:, 0], span[:, 1], counts, len(spans))

@@ -1,0 +1,64 @@
+"""Settings of the solvers of (P)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cflengine.engine.checks import check_positive, check_whole, is_number
+
+
+@dataclass(frozen=True)
+class MajoriseSettings:
+    """The majorising solver's (majorise.py).
+
+    tol: relative duality gap at which it ends. max_iter: rounds and Newton steps together. time_limit: seconds or None.
+    epsilon, decay, rounds: ε of the first round, its factor from round to round, and how many rounds come before
+    Newton's method. passes: of coordinate descent in a round. newton_steps, newton_products: Newton steps between two
+    certificates, and products with the Hessian in each, at first: where that is too few they double.
+
+    Raises ValueError for a value out of range.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 1000
+    time_limit: float | None = None
+    epsilon: float = 0.1
+    decay: float = 0.7
+    rounds: int = 40
+    passes: int = 5
+    newton_steps: int = 20
+    newton_products: int = 100
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "epsilon", "decay", "time_limit"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1, "rounds": 0, "passes": 1, "newton_steps": 1, "newton_products": 1})
+        if self.decay >= 1:
+            raise ValueError(f"decay must be below 1, not {self.decay!r}.")
+
+
+@dataclass(frozen=True)
+class ADMMSettings:
+    """Algorithm 1's (admm.py). At a fixed ρ and few iterations it is an early-stopped method: its result depends on ρ.
+
+    rho: ρ of the augmented Lagrangian. max_iter: the paper's 100. tol: relative duality gap at which it ends, or None
+    for the paper's rule alone. w_tol: the paper's rule, relative change of w in the ℓ2 norm, and the precision to which
+    every w is minimised. relaxation: of over-relaxation, 1 for none. time_limit: seconds, or None.
+    """
+
+    rho: float = 1.0
+    max_iter: int = 100
+    tol: float | None = None
+    w_tol: float = 1e-5
+    relaxation: float = 1.0
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("rho", "tol", "time_limit"), optional=("tol", "time_limit"))
+        check_whole(self, {"max_iter": 1})
+        if not (is_number(self.w_tol) and self.w_tol >= 0):
+            raise ValueError(f"w_tol must be a number of at least 0, not {self.w_tol!r}.")
+        if not (is_number(self.relaxation) and 1 <= self.relaxation < 2):
+            raise ValueError(f"relaxation must be at least 1 and below 2, not {self.relaxation!r}.")
+
+
+Settings = MajoriseSettings | ADMMSettings
