@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.sentence_lasso.grid import fit_classes
+from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.settings import Settings
-from cflengine.sentence_lasso.solvers import check_settings, solve
+from cflengine.sentence_lasso.solvers import check_settings
 
 WORD_PATTERN = r"\w+"
 _BYTES_PER_ENTRY = 120  # of a sentence: counts, groups, multipliers, and their copies while they are polished
@@ -92,13 +94,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):
             _BYTES_PER_ENTRY * data.counts.nnz, f"Fitting {data.counts.nnz:,} words in sentences",
             "take fewer documents.",
         )  # fmt: skip
-        rows = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         self.data_, self.penalty_ = data, penalty
-        self.results_ = [
-            solve(data.start(np.where(number == k, 1.0, -1.0), penalty), settings, self.listeners) for k in rows
-        ]
-        self.coef_ = np.array([result.w for result in self.results_])
-        self.intercept_ = np.array([result.bias for result in self.results_])
+        self.results_ = fit_classes(data, number, len(self.classes_), penalty, settings, self.listeners)
+        self._model = LinearModel.of(self.results_)
+        self.coef_, self.intercept_ = self._model.coef, self._model.intercept
         self.duality_gap_ = max(result.gap for result in self.results_)
         self.n_iter_ = np.array([result.n_iterations for result in self.results_])
         self.n_features_in_ = data.X.shape[1]
@@ -116,8 +115,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: float64 (N,) of classes_[1], or (N, classes), of texts or of a matrix."""
-        scores = self._matrix(X) @ self.coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self._model.scores(self._matrix(X))
 
     def _matrix(self, X: Any) -> sparse.csr_matrix:
         check_is_fitted(self, "coef_")
@@ -137,8 +135,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each document."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[self._model.predict(self._matrix(X))]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The features of texts, in the order of coef_."""
@@ -158,9 +155,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         unknown = sorted(set(chosen.tolist()) - set(self.classes_.tolist()))
         if unknown:
             raise ValueError(f"the label {unknown[0]!r} is none of the model's classes.")
-        return relevance_table(
-            table, self.coef_, self.intercept_, np.searchsorted(self.classes_, chosen), self.classes_
-        )
+        return relevance_table(table, self._model, np.searchsorted(self.classes_, chosen), self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine.engine.progress import Listener
+from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.settings import MajoriseSettings, Settings
@@ -28,16 +29,21 @@ PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 @dataclass(frozen=True)
 class GridPoint:
-    """A model of the grid with its accuracy on the development set."""
+    """A model of the grid, a result for each of its rows, and its accuracy on the development set."""
 
     penalty: Penalty
-    result: SentenceResult = field(repr=False)
+    results: tuple[SentenceResult, ...] = field(repr=False)
     accuracy: float
+
+    @property
+    def model(self) -> LinearModel:
+        """The classifier."""
+        return LinearModel.of(self.results)
 
 
 @dataclass(frozen=True)
 class GridSearch:
-    """Every point, in the order in which they were asked for, and the best."""
+    """Every point, by chain, and the best."""
 
     points: tuple[GridPoint, ...]
 
@@ -46,18 +52,45 @@ class GridSearch:
         """Most accurate, then smallest, then most strongly penalised."""
         return max(
             self.points,
-            key=lambda point: (point.accuracy, -point.result.support, tuple(point.penalty.strengths.values())),
+            key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.strengths.values())),
         )
 
     def frame(self) -> pd.DataFrame:
-        """A row a point: the strengths, accuracy, features with a weight, gap, seconds, why it ended."""
+        """A row a point: the strengths, accuracy, features with a weight, objective, gap, seconds, why it ended."""
         rows: list[dict[str, Any]] = []
         for point in self.points:
-            result = point.result
             row = {"penalty": point.penalty.kind} | point.penalty.strengths | {"accuracy": point.accuracy}
-            row |= {"features": result.support, "objective": result.objective, "gap": result.gap}
-            rows.append(row | {"seconds": result.seconds, "reason": str(result.reason)})
+            row["features"] = point.model.size
+            row["objective"] = sum(result.objective for result in point.results)
+            row["gap"] = max(result.gap for result in point.results)
+            row["seconds"] = sum(result.seconds for result in point.results)
+            row["reason"] = ", ".join(sorted({str(result.reason) for result in point.results}))
+            rows.append(row)
         return pd.DataFrame(rows)
+
+
+def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
+    """Labels 0 .. n_classes − 1 as float64 −1 and 1: one vector for class 1 of two, else one for each class."""
+    rows = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(y == k, 1.0, -1.0) for k in rows]
+
+
+def fit_classes(
+    data: TrainingData,
+    y: np.ndarray,
+    n_classes: int,
+    penalty: Penalty,
+    settings: Settings,
+    listeners: Iterable[Listener] = (),
+    before: Sequence[SentenceResult] | None = None,
+) -> tuple[SentenceResult, ...]:
+    """One result for each of :func:`class_signs`; before: those of a similar penalty, to begin from."""
+    results = []
+    for k, signs in enumerate(class_signs(y, n_classes)):
+        known = before[k] if before and before[k].support else None
+        here = data.start(signs, penalty, known.w, known.bias) if known else data.start(signs, penalty)
+        results.append(solve(here, settings, listeners, warm=known is not None))
+    return tuple(results)
 
 
 def grid_search(
@@ -73,11 +106,12 @@ def grid_search(
     on_point: Callable[[GridPoint], bool | None] | None = None,
     n_threads: int = 2,
 ) -> GridSearch:
-    """Solve for every combination of ``values``; y, dev_y: float64, −1 or 1; dev_X: CSR (N, V).
+    """Solve for every combination of ``values``.
 
-    settings: a gap of 1e-3 by default, finer than accuracies can tell. listeners: of every solve, from the thread it
-    runs in. on_point: called with each finished point, in that thread; False ends the search with the points so far.
-    Raises ValueError for an empty development set, no values, or a kind that is unknown.
+    y, dev_y: int, classes 0, 1, ...; with more than two, one against the rest. dev_X: CSR (N, V). settings: a gap of
+    1e-3 by default, finer than accuracies can tell. listeners: of every solve, called in the thread it runs in.
+    on_point: called with each finished point, in that thread; False ends the search with the points so far.
+    Raises ValueError for one class only, an empty development set, no values, or a kind that is unknown.
     """
     if kind not in PENALTIES:
         raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
@@ -85,7 +119,10 @@ def grid_search(
         raise ValueError("the development set is empty: there is nothing to choose by.")
     if not len(values):
         raise ValueError("the grid is empty: give at least one value.")
-    settings = settings or MajoriseSettings(tol=1e-3)
+    n_classes = int(np.max(y)) + 1
+    if len(np.unique(y)) < n_classes or n_classes < 2:
+        raise ValueError("the training documents must have at least two classes, and some of each.")
+    chosen = settings or MajoriseSettings(tol=1e-3)
     stopped = False
 
     def chain(penalties: list[Penalty]) -> list[GridPoint]:
@@ -94,18 +131,15 @@ def grid_search(
         for penalty in penalties:
             if stopped:
                 break
-            before = found[-1].result if found and found[-1].result.support else None
-            here = data.start(y, penalty, before.w, before.bias) if before else data.start(y, penalty)
-            result = solve(here, settings, listeners, warm=before is not None)
-            right = np.where(dev_X @ result.w + result.bias > 0, 1.0, -1.0) == dev_y
-            found.append(GridPoint(penalty, result, float(right.mean())))
+            before = found[-1].results if found else None
+            results = fit_classes(data, y, n_classes, penalty, chosen, listeners, before)
+            found.append(GridPoint(penalty, results, LinearModel.of(results).accuracy(dev_X, dev_y)))
             if on_point is not None and on_point(found[-1]) is False:
                 stopped = True
         return found
 
     with ThreadPoolExecutor(n_threads) as pool:
-        chains = list(pool.map(chain, _chains(kind, values)))
-    points = [point for one in chains for point in one]
+        points = [point for one in pool.map(chain, _chains(kind, values)) for point in one]
     if not points:
         raise ValueError("the search was stopped before its first model was there.")
     return GridSearch(tuple(points))
@@ -115,9 +149,8 @@ def _chains(kind: str, values: Sequence[float]) -> list[list[Penalty]]:
     """Penalties that are solved one after the other: λ_las falling, else the only strength."""
     names = PENALTIES[kind]
     falling = sorted({float(value) for value in values}, reverse=True)
-    others = names[:-1] if len(names) > 1 else ()
     chains = []
-    for fixed in product(falling, repeat=len(others)):
-        strengths = dict(zip(others, fixed, strict=True))
-        chains.append([Penalty(kind, **strengths, **{names[-1]: value}) for value in falling])
+    for fixed in product(falling, repeat=len(names) - 1):
+        others = dict(zip(names, fixed, strict=False))
+        chains.append([Penalty(kind, **others, **{names[-1]: value}) for value in falling])
     return chains

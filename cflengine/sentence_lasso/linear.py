@@ -1,0 +1,43 @@
+"""A linear classifier as arrays: what every penalty's fit comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.sentence_lasso.result import SentenceResult
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """coef: float64 (1, V) for class 1 of two, or (C, V), one against the rest; intercept: float64 (1,) or (C,)."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+    @classmethod
+    def of(cls, results: Sequence[SentenceResult]) -> LinearModel:
+        """The classifier of the results for each class."""
+        return cls(np.array([result.w for result in results]), np.array([result.bias for result in results]))
+
+    @property
+    def size(self) -> int:
+        """How many features have a weight, for some class."""
+        return int(np.count_nonzero(self.coef.any(axis=0)))
+
+    def scores(self, X: sparse.csr_matrix) -> np.ndarray:
+        """float64 (N,) of class 1, or (N, C)."""
+        found = X @ self.coef.T + self.intercept
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def predict(self, X: sparse.csr_matrix) -> np.ndarray:
+        """int64 (N,): the likelier class."""
+        scores = self.scores(X)
+        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def accuracy(self, X: sparse.csr_matrix, y: np.ndarray) -> float:
+        """Share of documents whose class (int, N) is the predicted one."""
+        return float(np.mean(self.predict(X) == y))
