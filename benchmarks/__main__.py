@@ -12,6 +12,7 @@ from importlib import import_module
 BENCHMARKS = {
     "compression": "benchmarks.compression",
     "compression-peers": "benchmarks.compression_peers",
+    "sentences": "benchmarks.sentences",
 }
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cflengine._version import __version__
-from cflengine.cli import compress, path
+from cflengine.cli import compress, path, sentences
 from cflengine.cli.terminal import Parser
 
 _DESCRIPTION = """\
@@ -31,6 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     compress.add_command(commands)
     path.add_command(commands)
+    sentences.add_command(commands)
     return parser
 
 

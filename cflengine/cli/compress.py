@@ -68,13 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
     out = output_folder(arguments)
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_run
+    from cflengine.compression.warm import warm_up
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     settings = solver_settings(arguments)
     began = time.perf_counter()
     corpus = read(arguments)
     out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(arguments.solver, quiet=arguments.quiet)
+    show = load_engine(lambda: warm_up(arguments.solver), quiet=arguments.quiet)
     with TerminalProgress(sys.stderr, show=show) as progress:
         model = CompressiveFeatures(
             lam=arguments.lam,

@@ -81,12 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_path
     from cflengine.compression.guided_settings import GuidedSettings
+    from cflengine.compression.warm import warm_up
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     began = time.perf_counter()
     corpus = read(arguments)
     out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine("guided", quiet=arguments.quiet)
+    show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
     with TerminalProgress(sys.stderr, show=show, show_lam=True) as progress:
         path = CompressiveFeatures(
             max_gram=arguments.max_gram,

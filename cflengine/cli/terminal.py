@@ -7,7 +7,8 @@ import math
 import signal
 import sys
 import time
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,7 +45,7 @@ class TerminalProgress:
         self._last = 0.0
         self._before: Any = None
 
-    def __enter__(self) -> TerminalProgress:
+    def __enter__(self) -> Self:
         self._before = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
@@ -77,13 +78,11 @@ class TerminalProgress:
         return not self.stop
 
 
-def load_engine(solver: str, *, quiet: bool) -> bool:
-    """Compile or load a solver's kernels; whether progress is to be shown: not if quiet, and only on a terminal."""
-    from cflengine.compression.warm import warm_up
-
+def load_engine(warm_up: Callable[[], None], *, quiet: bool) -> bool:
+    """Compile or load kernels; whether progress is to be shown: not if quiet, and only on a terminal."""
     show = not quiet and sys.stderr.isatty()
     if show:
         # once after an installation this takes half a minute or more, and silence would look like a hang
         print("loading the engine (compiled on first use) …", end="", file=sys.stderr, flush=True)
-    warm_up(solver)
+    warm_up()
     return show

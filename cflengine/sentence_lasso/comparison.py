@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -64,7 +64,7 @@ def compete(
     dev: LabelledSentences,
     test: LabelledSentences | None,
     kind: str,
-    values: Sequence[float] = PAPER_GRID,
+    values: Sequence[float] | Mapping[str, Sequence[float]] = PAPER_GRID,
     *,
     data: TrainingData | None = None,
     tol: float = 1e-4,
@@ -83,7 +83,9 @@ def compete(
         on_point=on_point, n_threads=n_threads,
     )  # fmt: skip
     best = search.best
-    last = MajoriseSettings(tol=tol) if settings is None else replace(settings, tol=tol)
+    last: Settings = settings or MajoriseSettings()
+    if isinstance(last, MajoriseSettings):  # ADMM's own rule and number of steps are part of the method
+        last = replace(last, tol=tol)
     results = fit_classes(data, train.y, int(train.y.max()) + 1, best.penalty, last, listeners, best.results)
     judged = np.nan
     if test is not None and len(test.y):

@@ -6,7 +6,7 @@ where the one before it ended. Of models with equal accuracy the smallest wins, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import product
@@ -99,14 +99,14 @@ def grid_search(
     dev_X: sparse.csr_matrix,
     dev_y: np.ndarray,
     kind: str = "sentence",
-    values: Sequence[float] = PAPER_GRID,
+    values: Sequence[float] | Mapping[str, Sequence[float]] = PAPER_GRID,
     *,
     settings: Settings | None = None,
     listeners: Iterable[Listener] = (),
     on_point: Callable[[GridPoint], bool | None] | None = None,
     n_threads: int = 2,
 ) -> GridSearch:
-    """Solve for every combination of ``values``.
+    """Solve for every combination of ``values``, which are for every strength, or given by its name.
 
     y, dev_y: int, classes 0, 1, ...; with more than two, one against the rest. dev_X: CSR (N, V). settings: a gap of
     1e-3 by default, finer than accuracies can tell. listeners: of every solve, called in the thread it runs in.
@@ -117,8 +117,9 @@ def grid_search(
         raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
     if not len(dev_y):
         raise ValueError("the development set is empty: there is nothing to choose by.")
-    if not len(values):
-        raise ValueError("the grid is empty: give at least one value.")
+    by_name = {name: values[name] if isinstance(values, Mapping) else values for name in PENALTIES[kind]}
+    if not all(map(len, by_name.values())):
+        raise ValueError("the grid is empty: give at least one value for every strength.")
     n_classes = int(np.max(y)) + 1
     if len(np.unique(y)) < n_classes or n_classes < 2:
         raise ValueError("the training documents must have at least two classes, and some of each.")
@@ -139,18 +140,17 @@ def grid_search(
         return found
 
     with ThreadPoolExecutor(n_threads) as pool:
-        points = [point for one in pool.map(chain, _chains(kind, values)) for point in one]
+        points = [point for one in pool.map(chain, _chains(kind, by_name)) for point in one]
     if not points:
         raise ValueError("the search was stopped before its first model was there.")
     return GridSearch(tuple(points))
 
 
-def _chains(kind: str, values: Sequence[float]) -> list[list[Penalty]]:
+def _chains(kind: str, values: Mapping[str, Sequence[float]]) -> list[list[Penalty]]:
     """Penalties that are solved one after the other: λ_las falling, else the only strength."""
-    names = PENALTIES[kind]
-    falling = sorted({float(value) for value in values}, reverse=True)
-    chains = []
-    for fixed in product(falling, repeat=len(names) - 1):
-        others = dict(zip(names, fixed, strict=False))
-        chains.append([Penalty(kind, **others, **{names[-1]: value}) for value in falling])
-    return chains
+    *others, last = PENALTIES[kind]
+    falling = {name: sorted({float(value) for value in values[name]}, reverse=True) for name in PENALTIES[kind]}
+    return [
+        [Penalty(kind, **dict(zip(others, fixed, strict=True)), **{last: value}) for value in falling[last]]
+        for fixed in product(*(falling[name] for name in others))
+    ]

@@ -89,6 +89,15 @@ class SentenceTable:
     def __len__(self) -> int:
         return len(self.document)
 
+    def documents(self, where: np.ndarray) -> SentenceTable:
+        """The sentences of some documents (int, in any order), which are numbered 0, 1, ... in that order."""
+        ptr = np.searchsorted(self.document, np.arange(self.n_documents + 1))
+        lengths = ptr[where + 1] - ptr[where]
+        first = np.concatenate(([0], np.cumsum(lengths)))
+        rows = np.repeat(ptr[where] - first[:-1], lengths) + np.arange(first[-1])
+        document = np.repeat(np.arange(len(where), dtype=np.int32), lengths)
+        return SentenceTable(document, self.start[rows], self.end[rows], self.counts[rows], len(where))
+
     def by_document(self) -> sparse.csr_matrix:
         """Counts by document: CSR float64 (N, V)."""
         return sum_by(self.document, self.counts, self.n_documents)

@@ -1,0 +1,262 @@
+"""``cflengine sentences``: a classifier that says which sentences it goes by, beside the usual ones."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import threading
+import time
+from typing import Any
+
+from cflengine.cli.options import add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+
+_SENTENCES = """\
+Learn to tell labels apart, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
+
+INPUT as for cflengine compress. Strengths are chosen by accuracy on a development set; of equally accurate models the
+smallest is kept. A fit ends when its relative duality gap is proved to be small enough.
+
+Written to DIR:
+  models.csv          a row a model: accuracy on test and development set, size, proved gap, seconds, strengths
+  sentences.csv       a row a sentence: document, split, place, label, selected, strength, log-odds by model, text
+  weights.csv         a row a weight: model, class, feature, weight, occurrences
+  documents.csv       a row a document: split, label, predicted class and its probability
+  grid.csv            a row a model that was tried
+  report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine sentences reviews.csv --label-column sentiment --dev-split 0.2 --test-split 0.2 --out run
+  cflengine sentences posts.jsonl --label-column group --classes med,space --test-split split=test --out run
+  cflengine sentences posts.jsonl --label-column group --lam-sen 0.1 --lam-las 1 --models sentence --out one
+"""
+
+MODELS = ("sentence", "frequency", "elastic", "ridge", "lasso")
+
+
+def strengths(text: str) -> list[float]:
+    """Values above 0 separated by commas; argparse's error for anything else."""
+    try:
+        found = sorted({float(value) for value in text.split(",")})
+        if not all(0 < value < math.inf for value in found):
+            raise ValueError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
+    return found
+
+
+def models(text: str) -> list[str]:
+    """Names out of MODELS, separated by commas, in that order."""
+    wanted = text.split(",")
+    unknown = [name for name in wanted if name not in MODELS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(MODELS)}")
+    return [name for name in MODELS if name in wanted]
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    command = commands.add_parser(
+        "sentences",
+        help="a classifier that says which sentences it goes by",
+        description=_SENTENCES,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add_reading(command)
+    data = command.add_argument_group("labels and splits")
+    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
+    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
+    split = "a share such as 0.2, or COLUMN=VALUE"
+    data.add_argument("--dev-split", default="0.2", metavar="S", help=f"to choose strengths by: {split} (default: 0.2)")
+    data.add_argument("--test-split", metavar="S", help=f"to judge the models by: {split} (default: none)")
+    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
+    data.add_argument("--language", default="en", metavar="CODE", help="of the texts, to find sentences (default: en)")
+    model = command.add_argument_group("model")
+    model.add_argument(
+        "--models", type=models, default="sentence,frequency,elastic,ridge,lasso", metavar="M,M",
+        help="which, of sentence, frequency, elastic, ridge, lasso (default: all)",
+    )  # fmt: skip
+    model.add_argument(
+        "--grid", type=strengths, default="0.01,0.1,1,10,100,1000", metavar="λs",
+        help="values tried for every strength (default: %(default)s)",
+    )  # fmt: skip
+    for name, of in (("sen", "of the sentences"), ("las", "of the ℓ1 penalty"), ("rid", "of the quadratic penalty")):
+        model.add_argument(f"--lam-{name}", type=strengths, metavar="λs", help=f"strength {of} (default: --grid)")
+    model.add_argument(
+        "--features", choices=("words", "kgrams"), default="words",
+        help="kgrams: as cflengine compress finds them in the training documents (default: words)",
+    )  # fmt: skip
+    model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of kgrams (default: 3)")
+    solver = command.add_argument_group("solver")
+    solver.add_argument(
+        "--solver", choices=("majorise", "admm"), default="majorise",
+        help="of the sentence model: majorise (default), or the paper's, stopped early by its own rule",
+    )  # fmt: skip
+    solver.add_argument("--rho", type=number(float, 1e-9), metavar="ρ", help="admm: its ρ (default: 1)")
+    solver.add_argument(
+        "--gap", type=number(float, 1e-12, 1), default=1e-4, metavar="G",
+        help="proved relative gap at which the chosen models end (default: 0.0001)",
+    )  # fmt: skip
+    add_limits(solver)
+    add_output(command)
+
+
+class SearchProgress(TerminalProgress):
+    """One line for all the solves of a grid; the first Ctrl-C, or the time limit, keeps the models so far."""
+
+    def __init__(self, stream: Any, *, show: bool, time_limit: float | None) -> None:
+        super().__init__(stream, show=show)
+        self.name, self.total, self.done, self.best = "", 0, 0, math.nan
+        self.ends = math.inf if time_limit is None else time.monotonic() + time_limit
+        self._lock = threading.Lock()
+
+    def begin(self, name: str, total: int) -> None:
+        """A model's grid begins."""
+        self.name, self.total, self.done, self.best = name, total, 0, math.nan
+
+    @property
+    def over(self) -> bool:
+        """Whether the search is to end with what it has."""
+        return self.stop or time.monotonic() > self.ends
+
+    def poll(self) -> bool:
+        return not (self.over and self.done)
+
+    def __call__(self, stats: Any) -> bool:
+        return self.poll()
+
+    def on_point(self, point: Any) -> bool:
+        """A model of the grid is there."""
+        with self._lock:
+            self.done += 1
+            self.best = max(point.accuracy, 0.0 if math.isnan(self.best) else self.best)
+            if self.show:
+                head = f"{self.name}  {self.done} of {self.total} models  best {100 * self.best:.1f} %"
+                self.stream.write(f"\r\033[K{head} on the development set")
+                self.stream.flush()
+        return not self.over
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, learn, write."""
+    out = output_folder(arguments)
+    if arguments.rho is not None and arguments.solver != "admm":
+        raise ValueError("--rho is for --solver admm.")
+    from cflengine.sentence_lasso.export import write_study
+    from cflengine.sentence_lasso.labels import read_labels, split_documents
+
+    began = time.perf_counter()
+    corpus = read(arguments)
+    wanted = arguments.classes.split(",") if arguments.classes else None
+    labels = read_labels(corpus.metadata, arguments.label_column, wanted)
+    split = split_documents(
+        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
+    )
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
+    study = _study(arguments, corpus, labels, split)
+    contenders = _compete(arguments, study)
+    report = _report(arguments, corpus, study, contenders, time.perf_counter() - began)
+    try:
+        write_study(out, study, contenders, corpus.texts, corpus.rows, report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    if not arguments.quiet:
+        _summary(study, contenders, labels, out)
+    return 0
+
+
+def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
+    from cflengine.sentence_lasso.estimator import WORD_PATTERN
+    from cflengine.sentence_lasso.sentences import GramFeatures
+    from cflengine.sentence_lasso.study import prepare
+
+    features = None
+    if arguments.features == "kgrams":
+        from cflengine.compression.estimator import CompressiveFeatures
+        from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+
+        pattern = arguments.token_pattern or DEFAULT_TOKEN_PATTERN
+        features = GramFeatures(
+            CompressiveFeatures(max_gram=arguments.max_gram, token_pattern=pattern, lowercase=not arguments.keep_case)
+        )
+    return prepare(
+        corpus.texts, labels, split, features=features, language=arguments.language,
+        token_pattern=arguments.token_pattern or WORD_PATTERN, lowercase=not arguments.keep_case,
+    )  # fmt: skip
+
+
+def _compete(arguments: argparse.Namespace, study: Any) -> list[Any]:
+    """Every model's search, until the time is up or the user says stop; the first is always there."""
+    from cflengine.sentence_lasso.penalties import PENALTIES
+    from cflengine.sentence_lasso.settings import ADMMSettings
+    from cflengine.sentence_lasso.warm import warm_up
+
+    show = load_engine(warm_up, quiet=arguments.quiet)
+    contenders: list[Any] = []
+    with SearchProgress(sys.stderr, show=show, time_limit=arguments.time_limit) as progress:
+        for kind in arguments.models:
+            if contenders and progress.over:
+                break
+            values = {name: getattr(arguments, name) or arguments.grid for name in PENALTIES[kind]}
+            progress.begin(kind, math.prod(map(len, values.values())))
+            admm = kind == "sentence" and arguments.solver == "admm"
+            settings = ADMMSettings(rho=arguments.rho or 1.0) if admm else None
+            contenders.append(
+                study.compete(
+                    kind, values, tol=arguments.gap, settings=settings, listeners=(progress,),
+                    on_point=progress.on_point, n_threads=arguments.threads or 2,
+                )
+            )  # fmt: skip
+    return contenders
+
+
+def _report(
+    arguments: argparse.Namespace, corpus: Any, study: Any, contenders: list[Any], seconds: float
+) -> dict[str, Any]:
+    from cflengine.engine.memory import peak_bytes
+    from cflengine.engine.results import versions
+    from cflengine.sentence_lasso.export import PARTS, intercepts
+
+    plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
+    models = [
+        contender.row()
+        | {"intercepts": intercepts(study, contender.model)}
+        | {"results": [result.to_dict() for result in contender.results]}
+        for contender in contenders
+    ]
+    return {
+        "models": models,
+        "classes": list(study.labels.classes),
+        "n_documents": {name: len(getattr(study, name)) for name in PARTS},
+        "n_unlabelled": study.labels.n_unlabelled,
+        "n_sentences": study.data.counts.shape[0],
+        "n_features": len(study.names),
+        "seconds": seconds,
+        "peak_memory_bytes": peak_bytes(),
+        "corpus": corpus.report.to_dict(),
+        "arguments": plain,
+        "versions": versions(),
+    }
+
+
+def _summary(study: Any, contenders: list[Any], labels: Any, out: Any) -> None:
+    skipped = f" ({labels.n_unlabelled:,} without one of the classes)" if labels.n_unlabelled else ""
+    parts = f"{len(study.train):,} to learn from, {len(study.dev):,} to choose by, {len(study.test):,} to judge by"
+    print(f"{len(study.documents):,} documents{skipped}: {parts}")
+    print(f"{study.data.counts.shape[0]:,} training sentences, {len(study.names):,} features")
+    for contender in contenders:
+        strengths = "  ".join(f"{name} {value:g}" for name, value in contender.penalty.strengths.items())
+        test = "" if math.isnan(contender.test_accuracy) else f"test {100 * contender.test_accuracy:5.1f} %  "
+        size = f"{contender.model.size:>7,} features"
+        gap = f"gap {contender.gap:.1e}" if math.isfinite(contender.gap) else "gap: none proved"
+        early = "  (stopped early)" if any(result.early_stopped for result in contender.results) else ""
+        print(
+            f"{contender.penalty.kind:<10} {test}dev {100 * contender.dev_accuracy:5.1f} %  {size}  {gap}  "
+            f"{strengths}{early}"
+        )
+    print(f"written to {out}")

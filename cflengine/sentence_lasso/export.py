@@ -1,0 +1,108 @@
+"""Models, sentences and predictions of a study as files; CSV cells that a spreadsheet would run are defused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from cflengine.engine.files import frame_csv, write_report
+from cflengine.sentence_lasso.comparison import Contender, comparison_frame
+from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.sentence_lasso.study import Study
+
+PARTS = ("train", "dev", "test")
+
+
+def weights_frame(study: Study, contenders: Sequence[Contender]) -> pd.DataFrame:
+    """A row a weight that is not 0: model, class, feature, weight, occurrences; by model, class and size of weight."""
+    frames = []
+    for contender in contenders:
+        model = contender.model
+        for row in range(len(model.coef)):
+            largest = study.largest_features(model, row, most=model.coef.shape[1])
+            name = study.labels.classes[1 if len(model.coef) == 1 else row]
+            frames.append(largest.assign(model=contender.penalty.kind, **{"class": name}))
+    return pd.concat(frames)[["model", "class", "feature", "weight", "occurrences"]]
+
+
+def sentences_frame(study: Study, contenders: Sequence[Contender], texts: Sequence[str]) -> pd.DataFrame:
+    """A row a sentence: document, split, sentence, start, end, label, selected, strength, log_odds_MODEL ..., text.
+
+    strength and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
+    """
+    frame = study.relevance({contender.penalty.kind: contender.model for contender in contenders})
+    split = np.empty(len(study.documents), dtype=object)
+    for name in PARTS:
+        split[getattr(study, name)] = name
+    position = np.searchsorted(study.documents, frame["document"])
+    frame.insert(1, "split", split[position])
+    first = contenders[0]
+    if first.penalty.kind == "sentence" and first.results[0].copies is not None:
+        own = np.array([result.sentence_strength(study.data.groups) for result in first.results])
+        where = np.flatnonzero(frame["split"] == "train")
+        row = 0 if len(own) == 1 else study.y[position[where]]
+        frame.loc[where, "strength"] = own[row, np.arange(own.shape[1])]
+    frame.insert(frame.columns.get_loc("strength"), "selected", frame["strength"] > 0)
+    pieces = zip(frame["document"].tolist(), frame["start"].tolist(), frame["end"].tolist(), strict=True)
+    return frame.assign(text=[texts[d][a:b] for d, a, b in pieces])
+
+
+def predictions_frame(study: Study, contender: Contender, rows: np.ndarray) -> pd.DataFrame:
+    """A row a document: document, its row in the source, split, label, predicted class and its probability."""
+    model = contender.model
+    scores = model.scores(study.table.by_document())
+    chances = np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else _shares(scores)
+    predicted = model.predict(study.table.by_document())
+    classes = np.array(study.labels.classes, dtype=object)
+    frame = pd.DataFrame(
+        {
+            "document": study.documents,
+            "row": rows[study.documents],
+            "split": "",
+            "label": classes[study.y],
+            "predicted": classes[predicted],
+            "probability": chances[np.arange(len(predicted)), predicted],
+        }
+    )
+    for name in PARTS:
+        frame.loc[getattr(study, name), "split"] = name
+    return frame
+
+
+def _shares(scores: np.ndarray) -> np.ndarray:
+    chances = np.maximum(expit(scores), np.finfo(float).tiny)
+    return chances / chances.sum(axis=1, keepdims=True)
+
+
+def grid_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
+    """A row a point of every grid."""
+    return pd.concat([contender.search.frame() for contender in contenders], ignore_index=True)
+
+
+def intercepts(study: Study, model: LinearModel) -> dict[str, float]:
+    """The bias by class (of two classes: of the second)."""
+    names = study.labels.classes[1:] if len(model.coef) == 1 else study.labels.classes
+    return dict(zip(names, model.intercept.tolist(), strict=True))
+
+
+def write_study(
+    folder: str | Path, study: Study, contenders: Sequence[Contender], texts: Sequence[str], rows: np.ndarray,
+    report: dict[str, Any],
+) -> None:  # fmt: skip
+    """Everything that ``cflengine sentences`` leaves in its output folder (see its help)."""
+    folder = Path(folder)
+    tables = {
+        "models": comparison_frame(contenders),
+        "grid": grid_frame(contenders),
+        "weights": weights_frame(study, contenders),
+        "sentences": sentences_frame(study, contenders, texts),
+        "documents": predictions_frame(study, contenders[0], rows),
+    }
+    for name, frame in tables.items():
+        (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    write_report(folder, report)

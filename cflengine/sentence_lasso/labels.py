@@ -1,0 +1,126 @@
+"""Labels and splits out of a table: classes from a column, training, development and test documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True)
+class Labels:
+    """classes: names, sorted; y: int64 (N,), the class of each document, -1 where it has none of them."""
+
+    column: str
+    classes: tuple[str, ...]
+    y: np.ndarray
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Documents without one of the classes."""
+        return int(np.count_nonzero(self.y < 0))
+
+
+def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | None = None) -> Labels:
+    """The classes in a column, or those of them that are named.
+
+    Raises ValueError, with what there is instead, for a column that is not there, for one with fewer than two values or
+    with more than ``MOST_CLASSES``, and for a class that is not in it.
+    """
+    if column not in metadata.columns:
+        there = ", ".join(map(str, metadata.columns)) or "none"
+        raise ValueError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
+    values = metadata[column]
+    names = values.astype(str).where(values.notna())
+    counts = names.value_counts()
+    if classes:
+        missing = [name for name in classes if name not in counts.index]
+        if missing:
+            raise ValueError(f"column {column!r} has no value {missing[0]!r}; it has {_some(counts)}.")
+        found = sorted(set(classes))
+    else:
+        found = sorted(counts.index)
+    if len(found) < 2:
+        raise ValueError(f"a classifier needs two classes, but column {column!r} gives {_some(counts[found])}.")
+    if len(found) > MOST_CLASSES:
+        raise ValueError(
+            f"column {column!r} has {len(found):,} different values, more than the {MOST_CLASSES} classes that are "
+            "possible: name the classes you want, or another column."
+        )
+    number = {name: k for k, name in enumerate(found)}
+    return Labels(column, tuple(found), names.map(number).fillna(-1).to_numpy(dtype=np.int64))
+
+
+def _some(counts: pd.Series) -> str:
+    """The first values of a column, with their counts."""
+    if not len(counts):
+        return "no value at all"
+    shown = ", ".join(f"{name} ({count:,})" for name, count in counts.head(6).items())
+    return shown + (f" and {len(counts) - 6:,} more" if len(counts) > 6 else "")
+
+
+@dataclass(frozen=True)
+class Split:
+    """int64 indices of documents, ascending; together all that have a class."""
+
+    train: np.ndarray
+    dev: np.ndarray
+    test: np.ndarray
+
+
+def split_documents(
+    labels: Labels, metadata: pd.DataFrame, *, dev: str | float = 0.2, test: str | float | None = None, seed: int = 0
+) -> Split:
+    """Documents for training, for choosing a model, for judging it.
+
+    dev, test: a share between 0 and 1 of each class, drawn at random with ``seed`` (test first, dev from what is left),
+    or COLUMN=VALUE, the documents with that value. Raises ValueError if a part that was asked for would be empty, or if
+    a class would have no training document.
+    """
+    rng = np.random.default_rng(seed)
+    rest = labels.y >= 0
+    parts = {}
+    for name, spec in (("test", test), ("dev", dev)):
+        chosen = np.zeros(len(rest), dtype=bool) if spec is None else _part(spec, labels, metadata, rest, rng, name)
+        parts[name] = np.flatnonzero(chosen)
+        rest = rest & ~chosen
+    train = np.flatnonzero(rest)
+    for k, name in enumerate(labels.classes):
+        if not np.any(labels.y[train] == k):
+            raise ValueError(f"no training document is left for class {name!r}: make the other parts smaller.")
+    return Split(train, parts["dev"], parts["test"])
+
+
+def _part(
+    spec: str | float, labels: Labels, metadata: pd.DataFrame, rest: np.ndarray, rng: np.random.Generator, name: str
+) -> np.ndarray:
+    """bool (N,): the documents of ``rest`` that a spec names."""
+    what = {"dev": "development", "test": "test"}[name]
+    if isinstance(spec, str) and "=" in spec:
+        column, value = spec.split("=", 1)
+        if column not in metadata.columns:
+            raise ValueError(f"there is no column {column!r} for the {what} split.")
+        chosen = rest & (metadata[column].astype(str) == value).to_numpy()
+        if not chosen.any():
+            values = ", ".join(sorted(set(metadata[column].astype(str)))[:6])
+            raise ValueError(
+                f"the {what} set is empty: no labelled document has {column} = {value} (there is {values})."
+            )
+        return chosen
+    try:
+        share = float(spec)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise ValueError(f"a {what} split is a share between 0 and 1, or COLUMN=VALUE, not {spec!r}.")
+    chosen = np.zeros(len(rest), dtype=bool)
+    for k in range(len(labels.classes)):
+        own = rng.permutation(np.flatnonzero(rest & (labels.y == k)))
+        chosen[own[: round(share * len(own))]] = True
+    if not chosen.any():
+        raise ValueError(f"the {what} set is empty: {share:g} of so few documents is none.")
+    return chosen

@@ -1,0 +1,117 @@
+"""A labelled corpus from text to compared models: what the command and the app do, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Listener
+from cflengine.sentence_lasso.comparison import Contender, LabelledSentences, compete
+from cflengine.sentence_lasso.estimator import WORD_PATTERN
+from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
+from cflengine.sentence_lasso.labels import Labels, Split
+from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.sentence_lasso.penalties import TrainingData
+from cflengine.sentence_lasso.relevance import relevance_table
+from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
+from cflengine.sentence_lasso.settings import Settings
+
+_BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word
+
+
+@dataclass(frozen=True)
+class Study:
+    """Documents with a class, cut into sentences; features are those of the training documents.
+
+    documents: int64 (n,), their numbers in the corpus, ascending; table: their sentences; y: int64 (n,); train, dev,
+    test: positions in ``documents``; names: the features.
+    """
+
+    labels: Labels
+    documents: np.ndarray
+    table: SentenceTable
+    y: np.ndarray
+    train: np.ndarray
+    dev: np.ndarray
+    test: np.ndarray
+    names: tuple[str, ...] = field(repr=False)
+    data: TrainingData = field(repr=False)
+
+    def part(self, where: np.ndarray) -> LabelledSentences:
+        """Some of the documents."""
+        return LabelledSentences(self.table.documents(where), self.y[where])
+
+    def compete(
+        self,
+        kind: str,
+        values: Sequence[float] | Mapping[str, Sequence[float]] = PAPER_GRID,
+        *,
+        tol: float = 1e-4,
+        settings: Settings | None = None,
+        listeners: Iterable[Listener] = (),
+        on_point: Callable[[GridPoint], bool | None] | None = None,
+        n_threads: int = 2,
+    ) -> Contender:
+        """The best of a penalty: see :func:`~cflengine.sentence_lasso.comparison.compete`."""
+        test = self.part(self.test) if len(self.test) else None
+        return compete(
+            self.part(self.train), self.part(self.dev), test, kind, values, data=self.data, tol=tol,
+            settings=settings, listeners=listeners, on_point=on_point, n_threads=n_threads,
+        )  # fmt: skip
+
+    def relevance(self, models: dict[str, LinearModel], documents: np.ndarray | None = None) -> pd.DataFrame:
+        """Tables 3 and 4: a row a sentence of ``documents`` (positions; None for all), with a column log_odds_NAME for
+        every model, towards the documents' own class, and strength, ‖w_s‖ by the first of them."""
+        where = np.arange(len(self.documents)) if documents is None else documents
+        table, y = self.table.documents(where), self.y[where]
+        classes = np.array(self.labels.classes, dtype=object)
+        found: pd.DataFrame | None = None
+        for name, model in models.items():
+            one = relevance_table(table, model, y, classes)
+            if found is None:
+                found = one.drop(columns="log_odds")
+                found["document"] = self.documents[where][one["document"]]
+            found[f"log_odds_{name}"] = one["log_odds"]
+        assert found is not None
+        return found
+
+    def largest_features(self, model: LinearModel, row: int = 0, most: int = 50) -> pd.DataFrame:
+        """The features of largest weight: feature, weight, occurrences in the training documents."""
+        coef = model.coef[row]
+        order = np.argsort(-np.abs(coef), kind="stable")[: min(most, int(np.count_nonzero(coef)))]
+        names = [self.names[j] for j in order]
+        counts = self.data.occurrences[order].astype(np.int64)
+        return pd.DataFrame({"feature": names, "weight": coef[order], "occurrences": counts})
+
+
+def prepare(
+    texts: Sequence[str],
+    labels: Labels,
+    split: Split,
+    *,
+    features: Features | None = None,
+    language: str = "en",
+    token_pattern: str = WORD_PATTERN,
+    lowercase: bool = True,
+) -> Study:
+    """Cut the documents of a split; the features (words by default) are learnt from those for training.
+
+    Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
+    """
+    documents = np.sort(np.concatenate([split.train, split.dev, split.test]))
+    chosen = [texts[d] for d in documents.tolist()]
+    size = sum(map(len, chosen))
+    require_bytes(_BYTES_PER_CHARACTER * size, f"Learning from {size:,} characters", "take fewer documents.")
+    features = features or WordFeatures(token_pattern, lowercase)
+    train, dev, test = (np.searchsorted(documents, part) for part in (split.train, split.dev, split.test))
+    if not len(features.fit([chosen[i] for i in train.tolist()])[0]):
+        raise ValueError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
+    names = features.names()
+    table = cut_sentences(chosen, features.find(chosen), len(names), language)
+    own = table.documents(train)
+    data = TrainingData(own.by_document(), own.counts)
+    return Study(labels, documents, table, labels.y[documents], train, dev, test, tuple(names), data)
