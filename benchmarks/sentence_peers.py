@@ -1,8 +1,8 @@
 """The same objectives by other solvers: cvxpy with SCS and Clarabel, scikit-learn's saga and liblinear.
 
-cvxpy: seconds from the problem in its language to the solution, at several settings of the solver's own precision; of
-those the first whose solution and our certificate of it reach the gap counts. scikit-learn: fits at falling ``tol``, each
-certified by us; the first that reaches the gap counts. liblinear regularises the bias; we do not.
+cvxpy: seconds from the problem in its language to the solution, at rising precision of its solver; the first solution
+within a gap of the optimum, which ours has proved, counts. scikit-learn: fits at falling ``tol``, each certified by us;
+the first that reaches a gap counts. liblinear regularises the bias; we do not.
 """
 
 from __future__ import annotations
@@ -78,24 +78,19 @@ def _cvxpy(problem: SentenceProblem, solver: str, limit: float) -> Iterator[tupl
     """(seconds, objective, w) at rising precision."""
     import cvxpy as cp
 
-    groups, (n_documents, n_features) = problem.groups, problem.X.shape
+    groups, n_features = problem.groups, problem.n_features
     precisions = {"SCS": [{"eps": eps} for eps in (1e-2, 1e-3, 1e-4, 1e-5)], "CLARABEL": [{}]}[solver]
     for precision in precisions:
         began = time.perf_counter()
         w, b = cp.Variable(n_features), cp.Variable()
         scores = problem.X @ w + b
         loss = cp.sum(cp.logistic(cp.multiply(-problem.y, scores)))
-        copies = sparse.csr_matrix(
-            (np.sqrt(groups.count), (np.arange(len(groups.feature)), groups.feature)),
-            shape=(len(groups.feature), n_features),
-        )
-        # one matrix, its rows by group, padded with empty ones: a norm per column of a reshape would need equal lengths
+        # one matrix for all norms: a row a group, padded with zeros to the longest
         longest = int(np.diff(groups.ptr).max())
         place = groups.group * longest + (np.arange(len(groups.feature)) - groups.ptr[groups.group])
-        spread = sparse.csr_matrix(
-            (np.ones(len(place)), (place, np.arange(len(place)))), shape=(groups.n_groups * longest, len(place))
-        )
-        padded = cp.reshape((spread @ copies) @ w, (groups.n_groups, longest), order="C")
+        shape = (groups.n_groups * longest, n_features)
+        copies = sparse.csr_matrix((np.sqrt(groups.count), (place, groups.feature)), shape=shape)
+        padded = cp.reshape(copies @ w, (groups.n_groups, longest), order="C")
         penalty = problem.lam_las * cp.norm1(w) + problem.lam_sen * (groups.weight @ cp.norm(padded, 2, axis=1))
         kind = {"time_limit_secs": limit} if solver == "SCS" else {"time_limit": limit}
         with warnings.catch_warnings():

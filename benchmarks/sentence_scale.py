@@ -18,7 +18,7 @@ QUICK = {"documents": 400, "sentences": 6_000, "words": 2_000}
 
 
 def generate(documents: int, sentences: int, words: int, seed: int = 0) -> tuple[TrainingData, np.ndarray]:
-    """Sentences of Zipf-distributed words, 3 to 30 in each; labels from a few hundred words and noise, 1 in 8 positive."""
+    """Sentences of 3 to 30 Zipf-distributed words; labels from a few hundred words and noise, 1 in 8 positive."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(3, 31, sentences)
     chance = 1.0 / np.arange(1, words + 1)
@@ -56,7 +56,7 @@ def show(results: dict[str, dict[str, Any]]) -> str:
     """A line or two."""
     f = results["bills"]
     return (
-        f"{f['documents']:,} documents, {f['sentences']:,} sentences, {f['entries']:,} entries, {f['groups']:,} groups\n"
+        f"{f['documents']:,} documents, {f['sentences']:,} sentences in {f['groups']:,} groups, {f['entries']:,} entries\n"
         f"laid out in {f['prepare_s']:.1f} s, solved in {f['solve_s']:.1f} s: objective {f['objective']:,.3f}, "
         f"bound {f['bound']:,.3f}, gap {f['gap']:.1e} ({f['reason']}), {f['support']:,} words\n"
         f"peak memory {f['peak'] / 1e6:,.0f} MB ({(f['peak'] - f['baseline']) / f['entries']:.0f} bytes an entry "

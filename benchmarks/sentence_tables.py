@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sentence_tasks import TASKS, load, study_of
-from cflengine.sentence_lasso.comparison import Contender, paired_test
+from cflengine.sentence_lasso.comparison import paired_test
 from cflengine.sentence_lasso.grid import PAPER_GRID
 from cflengine.sentence_lasso.settings import ADMMSettings
 from cflengine.sentence_lasso.study import Study
@@ -27,9 +27,13 @@ def measure(
     seeds: Sequence[int],
     values: Sequence[float],
     rhos: Sequence[float],
+    admm_seeds: int,
     say: Say,
 ) -> dict[str, dict[str, Any]]:
-    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out."""
+    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out.
+
+    rhos: of ADMM, on the first ``admm_seeds`` seeds.
+    """
     results: dict[str, dict[str, Any]] = {}
     right: dict[str, list[np.ndarray]] = defaultdict(list)
     first: dict[str, list[np.ndarray]] = defaultdict(list)
@@ -41,17 +45,17 @@ def measure(
         except FileNotFoundError as error:
             say(f"{task.name}: {error}")
             continue
-        results[task.name] = _over_seeds(task, texts, metadata, seeds, values, rhos, right, first, say)
+        results[task.name] = _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say)
     if results:
         results["all"] = _aggregate(right, first)
     return results
 
 
-def _over_seeds(task, texts, metadata, seeds, values, rhos, right, first, say) -> dict[str, Any]:
+def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say) -> dict[str, Any]:
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in seeds:
         study = study_of(texts, metadata, task, seed)
-        for name, contender, seconds in _contend(study, values, rhos):
+        for name, contender, seconds in _contend(study, values, rhos if seed < admm_seeds else ()):
             correct = contender.model.predict(study.part(study.test).table.by_document()) == study.y[study.test]
             right[name].append(correct)
             if seed == seeds[0]:
@@ -75,10 +79,8 @@ def _contend(study: Study, values: Sequence[float], rhos: Sequence[float]):
     for name in MODELS:
         began = time.perf_counter()
         yield name, study.compete(name, values), time.perf_counter() - began
-    found: list[Contender] = []
     began = time.perf_counter()
-    for rho in rhos:
-        found.append(study.compete("sentence", values, settings=ADMMSettings(rho=rho)))
+    found = [study.compete("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
     if found:
         best = max(found, key=lambda one: (one.dev_accuracy, -one.model.size))
         yield ADMM, best, time.perf_counter() - began

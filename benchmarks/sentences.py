@@ -30,6 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--admm", choices=("none", "one", "full"), default="one",
         help="tables: ADMM's 100 steps with no rho, rho = 1, or the paper's five (default: one)",
     )  # fmt: skip
+    parser.add_argument("--admm-seeds", type=int, default=1, metavar="N", help="tables: ADMM on so many (default: 1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="S", help="for each solve (default: 300)")
 
 
@@ -62,7 +63,9 @@ def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[s
         tasks = [task for task in arguments.tasks.split(",") if task]
         rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
         seeds = range(1 if quick else arguments.seeds)
-        measured = sentence_tables.measure(tasks, data, seeds, (1.0,) if quick else PAPER_GRID, rhos, _say)
+        measured = sentence_tables.measure(
+            tasks, data, seeds, (1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds, _say
+        )
         return measured, sentence_tables.show(measured)
     if name == "scale":
         measured = sentence_scale.measure(quick)
