@@ -16,6 +16,7 @@ PAGES = (
     ("pages/path.py", "λ-path", "🌈"),
     ("pages/race.py", "Race", "🏁"),
     ("pages/vocabulary.py", "Your vocabulary", "📖"),
+    ("pages/sentences.py", "Sentences", "💬"),
     ("pages/toy.py", "How it works", "🧩"),
 )
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions

@@ -56,7 +56,8 @@ def show(results: dict[str, dict[str, Any]]) -> str:
     """A line or two."""
     f = results["bills"]
     return (
-        f"{f['documents']:,} documents, {f['sentences']:,} sentences in {f['groups']:,} groups, {f['entries']:,} entries\n"
+        f"{f['documents']:,} documents, {f['sentences']:,} sentences, {f['groups']:,} of them different, "
+        f"{f['entries']:,} entries\n"
         f"laid out in {f['prepare_s']:.1f} s, solved in {f['solve_s']:.1f} s: objective {f['objective']:,.3f}, "
         f"bound {f['bound']:,.3f}, gap {f['gap']:.1e} ({f['reason']}), {f['support']:,} words\n"
         f"peak memory {f['peak'] / 1e6:,.0f} MB ({(f['peak'] - f['baseline']) / f['entries']:.0f} bytes an entry "

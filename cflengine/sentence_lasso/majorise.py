@@ -31,6 +31,8 @@ from cflengine.sentence_lasso.settings import MajoriseSettings
 _CERTIFY_EVERY = 10  # rounds
 _EXACTNESS = (1e-2, 1e-4)  # of the linear systems: in the first step, in later ones
 _PROMISE = 1e-2
+_TRACES = (1.0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # shares of the largest weight below which a weight may be one
+_UNFELT = 1e-3  # of the gap that ends the solve
 _ATTEMPTS = 30  # Newton and proof, before rounds with a smaller ε are tried again
 _CYCLES = 4
 _SETTLED = 1e-4  # of the objective: a round without sentences that brings less is followed by Newton's method
@@ -78,8 +80,10 @@ def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float) -
         k += 1
         if k % _CERTIFY_EVERY == 0:
             run.multipliers.smooth(epsilon)
-            if not run.certify("rounds", epsilon=epsilon):
+            if not run.certify("rounds", sparse=not grouped, epsilon=epsilon):
                 return
+            if run.gap <= settings.tol:
+                break
         if not grouped and fall <= _SETTLED * run.best[0]:
             return
         epsilon *= settings.decay
@@ -118,6 +122,8 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
                 break
         direction = run.multipliers.fit(run.progress.poll)
         if not run.certify("newton"):
+            if run.converged:
+                _drop_traces(run)
             return False
         returned = _bring_back(here, direction)
         stalls = 0 if returned or run.gap < 0.5 * before else stalls + 1
@@ -126,6 +132,20 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
         if not returned:
             tol *= 1e-2
     return True
+
+
+def _drop_traces(run: Run) -> None:
+    """Set the weights to 0 that are traces of a way to 0: as many as neither objective nor gap feel."""
+    here, (objective, w, bias) = run.here, run.best
+    size, largest = np.abs(w), float(np.abs(w).max(initial=0.0))
+    for share in _TRACES:
+        sparser = np.where(size > share * largest, w, 0.0)
+        if np.count_nonzero(sparser) == np.count_nonzero(w):
+            return
+        if here.problem.objective(sparser, bias) <= objective * (1.0 + _UNFELT * run.tol):
+            here.go(sparser, bias)
+            run.certify("zeros")
+            return
 
 
 def _bring_back(here: Iterate, direction: np.ndarray) -> bool:

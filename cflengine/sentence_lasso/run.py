@@ -44,13 +44,19 @@ class Run:
             self.progress.reason = TerminationReason.ITERATION_LIMIT
         return self.progress.poll() and not self.converged
 
-    def certify(self, stage: str, **extra: float) -> bool:
-        """Certify where ``here`` stands, keep what is better than before, report; whether to go on."""
+    def certify(self, stage: str, *, sparse: bool = True, **extra: float) -> bool:
+        """Certify where ``here`` stands, keep what is better than before, report; whether to go on.
+
+        sparse: whether its zeros are the solution's. Only such a point can end the run: if its own gap is small enough,
+        it is the result, also where a dense one is better by some fraction of that gap.
+        """
         found, u = self.multipliers.certify()
         self.offer(found.objective)
         if found.lower_bound > self.bound:
             self.bound, self.u = found.lower_bound, u
-        self.converged = self.converged or self.gap <= self.tol
+        if sparse and relative_gap(found.objective, self.bound) <= self.tol:
+            self.converged = True
+            self.best = (found.objective, self.here.w, self.here.bias)
         return self._report(stage, found.objective, extra)
 
     def offer(self, objective: float) -> None:

@@ -12,8 +12,8 @@ from scipy import sparse
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.tokens import Tokenizer, printable
 
-#: Occurrences of features: document, start (code point in it), feature; three int arrays of one length.
-Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Occurrences of features: document, start (code point in it), feature, end (code point behind it); four int arrays.
+Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Features(Protocol):
@@ -39,7 +39,7 @@ class WordFeatures:
     def fit(self, documents: Sequence[str]) -> Occurrences:
         table = self.tokenizer(documents)
         self.vocabulary = table.vocabulary
-        return np.repeat(np.arange(len(documents)), np.diff(table.doc_ptr)), table.start, table.tokens
+        return np.repeat(np.arange(len(documents)), np.diff(table.doc_ptr)), table.start, table.tokens, table.end
 
     def find(self, documents: Sequence[str]) -> Occurrences:
         table = self.tokenizer(documents)
@@ -47,7 +47,7 @@ class WordFeatures:
         feature = np.array([number.get(form, -1) for form in table.vocabulary] or [-1], dtype=np.int64)[table.tokens]
         known = feature >= 0
         document = np.repeat(np.arange(len(documents)), np.diff(table.doc_ptr))
-        return document[known], table.start[known], feature[known]
+        return document[known], table.start[known], feature[known], table.end[known]
 
     def names(self) -> list[str]:
         return [printable(form) for form in self.vocabulary]
@@ -67,7 +67,8 @@ class GramFeatures:
     def find(self, documents: Sequence[str]) -> Occurrences:
         encoding = self.model.encode(documents)
         known = encoding.gram >= 0
-        return encoding.document[known], encoding.start_char[known], encoding.gram[known]
+        found = (encoding.document, encoding.start_char, encoding.gram, encoding.end_char)
+        return found[0][known], found[1][known], found[2][known], found[3][known]
 
     def names(self) -> list[str]:
         return [str(name) for name in self.model.get_feature_names_out()]
@@ -117,7 +118,7 @@ def cut_sentences(documents: Sequence[str], occurrences: Occurrences, n_features
     spans = [sentence_spans(text, language=language) for text in documents]
     document = np.repeat(np.arange(len(spans), dtype=np.int32), [len(span) for span in spans])
     span = np.concatenate([*spans, np.zeros((0, 2), dtype=np.int32)])
-    where, start, feature = (np.asarray(column, dtype=np.int64) for column in occurrences)
+    where, start, feature = (np.asarray(column, dtype=np.int64) for column in occurrences[:3])
     # one number line for all documents: a document's offsets begin where those before it have ended
     shift = np.concatenate(([0], np.cumsum([len(text) + 1 for text in documents])))
     row = np.searchsorted(shift[document] + span[:, 0], shift[where] + start, side="right") - 1

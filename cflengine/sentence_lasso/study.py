@@ -28,7 +28,7 @@ class Study:
     """Documents with a class, cut into sentences; features are those of the training documents.
 
     documents: int64 (n,), their numbers in the corpus, ascending; table: their sentences; y: int64 (n,); train, dev,
-    test: positions in ``documents``; names: the features.
+    test: positions in ``documents``; names: the features, in the order of a model's weights; data: of ``train``.
     """
 
     labels: Labels
@@ -40,6 +40,7 @@ class Study:
     test: np.ndarray
     names: tuple[str, ...] = field(repr=False)
     data: TrainingData = field(repr=False)
+    features: Features = field(repr=False)
 
     def part(self, where: np.ndarray) -> LabelledSentences:
         """Some of the documents."""
@@ -79,6 +80,15 @@ class Study:
         assert found is not None
         return found
 
+    def weighted_words(self, text: str, coef: np.ndarray) -> list[tuple[int, int, float]]:
+        """(start, end, weight) of the features in a text that have a weight, in order, none overlapping another."""
+        _, start, feature, end = self.features.find([text])
+        found: list[tuple[int, int, float]] = []
+        for a, b, w in zip(start.tolist(), end.tolist(), coef[feature].tolist(), strict=True):
+            if w != 0 and (not found or a >= found[-1][1]):
+                found.append((a, b, w))
+        return found
+
     def largest_features(self, model: LinearModel, row: int = 0, most: int = 50) -> pd.DataFrame:
         """The features of largest weight: feature, weight, occurrences in the training documents."""
         coef = model.coef[row]
@@ -114,4 +124,4 @@ def prepare(
     table = cut_sentences(chosen, features.find(chosen), len(names), language)
     own = table.documents(train)
     data = TrainingData(own.by_document(), own.counts)
-    return Study(labels, documents, table, labels.y[documents], train, dev, test, tuple(names), data)
+    return Study(labels, documents, table, labels.y[documents], train, dev, test, tuple(names), data, features)

@@ -18,7 +18,7 @@ from pages.parts.state import (
 )
 from pages.parts.words import many, number, percent, plain
 
-_NAMES = {"race": "Race", "path": "λ-path"}
+_NAMES = {"race": "Race", "path": "λ-path", "study": "Sentences"}
 
 
 def draw_sidebar() -> None:

@@ -1,0 +1,363 @@
+"""The learnt models on the page: sliders, numbers, the document, the comparison, the path, files."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from cflengine.sentence_lasso.export import sentences_frame, weights_frame
+from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.sentence_lasso.result import SentenceResult
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.jobs import BOARD, FAILED, Job
+from pages.parts.metrics import metric_row
+from pages.parts.sentence_view import cut_pieces, sentence_view
+from pages.parts.state import watch_job
+from pages.parts.study_figure import path_figure
+from pages.parts.study_run import LAMS, MODELS, StudyRun
+from pages.parts.words import many, number, percent, plain
+
+PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
+MOST_LISTED = 2000
+_TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
+           "frequency": "frequency-weighted net"}  # fmt: skip
+
+
+def draw_learning(job: Job) -> None:
+    """How far the grids are; ticks until the models are there."""
+    st.fragment(_learning, run_every=0.4)(job.id)
+
+
+def _learning(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    run: StudyRun = job.so_far
+    for kind in MODELS:
+        progress = run.progress.get(kind)
+        if progress is not None:
+            best = "" if math.isnan(progress.best) else f", best {percent(progress.best, 1)} on the development set"
+            st.progress(
+                progress.done / progress.total,
+                text=f"{_TITLES[kind]}: {progress.done} of {progress.total}{best}",
+            )
+    if not run.progress:
+        st.caption("Cutting the documents into sentences …")
+    rerun_at_end(job, "seen_study")
+
+
+# ---- the sliders and the solution under them
+
+
+def draw_sliders(run: StudyRun) -> tuple[float, float]:
+    """λ_sen and λ_las; at first those that the development set chose."""
+    state = st.session_state
+    if not state.get("study_here"):
+        state.study_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
+
+    def take() -> None:
+        state.study_here = (state.widget_lam_sen, state.widget_lam_las)
+
+    columns = st.columns(2, gap="medium")
+    titles = ("λ_sen: how much whole sentences are let go", "λ_las: how much single words are let go")
+    for column, title, value, key in zip(columns, titles, state.study_here, ("lam_sen", "lam_las"), strict=True):
+        column.select_slider(
+            title.replace("_", r"\_"), LAMS, value=value, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}",
+            on_change=take,
+        )  # fmt: skip
+    return state.study_here
+
+
+def solution_here(run: StudyRun, job: Job, lams: tuple[float, float]) -> tuple[SentenceResult, Job | None]:
+    """The solution at these λ, or the nearest one and the job that is on its way to it."""
+    state = st.session_state
+    known = run.at(*lams)
+    solving = BOARD.get(state.get("study_solve"))
+    if known is None and not (solving is not None and solving.active and solving.key[-1] == lams):
+        if solving is not None:
+            solving.stop.set()
+
+        def work(job: Job) -> StudyRun:
+            run.solve_at(*lams, job)
+            return run
+
+        solving = Job(job.label, (*job.key, lams), work, passing=True)
+        state.study_solve = solving.id
+        watch_job(solving)
+        end = time.monotonic() + PATIENCE_S
+        while solving.active and time.monotonic() < end:
+            time.sleep(0.01)
+        known = run.at(*lams)
+    if known is not None:
+        return known, None
+    nearest = run.nearest(*lams)
+    assert nearest is not None
+    return nearest, solving
+
+
+def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> None:
+    """What the solution keeps, how good it is, what is proved."""
+    study = run.study
+    assert study is not None
+    model = LinearModel.of([result])
+    strength = result.sentence_strength(study.data.groups)
+    kept, words = np.mean(strength > 0), result.support / max(1, len(study.names))
+    metric_row(
+        [
+            ("Sentences kept", percent(kept, 1), "Training sentences of which at least one word has a weight."),
+            ("Words kept", percent(words, 1), f"{result.support:,} of {len(study.names):,} have a weight."),
+            ("Right on the test set", percent(run.accuracy(model, "test"), 1)),
+            ("On the development set", percent(run.accuracy(model, "dev"), 1)),
+            (
+                "Gap, proved",
+                _gap(result.gap),
+                f"Objective {number(result.objective, 4)}, proved bound {number(result.lower_bound, 4)}: no other "
+                "weights have an objective below the bound.",
+            ),
+        ]
+    )
+    if solving is not None:
+        st.fragment(_solving, run_every=0.4)(solving.id)
+
+
+def _gap(gap: float) -> str:
+    """A gap in per cent, small ones as a power of ten."""
+    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
+
+
+def _solving(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    if job.state == FAILED:
+        st.error(plain(job.error))
+    elif job.active:
+        row = job.rows[-1] if job.rows else None
+        gap = f" gap {percent(row['gap'])}" if row and math.isfinite(row["gap"]) else ""
+        st.caption(f"Solving here …{gap} Meanwhile below: the nearest solution.")
+    rerun_at_end(job, "seen_study_solve")
+
+
+# ---- the document
+
+
+def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -> None:
+    """A document with its sentences."""
+    study, state = run.study, st.session_state
+    assert study is not None
+    models = run.models(result)
+    classes = study.labels.classes
+    predicted = models["sentence"].predict(study.table.by_document())
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        parts = {"test": "test", "dev": "development", "train": "training"}
+        part = st.segmented_control(
+            "Documents", list(parts), default="test" if len(study.test) else "dev", format_func=parts.get,
+            required=True, key="study_part",
+        )  # fmt: skip
+        wrong = st.toggle("only those it gets wrong", key="study_wrong")
+        where = getattr(study, part)
+        where = where[predicted[where] != study.y[where]] if wrong else where
+        listed = where[:MOST_LISTED].tolist()
+        if not listed:
+            st.caption("There is none.")
+            return
+        position = st.selectbox(
+            "Document", listed, key=f"study_document_{part}_{wrong}", width=420,
+            format_func=lambda i: (
+                f"Document {study.documents[i]}: {classes[study.y[i]]}"
+                + ("" if predicted[i] == study.y[i] else f", taken for {classes[predicted[i]]}")
+            ),
+        )  # fmt: skip
+    if len(where) > MOST_LISTED:
+        st.caption(f"The first {MOST_LISTED:,} of {len(where):,}.")
+    frame = study.relevance(models, np.array([position]))
+    text = loaded.corpus.texts[int(study.documents[position])]
+    words = study.weighted_words(text, result.w)
+    sign = 1.0 if study.y[position] == 1 else -1.0  # odds are towards the document's own class; the view has two sides
+    sentences = [
+        {
+            "pieces": cut_pieces(text, row["start"], row["end"], words),
+            "strength": row["strength"],
+            "odds": [sign * row[f"log_odds_{kind}"] for kind in models],
+        }
+        for row in frame.to_dict("records")
+    ]
+    strongest = max(float(result.sentence_strength(study.data.groups).max(initial=0.0)), 1e-9)
+    sentence_view(
+        sentences, classes=(classes[0], classes[1]), models=list(models), strongest=strongest, key="study_view"
+    )
+    st.caption(
+        f"A bar is a sentence's log-odds for the document's class, {plain(classes[study.y[position]])}: the log of its "
+        "probability with all sentences, less that without this one. It points to the class the sentence speaks for. "
+        "Strength is the norm of the weights of the sentence's words."
+    )
+    state.study_document = int(study.documents[position])
+
+
+# ---- models side by side
+
+
+def draw_comparison(run: StudyRun) -> None:
+    """Table 2 for this corpus."""
+    frame = run.table()
+    shown = pd.DataFrame(
+        {
+            "model": [_TITLES[kind] for kind in frame["penalty"]],
+            "test": [percent(value, 1) for value in frame["accuracy"]],
+            "development": [percent(value, 1) for value in frame["dev_accuracy"]],
+            "words kept": [percent(value, 1) for value in frame["model_size"]],
+            "proved gap": [_gap(value) for value in frame["gap"]],
+            "seconds": [number(value, 1) for value in frame["seconds"]],
+            "strengths": [_strengths(contender.penalty.strengths) for contender in run.contenders.values()],
+            "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
+        }
+    )
+    right = {name: st.column_config.TextColumn(alignment="right") for name in shown.columns[1:6]}
+    right["p"] = st.column_config.TextColumn(
+        "p", alignment="right",
+        help="Sign test against the sentence regulariser: how likely so unequal numbers of test documents that only "
+        "one of the two gets right would be, were they equally good.",
+    )  # fmt: skip
+    right["seconds"] = st.column_config.TextColumn(alignment="right", help="Of all solves of the model's grid.")
+    st.dataframe(shown, hide_index=True, column_config=right, alt="A row a model: accuracy, size, gap, seconds")
+    study = run.study
+    assert study is not None
+    st.caption(
+        f"Each model's strengths are those of the paper's grid that are best on {many(len(study.dev), 'document')}; of "
+        f"equally good ones the smallest model. It is judged on {many(len(study.test), 'document')} that took no part. "
+        "The frequency-weighted net knows how often words occur, but nothing of sentences: what it gains over the "
+        "lasso is not the sentences' doing."
+    )
+
+
+def _strengths(strengths: dict[str, float]) -> str:
+    symbols = {"lam_sen": "λ_sen", "lam_las": "λ_las", "lam_rid": "λ_rid"}
+    return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
+
+
+def draw_words(run: StudyRun, result: SentenceResult) -> None:
+    """The largest weights of the solution under the sliders."""
+    study = run.study
+    assert study is not None
+    frame = study.largest_features(LinearModel.of([result]), most=200)
+    for k, column in enumerate(st.columns(2, gap="medium")):
+        sign = 1 if k else -1
+        own = frame[np.sign(frame["weight"]) == sign]
+        column.markdown(f"Words for **{plain(study.labels.classes[k])}**")
+        column.dataframe(
+            own, hide_index=True, height=320, alt="A row a word",
+            column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
+        )  # fmt: skip
+
+
+# ---- the path
+
+
+def draw_path(run: StudyRun, job: Job, lams: tuple[float, float]) -> None:
+    """Solutions along one λ, solved when asked for."""
+    over = st.segmented_control(
+        "Along", ["lam_sen", "lam_las"], default="lam_sen", required=True, key="study_over",
+        format_func=lambda name: {"lam_sen": "λ_sen", "lam_las": "λ_las"}[name],
+    )  # fmt: skip
+    solving = _path_job(run, job, lams, over)
+    st.fragment(_path, run_every=0.4 if solving is not None and solving.active else None)(job.id, lams, over)
+
+
+def _path_job(run: StudyRun, job: Job, lams: tuple[float, float], over: str) -> Job | None:
+    state = st.session_state
+    k = 0 if over == "lam_sen" else 1
+    wanted = [(lam, lams[1]) if k == 0 else (lams[0], lam) for lam in LAMS]
+    missing = [place for place in wanted if run.at(*place) is None]
+    solving = BOARD.get(state.get("study_path"))
+    key = (over, lams[1 - k])
+    if solving is not None and solving.active:
+        if solving.key[-1] == key:
+            return solving
+        solving.stop.set()
+    if not missing or (solving is not None and solving.key[-1] == key):
+        return None
+
+    def work(job: Job) -> StudyRun:
+        for place in reversed(missing):  # from the strongest penalty on, each from its neighbour
+            if not job.poll():
+                break
+            run.solve_at(*place, job)
+        return run
+
+    solving = Job(job.label, (*job.key, "path", key), work, passing=True)
+    state.study_path = solving.id
+    watch_job(solving)
+    return solving
+
+
+def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
+    job = BOARD.get(job_id)
+    solving = BOARD.get(st.session_state.get("study_path"))
+    if job is None:
+        return
+    job.touch()
+    run: StudyRun = job.result
+    study = run.study
+    assert study is not None
+    points = run.path(*lams, over)
+    k = 0 if over == "lam_sen" else 1
+    models = [LinearModel.of([result]) for _, result in points]
+    shares = {
+        "sentences kept": [float(np.mean(r.sentence_strength(study.data.groups) > 0)) for _, r in points],
+        "words kept": [model.size / max(1, len(study.names)) for model in models],
+        "right, test": [run.accuracy(model, "test") for model in models],
+        "right, development": [run.accuracy(model, "dev") for model in models],
+    }
+    symbols = ("λ<sub>sen</sub>", "λ<sub>las</sub>")
+    names = [name.replace("&", "&amp;").replace("<", "&lt;") for name in study.names]
+    figure = path_figure(
+        points, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"
+    )
+    st.plotly_chart(figure, key=f"study_path_{over}", config={"displayModeBar": False})
+    worst = max((result.gap for _, result in points), default=math.nan)
+    st.caption(
+        f"{many(len(points), 'solution')}, each with a proved gap of at most {percent(worst, 3)}. The dotted line is "
+        "where the sliders stand."
+    )
+    if solving is not None and solving.active:
+        solving.touch()
+        st.caption("Solving the others …")
+    if solving is not None:
+        rerun_at_end(solving, "seen_study_path")
+
+
+# ---- files
+
+
+def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
+    """The chosen models as CSV, and the command that makes them again."""
+    study = run.study
+    assert study is not None
+    contenders = list(run.contenders.values())
+    files: dict[str, Any] = {
+        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, contenders, loaded.corpus.texts))),
+        "Weights": ("weights.csv", lambda: frame_csv(weights_frame(study, contenders))),
+        "Comparison": ("models.csv", lambda: frame_csv(run.table())),
+    }
+    with st.container(horizontal=True, gap="small"):
+        for label, (name, make) in files.items():
+            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
+    wanted = run.wanted
+    command = ["cflengine", "sentences", loaded.source, "--label-column", wanted.column]
+    if loaded.options.get("text_column"):
+        command += ["--text-column", loaded.options["text_column"]]
+    command += ["--classes", ",".join(wanted.classes), "--dev-split", f"{wanted.dev:g}"]
+    command += ["--test-split", str(wanted.test), "--seed", str(wanted.seed), "--out", "sentences"]
+    st.caption("The same from the command line, with the models that the development set chose:")
+    st.code(shlex.join(command), language="shell", wrap_lines=True)

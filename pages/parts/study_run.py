@@ -1,0 +1,181 @@
+"""A study of labelled sentences in the solver's thread: every model's grid, then solves wherever the sliders stand.
+
+``contenders`` and ``solved`` are filled by that thread and read by pages; what is in them never changes.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cflengine import MajoriseSettings
+from cflengine.engine.progress import IterationStats, Listener
+from cflengine.sentence_lasso.comparison import Contender, paired_test
+from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint, class_signs
+from cflengine.sentence_lasso.labels import read_labels, split_documents
+from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
+from cflengine.sentence_lasso.result import SentenceResult
+from cflengine.sentence_lasso.solvers import solve
+from cflengine.sentence_lasso.study import Study, prepare
+from pages.parts.jobs import Job
+
+MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
+LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 9))  # what the sliders offer
+TOL = 1e-4
+KEEP = 400  # solutions, each of 8 bytes a feature and as many a word in a sentence
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be told apart, and how the documents are split: shares, or COLUMN=VALUE for the test set."""
+
+    column: str
+    classes: tuple[str, str]
+    dev: float = 0.2
+    test: float | str = 0.2
+    seed: int = 0
+
+
+@dataclass
+class GridProgress:
+    """How far a model's grid is."""
+
+    total: int
+    done: int = 0
+    best: float = math.nan
+
+
+class _Search:
+    """The listener of a grid's solves, and what hears of its points; both stop when the page says so."""
+
+    def __init__(self, job: Job, kind: str, total: int) -> None:
+        self.job, self.kind, self.progress = job, kind, GridProgress(total)
+        self._lock = threading.Lock()
+
+    def __call__(self, stats: IterationStats) -> bool:
+        return self.job.poll()
+
+    def poll(self) -> bool:
+        return self.job.poll()
+
+    def on_point(self, point: GridPoint) -> bool:
+        """One more model is there."""
+        progress = self.progress
+        with self._lock:
+            progress.done += 1
+            progress.best = max(point.accuracy, 0.0 if math.isnan(progress.best) else progress.best)
+            self.job.rows.append({"stage": "grid", "i": progress.done, "who": self.kind, "lam": math.nan})
+        return self.job.poll()
+
+
+class StudyRun:
+    """The models of two classes on a corpus."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.study: Study | None = None
+        self.progress: dict[str, GridProgress] = {}
+        self.contenders: dict[str, Contender] = {}
+        self.solved: dict[tuple[float, float], SentenceResult] = {}
+
+    # ---- in the solver's thread
+
+    def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
+        """Cut, split, search every model's grid. A stop keeps the models that are there. Raises ValueError."""
+        wanted = self.wanted
+        labels = read_labels(metadata, wanted.column, wanted.classes)
+        split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, seed=wanted.seed)
+        study = prepare(texts, labels, split)
+        for kind in MODELS:
+            if not job.poll():
+                break
+            search = _Search(job, kind, len(PAPER_GRID) ** len(PENALTIES[kind]))
+            self.progress[kind] = search.progress
+            self.contenders[kind] = study.compete(
+                kind, tol=TOL, listeners=(search,), on_point=search.on_point, n_threads=1
+            )
+        if "sentence" not in self.contenders:
+            raise ValueError("Stopped before the first model was there.")
+        for point in self.contenders["sentence"].search.points:
+            self._keep(point.penalty, point.results[0])
+        self._keep(self.contenders["sentence"].penalty, self.contenders["sentence"].results[0])
+        self.study = study
+
+    def solve_at(self, lam_sen: float, lam_las: float, listener: Listener) -> None:
+        """Solve the sentence model there, from the nearest known solution; one that is stopped leaves nothing."""
+        assert self.study is not None
+        penalty = Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
+        (signs,) = class_signs(self.study.y[self.study.train], 2)
+        known = self.nearest(lam_sen, lam_las)
+        data = self.study.data
+        here = data.start(signs, penalty, known.w, known.bias) if known else data.start(signs, penalty)
+        result = solve(here, MajoriseSettings(tol=TOL), (listener,), warm=known is not None)
+        if not result.early_stopped or result.reason == "numerical error":
+            self._keep(penalty, result)
+
+    def _keep(self, penalty: Penalty, result: SentenceResult) -> None:
+        self.solved[penalty.lam_sen, penalty.lam_las] = result
+        while len(self.solved) > KEEP:
+            self.solved.pop(next(iter(self.solved)))
+
+    def nearest(self, lam_sen: float, lam_las: float) -> SentenceResult | None:
+        """The known solution whose λ are nearest in ratio, among those that have a weight at all."""
+        here = np.log([lam_sen, lam_las])
+        known = [(lams, result) for lams, result in list(self.solved.items()) if result.support]
+        if not known:
+            return None
+        return min(known, key=lambda one: float(np.abs(np.log(one[0]) - here).sum()))[1]
+
+    # ---- what pages ask
+
+    def at(self, lam_sen: float, lam_las: float) -> SentenceResult | None:
+        """The solution at these λ if it is known to the precision of the page."""
+        result = self.solved.get((lam_sen, lam_las))
+        good = result is not None and (result.gap <= TOL or result.reason == "numerical error")
+        return result if good else None
+
+    @property
+    def chosen(self) -> tuple[float, float]:
+        """λ_sen and λ_las that the development set chose."""
+        penalty = self.contenders["sentence"].penalty
+        return penalty.lam_sen, penalty.lam_las
+
+    def models(self, here: SentenceResult) -> dict[str, LinearModel]:
+        """Every model, the sentence model as it is ``here``."""
+        found = {kind: contender.model for kind, contender in self.contenders.items()}
+        return found | {"sentence": LinearModel.of([here])}
+
+    def accuracy(self, model: LinearModel, part: str) -> float:
+        """On "dev" or "test"; NaN without such documents."""
+        assert self.study is not None
+        where = getattr(self.study, part)
+        if not len(where):
+            return math.nan
+        labelled = self.study.part(where)
+        return model.accuracy(labelled.table.by_document(), labelled.y)
+
+    def table(self) -> pd.DataFrame:
+        """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""
+        assert self.study is not None
+        labelled = self.study.part(self.study.test)
+        X = labelled.table.by_document()
+        right = {kind: one.model.predict(X) == labelled.y for kind, one in self.contenders.items()}
+        rows = []
+        for kind, contender in self.contenders.items():
+            row = contender.row()
+            row["p"] = math.nan if kind == "sentence" else paired_test(right["sentence"], right[kind])
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def path(self, lam_sen: float, lam_las: float, over: str) -> list[tuple[float, SentenceResult]]:
+        """The solutions known along one λ, the other as given: (λ, result), rising. over: "lam_sen" or "lam_las"."""
+        k = 0 if over == "lam_sen" else 1
+        other = (lam_sen, lam_las)[1 - k]
+        found = {lams[k]: self.at(*lams) for lams in list(self.solved) if lams[1 - k] == other and lams[k] in LAMS}
+        return sorted((lam, result) for lam, result in found.items() if result is not None)
