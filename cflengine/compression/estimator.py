@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +28,7 @@ from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.solvers import Settings, find_solver
+from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
@@ -302,10 +303,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         return features
 
     def __sklearn_clone__(self) -> CompressiveFeatures:
-        """A copy without what was fitted; listeners are shared, since few of them survive being copied."""
-        settings = self.get_params(deep=False)
-        copies = {name: value if name == "listeners" else clone(value, safe=False) for name, value in settings.items()}
-        return type(self)(**copies)
+        return clone_sharing_listeners(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

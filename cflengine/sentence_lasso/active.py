@@ -8,6 +8,7 @@ there first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from cflengine.sentence_lasso.iterate import Columns, Iterate
 from cflengine.sentence_lasso.problem import SentenceProblem, log_loss
 
 _SUFFICIENT, _SHORTEST = 1e-4, 1e-3
+_CHUNK = 2e7  # entries touched between two questions whether to go on: a few hundredths of a second
+_STEPS_OF_SIZE = 4  # conjugate gradients need as many steps as there are unknowns, but for rounding
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ def restrict(problem: SentenceProblem, columns: Columns, features: np.ndarray) -
 class ActiveNewton:
     """Steps from an :class:`Iterate`, which they move; see the module's docstring."""
 
-    def __init__(self, here: Iterate) -> None:
-        self.here, self.problem = here, here.problem
+    def __init__(self, here: Iterate, may_go_on: Callable[[], bool]) -> None:
+        self.here, self.problem, self.may_go_on = here, here.problem, may_go_on
         self.smooth = here.problem.lam_las == 0  # no kink at 0: the support is everything, and weights may cross
         self.part: Restricted | None = None
         self.value = here.objective()
@@ -108,12 +111,9 @@ class ActiveNewton:
         here.work += 2
         if not self.smooth and self._clear(w, gradient, diagonal):
             return np.inf
-        p, products = kernels.newton_direction(
-            *part.columns, hessian, part.kappa, *part.groups[:3], scale, inverse_square, w, gradient, diagonal,
-            exactness, limit,
-        )  # fmt: skip
-        here.work += products
-        self.truncated = products >= limit
+        p, flat = self._direction(w, hessian, gradient, diagonal, scale, inverse_square, exactness, limit)
+        if flat is not None and self._slide(w, flat, gradient):
+            return np.inf
         for direction in (p, -gradient / diagonal):  # the second cannot be blocked, were it ever so short
             length = 1.0
             while length > _SHORTEST:
@@ -126,6 +126,41 @@ class ActiveNewton:
                     return np.inf if lost else -float(gradient @ direction)
                 length *= 0.5
         return 0.0
+
+    def _direction(
+        self, w, hessian, gradient, diagonal, scale, inverse_square, exactness, limit
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Newton's direction, and one without curvature if that was found on the way."""
+        part = self.part
+        assert part is not None
+        n = len(w)
+        p, residual, product, at_rows = np.zeros(n), -gradient, np.empty(n), np.empty(len(hessian))
+        direction = residual / diagonal
+        rz = float(residual @ direction)
+        enough, left, status = exactness * exactness * rz, min(limit, _STEPS_OF_SIZE * n), 0
+        size = len(part.columns[1]) + len(part.groups[1]) + n
+        chunk = max(1, int(_CHUNK / size))
+        while rz > enough and left > 0 and status == 0 and self.may_go_on():
+            rz, taken, status = kernels.conjugate_gradients(
+                *part.columns, hessian, part.kappa, *part.groups[:3], scale, inverse_square, w, diagonal, p, residual,
+                direction, product, at_rows, rz, enough, min(chunk, left),
+            )  # fmt: skip
+            left -= taken
+            self.here.work += taken
+        self.truncated = rz > enough and left <= 0
+        return p, direction if status else None
+
+    def _slide(self, w: np.ndarray, flat: np.ndarray, gradient: np.ndarray) -> bool:
+        """Along a direction without curvature the objective is a slope: go down it until the first weight is 0."""
+        down = -flat if gradient @ flat > 0 else flat
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lengths = np.where(down[:-1] * w[:-1] < 0, -w[:-1] / down[:-1], np.inf)
+        first = int(lengths.argmin()) if len(lengths) else -1
+        if self.smooth or first < 0 or not np.isfinite(lengths[first]):
+            return False
+        there = w + lengths[first] * down
+        there[first] = 0.0
+        return self._take(w, there, gradient)
 
     def _clear(self, w: np.ndarray, gradient: np.ndarray, diagonal: np.ndarray) -> bool:
         """Set weights to 0 whose own Newton step leads through it; the nearest half of them where all are too many."""

@@ -69,19 +69,29 @@ def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float 
     """
     if not (np.isfinite(w).all() and np.isfinite(u).all()):
         raise ValueError("a weight or a multiplier is not a number: nothing can be certified.")
-    X, y, groups = problem.X, problem.y, problem.groups
-    scores = X @ w
-    bias = best_bias(scores, y, bias)
-    margin = y * (scores + bias)
-    alpha = expit(-margin)
-    r = X.T @ (y * alpha) - groups.gathered(clipped(problem, u), problem.n_features)
+    scores = problem.X @ w
+    bias = best_bias(scores, problem.y, bias)
+    margin = problem.y * (scores + bias)
+    objective = log_loss(margin) + problem.penalty(w)
+    bound, shrink = dual_bound(problem, expit(-margin), u)
+    return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
+
+
+def dual_bound(problem: SentenceProblem, alpha: np.ndarray, u: np.ndarray) -> tuple[float, float]:
+    """A lower bound on (P) from any 0 ≤ α ≤ 1 (float64 (D,)) and any u (float64 (E,)), and the τ it took."""
+    y = problem.y
+    sums = {sign: float(alpha[y == sign].sum()) for sign in (-1.0, 1.0)}
+    least = min(sums.values())
+    if least <= 0:
+        return 0.0, 0.0
+    # Σ y α = 0, which a bias without digits left cannot see to: the class with the larger sum gives way
+    alpha = alpha * np.where(y > 0, least / sums[1.0], least / sums[-1.0])
+    r = problem.X.T @ (y * alpha) - problem.groups.gathered(clipped(problem, u), problem.n_features)
     hard = problem.kappa == 0
     worst = float(np.abs(r[hard]).max(initial=0.0))
     shrink = problem.lam_las / worst if worst > problem.lam_las else 1.0
     excess = soft_threshold(shrink * r[~hard], problem.lam_las)
-    objective = log_loss(margin) + problem.penalty(w)
-    bound = dual_value(shrink * alpha) - 0.5 * float(excess @ (excess / problem.kappa[~hard]))
-    return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
+    return dual_value(shrink * alpha) - 0.5 * float(excess @ (excess / problem.kappa[~hard])), shrink
 
 
 def clipped(problem: SentenceProblem, u: np.ndarray) -> np.ndarray:

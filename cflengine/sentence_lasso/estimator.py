@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, column_or_1d, validate_data
 
+from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.grid import fit_classes
@@ -45,10 +46,25 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         training sentence; without it every document is one sentence, its features' counts their absolute values.
         """
         penalty, settings = self._penalty(), self._settings()
-        if _is_text(X):
-            if sentences is not None:
-                raise ValueError("sentences go with a matrix; texts are cut into their own.")
-            return self.fit_table(self.cut(X, learn=True), y, penalty, settings)
+        X = list(X) if hasattr(X, "__next__") else X
+        if not _is_text(X):
+            return self._fit_matrix(X, y, sentences, penalty, settings)
+        if sentences is not None:
+            raise ValueError("sentences go with a matrix; texts are cut into their own.")
+        documents, features = _documents(X), _features_of(self)
+        found = features.fit(documents)
+        if not len(found[0]):
+            raise ValueError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
+        table = cut_sentences(documents, found, len(features.names()), self.language)
+        self._fit(TrainingData(table.by_document(), table.counts), y, penalty, settings)
+        self._features, self.sentences_ = features, table
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _fit_matrix(self, X: Any, y: Any, sentences: Any, penalty: Penalty, settings: Settings) -> Any:
+        if y is not None:
+            y = _labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = sparse.csr_matrix(X)
         counts = abs(X) if sentences is None else sparse.csr_matrix(sentences, dtype=np.float64)
@@ -56,52 +72,38 @@ class _Classifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
         if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
             raise ValueError("counts of sentences must be finite and at least 0.")
+        self._fit(TrainingData(X, counts), y, penalty, settings)
         self._features = None
-        return self._fit(TrainingData(X, counts), y, penalty, settings)
+        if hasattr(self, "sentences_"):
+            del self.sentences_
+        return self
 
-    def fit_table(
-        self, table: SentenceTable, y: Any, penalty: Penalty | None = None, settings: Settings | None = None
-    ) -> Any:
-        """``fit`` for documents that :meth:`cut` has cut into sentences, with ``learn=True``."""
-        self.sentences_ = table
-        data = TrainingData(table.by_document(), table.counts)
-        return self._fit(data, y, penalty or self._penalty(), settings or self._settings())
+    def cut(self, documents: Iterable[str]) -> SentenceTable:
+        """Documents as sentences, with counts of the features that were learnt from texts."""
+        check_is_fitted(self, "coef_")
+        if self._features is None:
+            raise ValueError("this model was fitted to a matrix, and knows no words.")
+        texts = _documents(documents)
+        return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language)
 
-    def cut(self, documents: Iterable[str], *, learn: bool = False) -> SentenceTable:
-        """Documents as sentences with counts of the features; learn: of features learnt from these documents."""
-        documents = _documents(documents)
-        if learn:
-            features = self._features = _features_of(self)
-            found = features.fit(documents)
-            if not len(found[0]):
-                raise ValueError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
-        else:
-            known: Features | None = getattr(self, "_features", None)
-            if known is None:
-                raise ValueError("this model has learnt no words: it is not fitted, or was fitted to a matrix.")
-            features, found = known, known.find(documents)
-        return cut_sentences(documents, found, len(features.names()), self.language)
-
-    def _fit(self, data: TrainingData, y: Any, penalty: Penalty, settings: Settings) -> Any:
-        y = np.asarray(y)
+    def _fit(self, data: TrainingData, y: Any, penalty: Penalty, settings: Settings) -> None:
+        y = _labels(y)
         if len(y) != data.X.shape[0]:
             raise ValueError(f"there are {data.X.shape[0]} documents but {len(y)} labels.")
-        check_classification_targets(y)
-        self.classes_, number = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"the labels are all of one class, {self.classes_[0]!r}: a classifier needs two classes.")
+        classes, number = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
         require_bytes(
             _BYTES_PER_ENTRY * data.counts.nnz, f"Fitting {data.counts.nnz:,} words in sentences",
             "take fewer documents.",
         )  # fmt: skip
-        self.data_, self.penalty_ = data, penalty
-        self.results_ = fit_classes(data, number, len(self.classes_), penalty, settings, self.listeners)
-        self._model = LinearModel.of(self.results_)
+        results = fit_classes(data, number, len(classes), penalty, settings, self.listeners)
+        self.classes_, self.data_, self.penalty_, self.results_ = classes, data, penalty, results
+        self._model = LinearModel.of(results)
         self.coef_, self.intercept_ = self._model.coef, self._model.intercept
-        self.duality_gap_ = max(result.gap for result in self.results_)
-        self.n_iter_ = np.array([result.n_iterations for result in self.results_])
+        self.duality_gap_ = max(result.gap for result in results)
+        self.n_iter_ = np.array([result.n_iterations for result in results])
         self.n_features_in_ = data.X.shape[1]
-        return self
 
     @property
     def sentence_strength_(self) -> np.ndarray:
@@ -115,47 +117,53 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: float64 (N,) of classes_[1], or (N, classes), of texts or of a matrix."""
-        return self._model.scores(self._matrix(X))
+        matrix = self._matrix(X)
+        return self._model.scores(matrix)
 
     def _matrix(self, X: Any) -> sparse.csr_matrix:
         check_is_fitted(self, "coef_")
+        X = list(X) if hasattr(X, "__next__") else X
         if isinstance(X, SentenceTable):
             return X.by_document()
-        if _is_text(X):
+        if _is_text(X) or (self._features is not None and isinstance(X, list | tuple) and not X):
             return self.cut(X).by_document()
         return sparse.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 (N, classes); one against the rest: the classes' own chances, scaled to sum to 1."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        chances = np.maximum(expit(scores), np.finfo(float).tiny)
-        return chances / chances.sum(axis=1, keepdims=True)
+        matrix = self._matrix(X)
+        return self._model.chances(matrix)
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each document."""
-        return self.classes_[self._model.predict(self._matrix(X))]
+        matrix = self._matrix(X)
+        return self.classes_[self._model.predict(matrix)]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The features of texts, in the order of coef_."""
+        """The features in the order of coef_: words, or the columns of the matrix."""
         check_is_fitted(self, "coef_")
-        names = [f"x{j}" for j in range(self.n_features_in_)] if self._features is None else self._features.names()
-        return np.array(names, dtype=object)
+        if self._features is None:
+            return _check_feature_names_in(self, input_features)
+        return np.array(self._features.names(), dtype=object)
 
     def sentence_relevance(self, documents: Any, labels: Any = None) -> pd.DataFrame:
         """How much every sentence of some texts speaks for their label (§5.4): see :func:`relevance_table`.
 
         documents: strings, or a table from :meth:`cut`. labels: of the documents; None for the predicted ones. Raises
-        ValueError for a label that is none of classes_.
+        ValueError for a label that is none of classes_, and unless there is one for each document.
         """
         check_is_fitted(self, "coef_")
         table = documents if isinstance(documents, SentenceTable) else self.cut(documents)
         chosen = self.predict(table) if labels is None else np.asarray(labels)
-        unknown = sorted(set(chosen.tolist()) - set(self.classes_.tolist()))
+        if chosen.shape != (table.n_documents,):
+            raise ValueError(f"there are {table.n_documents} documents but {chosen.size} labels.")
+        unknown = sorted(set(chosen.tolist()) - set(self.classes_.tolist()), key=str)
         if unknown:
             raise ValueError(f"the label {unknown[0]!r} is none of the model's classes.")
         return relevance_table(table, self._model, np.searchsorted(self.classes_, chosen), self.classes_)
+
+    def __sklearn_clone__(self) -> Any:
+        return clone_sharing_listeners(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -272,9 +280,27 @@ class PenalisedClassifier(_Classifier):
 
 
 def _features_of(estimator: Any) -> Features:
-    if estimator.features is None:
+    """Words, or a copy of the features given: a fit leaves its parameters as they are."""
+    given = estimator.features
+    if given is None:
         return WordFeatures(estimator.token_pattern, estimator.lowercase)
-    return GramFeatures(estimator.features)
+    if not all(hasattr(given, name) for name in ("fit", "encode", "get_feature_names_out")):
+        raise ValueError(f"features must be None or a CompressiveFeatures, not {given!r}.")
+    return GramFeatures(clone(given, safe=False))
+
+
+def _labels(y: Any) -> np.ndarray:
+    """Labels as one array; ValueError for what are none."""
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    missing = np.flatnonzero(pd.isna(y))
+    if len(missing):
+        raise ValueError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
+    check_classification_targets(y)
+    return y
 
 
 def _is_text(X: Any) -> bool:
@@ -290,6 +316,7 @@ def _is_text(X: Any) -> bool:
 
 
 def _documents(documents: Iterable[str]) -> list[str]:
+    """Documents as a list; TypeError for one that is no string."""
     if isinstance(documents, str):
         raise ValueError("documents are expected, a list of strings; this is one string.")
     found = list(documents)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from cflengine.engine.files import frame_csv, write_report
 from cflengine.sentence_lasso.comparison import Contender, comparison_frame
@@ -55,9 +54,9 @@ def sentences_frame(study: Study, contenders: Sequence[Contender], texts: Sequen
 def predictions_frame(study: Study, contender: Contender, rows: np.ndarray) -> pd.DataFrame:
     """A row a document: document, its row in the source, split, label, predicted class and its probability."""
     model = contender.model
-    scores = model.scores(study.table.by_document())
-    chances = np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else _shares(scores)
-    predicted = model.predict(study.table.by_document())
+    X = study.table.by_document()
+    chances = model.chances(X)
+    predicted = model.predict(X)
     classes = np.array(study.labels.classes, dtype=object)
     frame = pd.DataFrame(
         {
@@ -72,11 +71,6 @@ def predictions_frame(study: Study, contender: Contender, rows: np.ndarray) -> p
     for name in PARTS:
         frame.loc[getattr(study, name), "split"] = name
     return frame
-
-
-def _shares(scores: np.ndarray) -> np.ndarray:
-    chances = np.maximum(expit(scores), np.finfo(float).tiny)
-    return chances / chances.sum(axis=1, keepdims=True)
 
 
 def grid_frame(contenders: Sequence[Contender]) -> pd.DataFrame:

@@ -64,38 +64,39 @@ def hessian_product(
 
 
 @kernel
-def newton_direction(
-    indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, gradient, diagonal, tol, limit
-):
-    """Conjugate gradients, preconditioned by the diagonal, for Hessian p = −gradient, down to ``tol`` of the gradient
-    in the preconditioned norm, or ``limit`` steps. Returns p and the number of products."""
-    n = gradient.shape[0]
-    p, residual = np.zeros(n), -gradient
-    z = residual / diagonal
-    direction, product, at_rows = z.copy(), np.empty(n), np.empty(hessian.shape[0])
-    rz = np.dot(residual, z)
-    enough = tol * tol * rz
-    steps = 0
-    while steps < limit and rz > enough:
+def conjugate_gradients(
+    indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, diagonal, p, residual,
+    direction, product, at_rows, rz, enough, steps,
+):  # fmt: skip
+    """Go on with conjugate gradients for Hessian p = −gradient, preconditioned by the diagonal, for at most ``steps``.
+
+    p: 0 at first; residual: −gradient at first; direction: residual/diagonal at first; rz: their product, which ends it
+    at ``enough``. Along a direction of (numerically) no curvature it stops: status 1. Returns rz, steps taken, status.
+    """
+    n = p.shape[0]
+    for k in range(steps):
+        if rz <= enough:
+            return rz, k, 0
         hessian_product(
             indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, direction, at_rows,
             product,
         )  # fmt: skip
-        steps += 1
-        curvature = np.dot(direction, product)
-        if curvature <= 0.0:
-            break
+        curvature, size = 0.0, 0.0
+        for j in range(n):
+            curvature += direction[j] * product[j]
+            size += diagonal[j] * direction[j] * direction[j]
+        if not curvature > 1e-13 * size:
+            return rz, k + 1, 1
         length = rz / curvature
         following = 0.0
         for j in range(n):
             p[j] += length * direction[j]
             residual[j] -= length * product[j]
-            z[j] = residual[j] / diagonal[j]
-            following += residual[j] * z[j]
+            following += residual[j] * residual[j] / diagonal[j]
         for j in range(n):
-            direction[j] = z[j] + following / rz * direction[j]
+            direction[j] = residual[j] / diagonal[j] + following / rz * direction[j]
         rz = following
-    return p, steps
+    return rz, steps, 0
 
 
 @kernel

@@ -55,18 +55,19 @@ def subtract_gathered(ptr, feature, count, u, r):
 
 
 @kernel
-def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, steps, enough):
+def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, state, steps, enough):
     """Lower ½ Σ_j S_λ(r_j)²/N_j, N_j = free_count_j, over the balls of the groups in ``free``.
 
     r: what the multipliers have left of the pull, on entry and on return; u: changed in place, for those groups alone.
     Projected gradient with Nesterov's momentum, restarted where the value rises; its step is 1, for M N⁻¹ Mᵀ has no
     eigenvalue above 1. Ends after ``steps`` or when no |r_j| with N_j > 0 exceeds λ by more than ``enough``.
+    state: float64 (2,), the momentum's t and the last value, (1, inf) at first; to go on, call again with all of it.
     """
     n_features = r.shape[0]
     before = u.copy()
     excess = np.zeros(n_features)
     step_r = r.copy()  # r at the extrapolated point
-    t, last = 1.0, np.inf
+    t, last = state[0], state[1]
     for _ in range(steps):
         value, worst = 0.0, 0.0
         for j in range(n_features):
@@ -103,6 +104,7 @@ def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, st
             step_r[feature[e]] += np.sqrt(count[e]) * (u[e] - before[e])
             u[e] = before[e]
     r[:] = step_r
+    state[0], state[1] = t, last
 
 
 @kernel

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 from cflengine.sentence_lasso.result import SentenceResult
 
@@ -32,6 +33,14 @@ class LinearModel:
         """float64 (N,) of class 1, or (N, C)."""
         found = X @ self.coef.T + self.intercept
         return found[:, 0] if found.shape[1] == 1 else found
+
+    def chances(self, X: sparse.csr_matrix) -> np.ndarray:
+        """float64 (N, classes); one against the rest: the classes' own chances, scaled to sum to 1."""
+        scores = self.scores(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        chances = np.maximum(expit(scores), np.finfo(np.float64).tiny)
+        return chances / chances.sum(axis=1, keepdims=True)
 
     def predict(self, X: sparse.csr_matrix) -> np.ndarray:
         """int64 (N,): the likelier class."""

@@ -32,7 +32,7 @@ _CERTIFY_EVERY = 10  # rounds
 _EXACTNESS = (1e-2, 1e-4)  # of the linear systems: in the first step, in later ones
 _PROMISE = 1e-2
 _TRACES = (1.0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # shares of the largest weight below which a weight may be one
-_UNFELT = 1e-3  # of the gap that ends the solve
+_UNFELT = 1e-6  # of the gap that ends the solve
 _ATTEMPTS = 30  # Newton and proof, before rounds with a smaller ε are tried again
 _CYCLES = 4
 _SETTLED = 1e-4  # of the objective: a round without sentences that brings less is followed by Newton's method
@@ -112,7 +112,7 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
         if not run.may_go_on():
             return False
         before = run.gap
-        newton = ActiveNewton(here)
+        newton = ActiveNewton(here, run.progress.poll)
         for k in range(settings.newton_steps):
             promised = newton.step(_EXACTNESS[k > 0], limit)
             if newton.truncated:
@@ -120,9 +120,9 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
             run.iteration += 1
             if promised < tol * newton.value or not run.may_go_on():
                 break
-        direction = run.multipliers.fit(run.progress.poll)
+        direction = run.multipliers.fit(run.progress.poll, stalls)
         if not run.certify("newton"):
-            if run.converged:
+            if run.converged and here.problem.lam_las > 0:
                 _drop_traces(run)
             return False
         returned = _bring_back(here, direction)

@@ -11,6 +11,8 @@ the multipliers of every free sentence lean as far as they can against it: (P)'(
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cflengine.sentence_lasso import kernels_dual as kernels
@@ -20,6 +22,7 @@ from cflengine.sentence_lasso.problem import soft_threshold
 
 _ENOUGH = 1e-9  # of λ_las: an excess that costs nothing
 _STEPS, _CHUNKS = 50, 60
+_MOST_PATIENCE = 6
 _SHARE = 0.5  # of the descent that p would have at the minimum of F: then it is taken
 _SPREAD = 15
 
@@ -42,8 +45,11 @@ class Multipliers:
         here = self.here
         kernels.smooth_multipliers(*here.groups, here.w, here.problem.lam_sen, epsilon, self.u)
 
-    def fit(self, may_go_on) -> np.ndarray:
-        """Minimise F as far as needed. Returns p float64 (V,), a direction in which (P) falls; 0 if there is none."""
+    def fit(self, may_go_on: Callable[[], bool], patience: int = 0) -> np.ndarray:
+        """Minimise F as far as needed. Returns p float64 (V,), a direction in which (P) falls; 0 if there is none.
+
+        patience: how often the direction that was found has been too weak to be followed: F is then lowered further.
+        """
         here, problem = self.here, self.here.problem
         n_free = kernels.own_multipliers(*here.groups, here.w, problem.lam_sen, self.u, self.free, self.free_count)
         free = self.free[:n_free]
@@ -51,10 +57,12 @@ class Multipliers:
         pull = -here.gathered(slope) - problem.kappa * here.w
         self.r = self._residual(pull)
         lam = problem.lam_las
-        for _ in range(_CHUNKS):
+        state = _beginning()
+        for _ in range(_CHUNKS << min(2 * patience, _MOST_PATIENCE)):
             kernels.polish(
-                *here.groups, problem.lam_sen, lam, free, self.free_count, self.r, self.u, _STEPS, _ENOUGH * lam
-            )
+                *here.groups, problem.lam_sen, lam, free, self.free_count, self.r, self.u, state, _STEPS,
+                _ENOUGH * lam,
+            )  # fmt: skip
             here.work += _STEPS * n_free / max(1, len(self.all_groups))
             excess = np.where(here.w == 0, soft_threshold(self.r, lam * (1.0 + _ENOUGH)), 0.0)
             held = excess * (self.free_count > 0)
@@ -62,6 +70,8 @@ class Multipliers:
             promised = float(held @ p)
             if promised == 0.0 or not may_go_on():
                 break
+            if patience:
+                continue
             norms = kernels.free_norms(*here.groups, free, p)
             descent = float(pull @ p) - lam * float(np.abs(p).sum()) - problem.lam_sen * norms
             if descent > _SHARE * promised:
@@ -83,8 +93,8 @@ class Multipliers:
         if len(u):
             r = self._residual(-here.gathered(slope) - problem.kappa * here.w)
             kernels.polish(
-                *here.groups, problem.lam_sen, problem.lam_las, self.all_groups, self.total_count, r, u, _SPREAD,
-                _ENOUGH * problem.lam_las,
+                *here.groups, problem.lam_sen, problem.lam_las, self.all_groups, self.total_count, r, u, _beginning(),
+                _SPREAD, _ENOUGH * problem.lam_las,
             )  # fmt: skip
             here.work += _SPREAD
         found = certify(problem, here.w, u, here.bias)
@@ -95,3 +105,8 @@ class Multipliers:
         r = pull.copy()
         kernels.subtract_gathered(*self.here.groups[:3], self.u, r)
         return r
+
+
+def _beginning() -> np.ndarray:
+    """The state of a polishing that begins."""
+    return np.array([1.0, np.inf])

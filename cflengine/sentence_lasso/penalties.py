@@ -35,7 +35,7 @@ class Penalty:
     lam_rid: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in PENALTIES:
+        if not isinstance(self.kind, str) or self.kind not in PENALTIES:
             raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, not {self.kind!r}.")
         for name in ("lam_sen", "lam_las", "lam_rid"):
             value = getattr(self, name)

@@ -124,7 +124,7 @@ def merge_sentences(counts: sparse.csr_matrix) -> SentenceGroups:
 
     Θ(E); a group stands where the first of its sentences stood.
     """
-    counts = sparse.csr_matrix(counts, dtype=np.float64)
+    counts = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     of_sentence = np.full(counts.shape[0], -1, dtype=np.int64)

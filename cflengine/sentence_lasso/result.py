@@ -18,7 +18,8 @@ from cflengine.sentence_lasso.problem import SentenceGroups, SentenceProblem
 class SentenceResult:
     """A solution of (P) and what is proved about it.
 
-    w: float64 (V,); bias; multipliers: float64 (E,), u of the best bound; copies: float64 (E,), v of ADMM, else None.
+    w: float64 (V,); bias; copies: float64 (E,), v of ADMM, else None. alpha: float64 (D,), multipliers: float64 (E,):
+    the dual point that proves the bound (certificate.dual_bound).
     objective: of (P) at (w, bias); lower_bound: proved; gap = (objective − bound)/bound. reason: "converged" by the gap
     asked for, or by ADMM's own rule, which proves nothing. early_stopped: whether it ended before its gap did, so that
     the model depends on ρ or on when it was stopped. settings: λ and the solver's.
@@ -26,6 +27,7 @@ class SentenceResult:
 
     w: np.ndarray = field(repr=False)
     bias: float
+    alpha: np.ndarray = field(repr=False)
     multipliers: np.ndarray = field(repr=False)
     copies: np.ndarray | None = field(repr=False)
     objective: float
@@ -61,7 +63,6 @@ class SentenceResult:
             "seconds",
             "solver",
             "support",
-            "early_stopped",
         )
         facts = {name: getattr(self, name) for name in (*names, "early_stopped")}
         return facts | {"reason": str(self.reason), "settings": dict(self.settings)}

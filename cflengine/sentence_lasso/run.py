@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
 from cflengine.sentence_lasso.certificate import relative_gap
@@ -30,6 +31,7 @@ class Run:
         self.multipliers = Multipliers(here)
         self.best: tuple[float, np.ndarray, float] = (math.inf, here.w, here.bias)
         self.bound, self.u = -math.inf, self.multipliers.u
+        self.alpha = np.zeros(len(here.scores))
         self.iteration = 0
         self.converged = False
 
@@ -54,6 +56,7 @@ class Run:
         self.offer(found.objective)
         if found.lower_bound > self.bound:
             self.bound, self.u = found.lower_bound, u
+            self.alpha = expit(-self.here.problem.y * self.here.scores)
         if sparse and relative_gap(found.objective, self.bound) <= self.tol:
             self.converged = True
             self.best = (found.objective, self.here.w, self.here.bias)
@@ -95,6 +98,7 @@ class Run:
             early_stopped=not self.converged,
             w=w,
             bias=bias,
+            alpha=self.alpha,
             multipliers=self.u,
             copies=copies,
             objective=objective,

@@ -122,6 +122,10 @@ def cut_sentences(documents: Sequence[str], occurrences: Occurrences, n_features
     # one number line for all documents: a document's offsets begin where those before it have ended
     shift = np.concatenate(([0], np.cumsum([len(text) + 1 for text in documents])))
     row = np.searchsorted(shift[document] + span[:, 0], shift[where] + start, side="right") - 1
-    counts = sparse.csr_matrix((np.ones(len(row)), (row, feature)), shape=(len(span), n_features))
+    # white space, should it be a feature, may stand before the first sentence of its document, or be all there is
+    first = np.searchsorted(document, np.arange(len(spans) + 1))
+    inside = first[where + 1] > first[where]
+    row = np.maximum(row, first[where])[inside]
+    counts = sparse.csr_matrix((np.ones(len(row)), (row, feature[inside])), shape=(len(span), n_features))
     counts.sum_duplicates()
     return SentenceTable(document, span[:, 0], span[:, 1], counts, len(spans))

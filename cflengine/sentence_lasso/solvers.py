@@ -18,7 +18,7 @@ def check_settings(solver: str, settings: Settings | None, tol: float) -> Settin
 
     ADMM alone, without settings, stops by the paper's rule and not by ``tol``. Raises ValueError.
     """
-    if solver not in SOLVERS:
+    if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
     if settings is None:
         return MajoriseSettings(tol=tol) if solver == "majorise" else ADMMSettings()

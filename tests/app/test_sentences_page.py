@@ -1,0 +1,205 @@
+"""The Sentences page: labels found, models learnt, sliders that solve, the document's sentences; hostile labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from visiting import TINY, captions, numbers, press, show, sound, until, use
+
+from cflengine.sentence_lasso.linear import LinearModel
+from pages.parts.jobs import BOARD, Job
+from pages.parts.sentence_view import cut_pieces
+from pages.parts.study_controls import label_columns
+from pages.parts.study_figure import path_figure
+from pages.parts.study_run import LAMS, MODELS, TOL, StudyRun, Wanted
+
+HOSTILE = "<b>*up*</b> $x$ :red[y]"
+
+
+def reviews(n: int = 60, up: str = "up") -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(n):
+        telling = ["good", "nice", "fine"] if k % 2 else ["bad", "grim", "<i>dull</i>"]
+        text = " ".join(rng.choice(["the", "beer", "of", "it"], 4)) + ". " + " ".join(rng.choice(telling, 3)) + "!"
+        rows.append((text, up if k % 2 else "down", f"id{k}", 0.5 * k, "same"))
+    return pd.DataFrame(rows, columns=["text", "mood", "id", "score", "one"])
+
+
+@pytest.fixture(scope="module")
+def run() -> StudyRun:
+    frame = reviews()
+    found = StudyRun(Wanted("mood", ("down", "up")))
+    found.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
+    return found
+
+
+def learnt(app):
+    """The page with its models learnt."""
+    press(app, "Learn")
+    until(lambda: not BOARD.get(app.session_state["study_id"]).active, 60)
+    return sound(app.run())
+
+
+def csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+# ---- the run behind the page
+
+
+def test_every_model_is_there_and_certified(run):
+    assert tuple(run.contenders) == MODELS
+    assert all(contender.gap <= TOL for contender in run.contenders.values())
+    assert all(progress.done == progress.total for progress in run.progress.values())
+    assert run.at(*run.chosen) is run.contenders["sentence"].results[0]
+    table = run.table()
+    assert table["penalty"].tolist() == list(MODELS) and math.isnan(table["p"][0]) and (table["p"][1:] <= 1).all()
+
+
+def test_a_solve_at_other_strengths_is_kept_and_right(run):
+    lams = (LAMS[5], LAMS[9])
+    run.solved.pop(lams, None)
+    assert run.at(*lams) is None
+    run.solve_at(*lams, lambda stats: True)
+    result = run.at(*lams)
+    assert result.gap <= TOL and result.settings["lam_sen"] == lams[0] and result.settings["lam_las"] == lams[1]
+    assert run.nearest(*lams) is result
+    assert run.models(result)["sentence"].size == result.support
+    assert run.accuracy(LinearModel.of([result]), "test") >= 0.5
+
+
+def test_a_solve_that_is_stopped_leaves_nothing(run):
+    lams = (LAMS[1], LAMS[2])
+    run.solve_at(*lams, lambda stats: False)
+    assert run.at(*lams) is None
+
+
+def test_the_path_has_the_solutions_along_one_strength(run):
+    for lam in LAMS[4:8]:
+        run.solve_at(lam, 0.1, lambda stats: True)
+    points = run.path(0.1, 0.1, "lam_sen")
+    assert {lam for lam, _ in points} >= set(LAMS[4:8])
+    assert [lam for lam, _ in points] == sorted(lam for lam, _ in points)
+    shares = {"kept": [0.5] * len(points)}
+    figure = path_figure(points, list(run.study.names), shares, here=0.1, title="λ")
+    weights = {trace.name: list(trace.y) for trace in figure.data if trace.name != "kept"}
+    assert weights and all(
+        values == [result.w[run.study.names.index(name)] for _, result in points] for name, values in weights.items()
+    )
+
+
+def test_stopped_before_the_first_model_is_told():
+    job = Job("r", ("c",), print)
+    job.stop.set()
+    frame = reviews()
+    with pytest.raises(ValueError, match="before the first model"):
+        StudyRun(Wanted("mood", ("down", "up"))).run(frame["text"].tolist(), frame, job)
+
+
+@given(st.text(max_size=40), st.data())
+def test_pieces_make_up_the_sentence(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    borders = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    words = [(a, b, 1.0 + a) for a, b in zip(borders[::2], borders[1::2], strict=False)]
+    pieces = cut_pieces(text, start, end, words)
+    assert "".join(piece for piece, _ in pieces) == text[start:end]
+    assert all(piece for piece, _ in pieces)
+    assert [weight for _, weight in pieces if weight] == [w for a, _, w in words if start <= a < end]
+
+
+def test_label_columns_the_likeliest_first():
+    frame = reviews().assign(label=["x", "y", "z"] * 20, star=[1.0, 2.0] * 30)
+    assert list(label_columns(frame)) == ["label", "mood", "star"]
+    assert label_columns(frame)["label"] == ["x", "y", "z"]
+    assert label_columns(pd.DataFrame(index=range(5))) == {}
+
+
+# ---- the page
+
+
+@pytest.fixture
+def page(open_app):
+    app = use(open_app(), "reviews.csv", csv(reviews()))
+    return show(app, "sentences")
+
+
+def test_the_page_learns_and_shows_what_it_found(page):
+    assert "Press **Learn**" in page.info[0].value
+    learnt(page)
+    shown = numbers(page)
+    assert set(shown) == {
+        "Sentences kept",
+        "Words kept",
+        "Right on the test set",
+        "On the development set",
+        "Gap, proved",
+    }
+    assert shown["Right on the test set"] == "100.0 %"
+    assert len(page.dataframe[0].value) == len(MODELS)
+    assert "log-odds" in captions(page)
+    assert page.query_params["study"]
+
+
+def test_a_slider_solves_where_it_is_let_go(page):
+    learnt(page)
+    job = BOARD.get(page.session_state["study_id"])
+    (slider,) = [one for one in page.select_slider if one.key == "widget_lam_sen"]
+    sound(slider.set_value(LAMS[6]).run())
+    until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
+    sound(page.run())
+    assert page.session_state["study_here"][0] == LAMS[6]
+    (slider,) = [one for one in page.select_slider if one.key == "widget_lam_las"]
+    sound(slider.set_value(LAMS[-1]).run())
+    until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
+    assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
+
+
+def test_other_parts_and_only_mistakes(page):
+    learnt(page)
+    sound(page.segmented_control(key="study_part").set_value("train").run())
+    before = len(page.selectbox(key="study_document_train_False").options)
+    assert before > 20
+    sound(page.toggle(key="study_wrong").set_value(True).run())
+    assert "There is none." in captions(page)
+
+
+def test_the_path_is_solved_when_asked_for(page):
+    learnt(page)
+    sound(page.toggle(key="study_path_on").set_value(True).run())
+    until(lambda: not BOARD.get(page.session_state["study_path"]).active, 60)
+    sound(page.run())
+    assert "solutions, each with a proved gap" in captions(page)
+
+
+def test_a_changed_wish_is_said(page):
+    learnt(page)
+    sound(page.number_input(key="widget_seed").set_value(3).run())
+    assert "have changed since" in captions(page)
+
+
+def test_hostile_labels_and_texts_are_shown_as_they_are(open_app):
+    app = show(use(open_app(), "reviews.csv", csv(reviews(up=HOSTILE))), "sentences")
+    learnt(app)
+    said = "\n".join(element.value for element in app.markdown)
+    assert HOSTILE not in said and "up" in said
+    assert any(HOSTILE in option for option in app.selectbox(key="study_document_test_False").options)
+
+
+def test_a_corpus_without_labels_is_told(open_app):
+    app = show(use(open_app(), "tiny.csv", TINY.encode()), "sentences")
+    assert "no column with labels" in app.info[0].value and not [one for one in app.button if one.label == "Learn"]
+
+
+def test_a_study_survives_a_visit_to_another_page(page):
+    learnt(page)
+    here = page.session_state["study_here"]
+    show(page, "corpus")
+    show(page, "sentences")
+    assert page.session_state["study_here"] == here and "Gap, proved" in numbers(page)

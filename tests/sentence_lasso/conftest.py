@@ -1,0 +1,21 @@
+"""Kernels are compiled once, before the first test of this folder; products of small matrices use one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from cflengine.sentence_lasso.warm import warm_up
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_kernels() -> None:
+    warm_up()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_blas_thread() -> Iterator[None]:
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

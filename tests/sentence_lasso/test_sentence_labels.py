@@ -1,0 +1,95 @@
+"""Labels and splits: classes out of a column, every document in one part, one clear sentence for what cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cflengine.sentence_lasso.labels import Labels, read_labels, split_documents
+
+TABLE = pd.DataFrame(
+    {
+        "kind": ["b", "a", None, "b", "a", "c", "a", "b"],
+        "stars": [1, 2, 1, 2, 1, 2, 1, 1],
+        "split": ["train", "train", "train", "test", "test", "train", "train", "train"],
+        "one": ["x"] * 8,
+        "id": [f"id{k}" for k in range(8)],
+    }
+)
+
+
+def test_classes_are_the_values_of_the_column_in_order():
+    found = read_labels(TABLE, "kind")
+    assert found.classes == ("a", "b", "c") and found.y.tolist() == [1, 0, -1, 1, 0, 2, 0, 1]
+    assert found.n_unlabelled == 1
+
+
+def test_classes_can_be_chosen():
+    found = read_labels(TABLE, "kind", ["c", "a"])
+    assert found.classes == ("a", "c") and found.y.tolist() == [-1, 0, -1, -1, 0, 1, 0, -1]
+
+
+def test_numbers_are_labels_too():
+    assert read_labels(TABLE, "stars").classes == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("column", "classes", "says"),
+    [
+        ("nothing", None, "columns are: kind, stars"),
+        ("one", None, "needs two classes"),
+        ("kind", ["a", "z"], "no value 'z'"),
+        ("kind", ["a"], "needs two classes"),
+        ("kind", ["a", "a"], "needs two classes"),
+    ],
+)
+def test_what_gives_no_two_classes_is_told(column, classes, says):
+    with pytest.raises(ValueError, match=says):
+        read_labels(TABLE, column, classes)
+
+
+def test_a_column_of_names_is_no_column_of_labels():
+    with pytest.raises(ValueError, match="60 different values"):
+        read_labels(pd.DataFrame({"id": [str(k) for k in range(60)]}), "id")
+
+
+@given(st.integers(0, 99), st.sampled_from([0.1, 0.3, 0.5]), st.sampled_from([None, 0.2, "part=t"]))
+def test_every_labelled_document_is_in_one_part(seed, dev, test):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.repeat([0, 1], 10), rng.integers(-1, 2, 30)])
+    part = np.where(np.arange(50) % 4 == 3, "t", "r")
+    labels, metadata = Labels("c", ("a", "b"), y), pd.DataFrame({"part": part})
+    split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+    together = np.sort(np.concatenate([split.train, split.dev, split.test]))
+    assert np.array_equal(together, np.flatnonzero(y >= 0))
+    assert all(np.array_equal(part, np.sort(part)) for part in (split.train, split.dev, split.test))
+    if test == "part=t":
+        assert np.array_equal(split.test, np.flatnonzero((y >= 0) & (part == "t")))
+    for k in (0, 1):  # a share of each class
+        rest = np.count_nonzero(y == k) - np.count_nonzero(y[split.test] == k)
+        assert np.count_nonzero(y[split.dev] == k) == round(dev * rest)
+
+
+def test_the_same_seed_gives_the_same_split():
+    labels = Labels("c", ("a", "b"), np.arange(40) % 2)
+    first, again, other = (split_documents(labels, pd.DataFrame(), seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.dev, again.dev) and not np.array_equal(first.dev, other.dev)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"dev": 0.01}, "development set is empty"),
+        ({"dev": "split=none"}, "development set is empty"),
+        ({"test": "nothing=1"}, "no column 'nothing'"),
+        ({"test": 1.5}, "share between 0 and 1"),
+        ({"dev": "much"}, "share between 0 and 1"),
+        ({"dev": 0.99}, "no training document is left"),
+    ],
+)
+def test_a_split_that_leaves_a_part_empty_is_refused(more, says):
+    with pytest.raises(ValueError, match=says):
+        split_documents(read_labels(TABLE, "kind", ["a", "b"]), TABLE, **more)

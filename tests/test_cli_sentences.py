@@ -1,0 +1,126 @@
+"""``cflengine sentences``: the files of a run, its summary, the sentence it ends with when it cannot go on."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import cli
+from cflengine.cli.sentences import SearchProgress
+
+FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "report.json"}
+
+
+@pytest.fixture
+def run(capsys):
+    """A function: arguments to exit code, standard output and standard error."""
+
+    def call(*arguments: object) -> SimpleNamespace:
+        try:
+            code = cli.main(["sentences", *map(str, arguments)])
+        except SystemExit as end:
+            code = end.code
+        out, err = capsys.readouterr()
+        return SimpleNamespace(code=code, out=out, err=err)
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV of 60 reviews: two moods, one constant column, one split."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(60):
+        telling = ["good", "nice"] if k % 2 else ["bad", "grim"]
+        words = [*rng.choice(["the", "beer", "of", "it"], 4), ".", *rng.choice(telling, 2), "!"]
+        rows.append((" ".join(words), "up" if k % 2 else "down", "x", "test" if k >= 48 else "train", f"w{k % 3}"))
+    path = tmp_path / "reviews.csv"
+    pd.DataFrame(rows, columns=["text", "mood", "one", "split", "who"]).to_csv(path, index=False)
+    return path
+
+
+def test_a_run_leaves_its_files(run, table, tmp_path):
+    out = tmp_path / "out"
+    end = run(table, "--label-column", "mood", "--test-split", "split=test", "--grid", "0.1,1", "--out", out)
+    assert end.code == 0 and end.err == "" and {path.name for path in out.iterdir()} == FILES
+    report = json.loads((out / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
+    assert report["classes"] == ["down", "up"] and report["n_documents"] == {"train": 38, "dev": 10, "test": 12}
+    models = pd.read_csv(out / "models.csv")
+    assert models["penalty"].tolist() == ["sentence", "frequency", "elastic", "ridge", "lasso"]
+    assert (models["gap"] <= 1e-4).all() and (models["accuracy"] == 1).all()
+    assert [model["results"][0]["gap"] for model in report["models"]] == models["gap"].tolist()
+    assert len(pd.read_csv(out / "grid.csv")) == 4 + 4 + 4 + 2 + 2
+    for part in ("60 documents: 38 to learn from, 10 to choose by, 12 to judge by", "sentence ", "100.0 %", str(out)):
+        assert part in end.out
+
+
+def test_options_reach_the_models(run, table, tmp_path):
+    out = tmp_path / "out"
+    end = run(
+        table, "--label-column", "mood", "--models", "lasso,sentence", "--lam-sen", "0.05", "--lam-las", "0.2,0.1",
+        "--solver", "admm", "--rho", "2", "--classes", "up,down", "--gap", "1e-3", "--out", out, "--quiet",
+    )  # fmt: skip
+    assert end.code == 0 and end.out == end.err == ""
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    assert [model["penalty"] for model in report["models"]] == ["sentence", "lasso"]
+    settings = report["models"][0]["results"][0]["settings"]
+    assert settings["rho"] == 2 and settings["lam_sen"] == 0.05 and settings["lam_las"] in (0.1, 0.2)
+    assert report["models"][0]["results"][0]["solver"] == "admm"
+    assert report["models"][1]["results"][0]["solver"] == "majorise"  # the baselines have one solver
+
+
+def test_kgrams_and_more_than_two_classes(run, table, tmp_path):
+    out = tmp_path / "out"
+    end = run(
+        table, "--label-column", "who", "--features", "kgrams", "--max-gram", "2", "--grid", "0.1",
+        "--models", "sentence", "--out", out,
+    )  # fmt: skip
+    assert end.code == 0, end.err
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    assert len(report["models"][0]["results"]) == 3 and report["classes"] == ["w0", "w1", "w2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--label-column", "nothing"], "the columns are:"),
+        (["--label-column", "one"], "needs two classes"),
+        (["--label-column", "mood", "--classes", "up,sideways"], "no value 'sideways'"),
+        (["--label-column", "mood", "--dev-split", "split=never"], "development set is empty"),
+        (["--label-column", "mood", "--dev-split", "2"], "share between 0 and 1"),
+        (["--label-column", "mood", "--rho", "1"], "--rho is for --solver admm"),
+        (["--label-column", "mood", "--lam-sen", "0"], "numbers above 0"),
+        (["--label-column", "mood", "--grid", "1,x"], "numbers above 0"),
+        (["--label-column", "mood", "--models", "svm"], "'svm' is none of"),
+        ([], "--label-column"),
+    ],
+)
+def test_what_cannot_be_is_one_line(run, table, tmp_path, options, says):
+    end = run(table, *options, "--out", tmp_path / "out")
+    assert end.code == 2 and says in end.err and end.err.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_a_time_limit_keeps_what_is_there(run, table, tmp_path):
+    out = tmp_path / "out"
+    end = run(table, "--label-column", "mood", "--time-limit", "0.001", "--out", out)
+    assert end.code == 0, end.err
+    assert len(pd.read_csv(out / "grid.csv")) < 30 and (pd.read_csv(out / "models.csv")["penalty"] == "sentence").all()
+
+
+def test_the_first_interrupt_keeps_what_is_there():
+    progress = SearchProgress(None, show=False, time_limit=None)
+    progress.begin("sentence", 4)
+    point = SimpleNamespace(accuracy=0.5)
+    assert progress.poll() and progress.on_point(point)
+    progress.stop = True
+    assert not progress.poll() and not progress.on_point(point) and progress.done == 2
+
+
+def test_help_names_every_file(run):
+    end = run("--help")
+    assert end.code == 0 and all(name in end.out for name in FILES)
