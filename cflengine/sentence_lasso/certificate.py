@@ -1,8 +1,15 @@
 """What a solution of (P) is worth, recomputed from the data in float64; imports no kernel and no solver.
 
 From any w and any multipliers u of the copies: the best bias b for w makes α = σ(−margin) satisfy Σ y α = 0; u is
-clipped to its balls; with r = Xᵀ(y∘α) − Mᵀu and τ = min(1, λ_las/‖r‖∞), the norm taken where κ = 0, the pair (τα, τu)
-is feasible in (D), whose value is a lower bound on (P). All of problem.py's notation.
+clipped to its balls; r = Xᵀ(y∘α) − Mᵀu. Where κ = 0, (D) wants |r_j| ≤ λ_las, and there are two ways to a bound if it
+exceeds that by e_j > 0, of which the better is taken:
+
+    τ = min(1, λ_las/‖r‖∞)   makes (τα, τu) feasible in (D), whose value is a bound;
+    |w*_j| ≤ P/s_j           for an optimum w* and any P that (P) takes on, as its penalties are at least s_j |w*_j|
+                             with s_j = λ_las + λ_sen Σ_g a_g √c_gj; the value of (D) at (α, u) less Σ_j e_j P/s_j is
+                             a bound.
+
+The second is better where λ_las is small and words are frequent. All of problem.py's notation.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ _BIAS_STEPS = 200
 @dataclass(frozen=True)
 class Certificate:
     """Proved: objective of (P) at (w, bias), a lower bound on its optimum, gap = (objective − bound) / bound; shrink
-    is the τ that made the dual point feasible."""
+    is the τ that makes the dual point feasible."""
 
     objective: float
     lower_bound: float
@@ -73,25 +80,42 @@ def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float 
     bias = best_bias(scores, problem.y, bias)
     margin = problem.y * (scores + bias)
     objective = log_loss(margin) + problem.penalty(w)
-    bound, shrink = dual_bound(problem, expit(-margin), u)
+    bound, shrink = dual_bound(problem, expit(-margin), u, objective)
     return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
 
 
-def dual_bound(problem: SentenceProblem, alpha: np.ndarray, u: np.ndarray) -> tuple[float, float]:
-    """A lower bound on (P) from any 0 ≤ α ≤ 1 (float64 (D,)) and any u (float64 (E,)), and the τ it took."""
-    y = problem.y
+def dual_bound(
+    problem: SentenceProblem, alpha: np.ndarray, u: np.ndarray, value: float = math.inf
+) -> tuple[float, float]:
+    """A lower bound on (P) from any 0 ≤ α ≤ 1 (float64 (D,)) and any u (float64 (E,)), and τ.
+
+    value: one that (P) takes on somewhere, for the second way (see above).
+    """
+    y, groups = problem.y, problem.groups
     sums = {sign: float(alpha[y == sign].sum()) for sign in (-1.0, 1.0)}
     least = min(sums.values())
     if least <= 0:
         return 0.0, 0.0
     # Σ y α = 0, which a bias without digits left cannot see to: the class with the larger sum gives way
     alpha = alpha * np.where(y > 0, least / sums[1.0], least / sums[-1.0])
-    r = problem.X.T @ (y * alpha) - problem.groups.gathered(clipped(problem, u), problem.n_features)
+    r = problem.X.T @ (y * alpha) - groups.gathered(clipped(problem, u), problem.n_features)
     hard = problem.kappa == 0
     worst = float(np.abs(r[hard]).max(initial=0.0))
     shrink = problem.lam_las / worst if worst > problem.lam_las else 1.0
-    excess = soft_threshold(shrink * r[~hard], problem.lam_las)
-    return dual_value(shrink * alpha) - 0.5 * float(excess @ (excess / problem.kappa[~hard])), shrink
+    bound = dual_value(shrink * alpha) - _bent(problem, shrink * r)
+    if shrink < 1.0 and math.isfinite(value):
+        stiffness = problem.stiffness
+        excess = np.abs(soft_threshold(r, problem.lam_las))
+        missed = value * float((excess[hard] / stiffness[hard]).sum())
+        bound = max(bound, dual_value(alpha) - _bent(problem, r) - missed)
+    return bound, shrink
+
+
+def _bent(problem: SentenceProblem, r: np.ndarray) -> float:
+    """Σ_{κ_j > 0} S(r_j)²/(2 κ_j)."""
+    bends = problem.kappa > 0
+    excess = soft_threshold(r[bends], problem.lam_las)
+    return 0.5 * float(excess @ (excess / problem.kappa[bends]))
 
 
 def clipped(problem: SentenceProblem, u: np.ndarray) -> np.ndarray:

@@ -120,7 +120,7 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
             run.iteration += 1
             if promised < tol * newton.value or not run.may_go_on():
                 break
-        direction = run.multipliers.fit(run.progress.poll, stalls)
+        direction = run.multipliers.fit(run.progress.poll, settings.tol, stalls)
         if not run.certify("newton"):
             if run.converged and here.problem.lam_las > 0:
                 _drop_traces(run)

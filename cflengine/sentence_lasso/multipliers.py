@@ -23,6 +23,7 @@ from cflengine.sentence_lasso.problem import soft_threshold
 _ENOUGH = 1e-9  # of λ_las: an excess that costs nothing
 _STEPS, _CHUNKS = 50, 60
 _MOST_PATIENCE = 6
+_ALLOWED = 0.5
 _SHARE = 0.5  # of the descent that p would have at the minimum of F: then it is taken
 _SPREAD = 15
 
@@ -45,12 +46,15 @@ class Multipliers:
         here = self.here
         kernels.smooth_multipliers(*here.groups, here.w, here.problem.lam_sen, epsilon, self.u)
 
-    def fit(self, may_go_on: Callable[[], bool], patience: int = 0) -> np.ndarray:
+    def fit(self, may_go_on: Callable[[], bool], tol: float, patience: int = 0) -> np.ndarray:
         """Minimise F as far as needed. Returns p float64 (V,), a direction in which (P) falls; 0 if there is none.
 
-        patience: how often the direction that was found has been too weak to be followed: F is then lowered further.
+        tol: the relative gap that is wanted; what the multipliers leave missing may cost a part of it. patience: how
+        often the direction that was found has been too weak to be followed: F is then lowered further.
         """
         here, problem = self.here, self.here.problem
+        if problem.lam_las == 0:  # nothing is 0 that could not be
+            return np.zeros(problem.n_features)
         n_free = kernels.own_multipliers(*here.groups, here.w, problem.lam_sen, self.u, self.free, self.free_count)
         free = self.free[:n_free]
         slope, hessian = here.derivatives()
@@ -68,7 +72,8 @@ class Multipliers:
             held = excess * (self.free_count > 0)
             p = held / np.maximum(self.free_count, 1e-300)
             promised = float(held @ p)
-            if promised == 0.0 or not may_go_on():
+            missing = float((np.abs(excess) / problem.stiffness).sum())  # see certificate.py: relative to P
+            if promised == 0.0 or missing <= _ALLOWED * tol or not may_go_on():
                 break
             if patience:
                 continue

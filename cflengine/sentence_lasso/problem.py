@@ -92,6 +92,13 @@ class SentenceProblem:
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """float64 (V,): s_j = λ_las + λ_sen Σ_g a_g √c_gj; the penalties are at least s_j |w_j| for every j."""
+        groups = self.groups
+        each = np.bincount(groups.feature, groups.weight[groups.group] * np.sqrt(groups.count), self.n_features)
+        return self.lam_las + self.lam_sen * each
+
     def penalty(self, w: np.ndarray) -> float:
         """All penalties at w."""
         groups = self.groups

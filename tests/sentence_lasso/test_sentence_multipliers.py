@@ -138,7 +138,7 @@ def test_free_norms(here):
 
 def test_where_weights_are_wrongly_zero_the_direction_leads_down(case, here):
     problem = here.problem
-    p = Multipliers(here).fit(lambda: True)
+    p = Multipliers(here).fit(lambda: True, 0.0)
     assert p.any() and not p[here.w != 0].any()
     value = problem.objective(here.w, here.bias)
     assert problem.objective(here.w + 1e-4 * p, here.bias) < value
@@ -149,7 +149,7 @@ def test_the_slope_along_the_direction_is_twice_what_is_left(case):
     here = Iterate(case.problem())
     found = Multipliers(here)
     for _ in range(30):
-        p = found.fit(lambda: True)
+        p = found.fit(lambda: True, 0.0)
     F = left_over(here.problem.groups, found.r, found.free_count, LAM)
     t = 1e-7
     slope = (here.problem.objective(t * p, here.bias) - here.problem.objective(0 * p, here.bias)) / t
@@ -159,7 +159,7 @@ def test_the_slope_along_the_direction_is_twice_what_is_left(case):
 def test_at_the_solution_no_direction_leads_down(case):
     result = majorise.solve(case.start(), MajoriseSettings(tol=1e-11))
     here = Iterate(case.problem(), w=result.w, bias=result.bias)
-    p = Multipliers(here).fit(lambda: True)
+    p = Multipliers(here).fit(lambda: True, 0.0)
     value = here.objective()
     for t in (1e-3, 1e-2, 1e-1):
         assert here.problem.objective(here.w + t * p, here.bias) >= value * (1 - 1e-9)
