@@ -95,6 +95,7 @@ class ActiveNewton:
         exactness: of the linear system, a share of the gradient. limit: of products with the Hessian.
         """
         problem, here = self.problem, self.here
+        self.truncated = False
         features = np.arange(problem.n_features) if self.smooth else np.flatnonzero(here.w)
         # the support only shrinks here, so the same number of features are the same features
         if self.part is None or len(self.part.features) != len(features):

@@ -33,8 +33,10 @@ _EXACTNESS = (1e-2, 1e-4)  # of the linear systems: in the first step, in later 
 _PROMISE = 1e-2
 _TRACES = (1.0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # shares of the largest weight below which a weight may be one
 _UNFELT = 1e-6  # of the gap that ends the solve
-_ATTEMPTS = 30  # Newton and proof, before rounds with a smaller ε are tried again
-_CYCLES = 4
+_ATTEMPTS = 30  # Newton and proof, in the last cycle; fewer in those before
+_CYCLES = 5
+_AGAIN = 0.3  # of epsilon: where later cycles begin
+_STRUGGLE = 8  # times newton_products: a linear system that wants more has the wrong weights at 0, or near it
 _SETTLED = 1e-4  # of the objective: a round without sentences that brings less is followed by Newton's method
 _WARM_EPSILON = 1e-2  # of the first round from a solution to other λ, as a share of epsilon
 
@@ -51,21 +53,19 @@ def solve(
     run = Run(here, "majorise", settings, listeners, settings.tol)
     if not run.certify("start"):
         return run.result()
-    epsilon = settings.epsilon * (_WARM_EPSILON if warm else 1.0)
+    last = settings.epsilon * settings.decay**settings.rounds
     for cycle in range(_CYCLES):
-        before = run.gap
-        last = settings.epsilon * settings.decay ** (settings.rounds * (cycle + 1))
-        _rounds(run, settings, epsilon, last)
-        if not run.may_go_on() or not _newton(run, settings):
+        # Few rounds with a fast ε are enough as a rule. Where they leave the wrong weights at 0 Newton's method
+        # struggles, and slower rounds are worth their time.
+        epsilon = settings.epsilon * (_AGAIN if cycle else _WARM_EPSILON if warm else 1.0)
+        _rounds(run, settings, epsilon, last * 0.1**cycle, settings.decay ** (1.0 / (1 + 2 * cycle)))
+        if not run.may_go_on() or not _newton(run, settings, final=cycle == _CYCLES - 1):
             return run.result()
-        if cycle and run.gap >= before:
-            break
-        epsilon = 1e3 * last
     return run.result(TerminationReason.NUMERICAL_ERROR)
 
 
-def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float) -> None:
-    """Rounds with ε from ``epsilon`` down to ``last``; then what is below ε becomes 0."""
+def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float, decay: float) -> None:
+    """Rounds with ε from ``epsilon`` down to ``last`` by ``decay``; then what is below ε becomes 0."""
     here, problem = run.here, run.here.problem
     q, linear = np.zeros(problem.n_features), np.zeros(problem.n_features)
     smooth = _Smoothed(run)
@@ -86,7 +86,7 @@ def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float) -
                 break
         if not grouped and fall <= _SETTLED * run.best[0]:
             return
-        epsilon *= settings.decay
+        epsilon *= decay
     if grouped:
         run.multipliers.smooth(epsilon)
         here.go(np.where(np.abs(here.w) > epsilon, here.w, 0.0), here.bias)
@@ -103,12 +103,15 @@ class _Smoothed:
         return norms + 0.5 * float(self.problem.kappa @ (w * w))
 
 
-def _newton(run: Run, settings: MajoriseSettings) -> bool:
-    """Newton steps, proof, weights brought back, again; False if the run is over, True if nothing helps any more."""
+def _newton(run: Run, settings: MajoriseSettings, *, final: bool) -> bool:
+    """Newton steps, proof, weights brought back, again; False if the run is over, True if that leads no further.
+
+    final: whether there will be no further rounds, so that it goes on also where it struggles.
+    """
     here = run.here
     tol = _PROMISE * settings.tol**2  # the bound feels the error of w to first order, the objective to second
     stalls, limit = 0, settings.newton_products
-    for _ in range(_ATTEMPTS):
+    for _ in range(_ATTEMPTS if final else _ATTEMPTS // 3):
         if not run.may_go_on():
             return False
         before = run.gap
@@ -118,6 +121,8 @@ def _newton(run: Run, settings: MajoriseSettings) -> bool:
             if newton.truncated:
                 limit *= 2
             run.iteration += 1
+            if limit > _STRUGGLE * settings.newton_products and not final and here.problem.groups.n_groups:
+                return True
             if promised < tol * newton.value or not run.may_go_on():
                 break
         direction = run.multipliers.fit(run.progress.poll, settings.tol, stalls)
