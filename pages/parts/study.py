@@ -116,8 +116,8 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
         [
             ("Sentences kept", percent(kept, 1), "Training sentences of which at least one word has a weight."),
             ("Words kept", percent(words, 1), f"{result.support:,} of {len(study.names):,} have a weight."),
-            ("Right on the test set", percent(run.accuracy(model, "test"), 1)),
-            ("On the development set", percent(run.accuracy(model, "dev"), 1)),
+            ("Right, test", percent(run.accuracy(model, "test"), 1)),
+            ("Right, development", percent(run.accuracy(model, "dev"), 1)),
             (
                 "Gap, proved",
                 _gap(result.gap),

@@ -56,7 +56,7 @@ def draw_study_controls() -> bool:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         column = st.selectbox(
             "Labels", list(columns), index=list(columns).index(wanted.column), key="widget_column",
-            on_change=_change_column, args=(columns,), width=200,
+            on_change=_change_column, args=(columns,), width=180,
         )  # fmt: skip
         names = columns[column]
         for k, title in enumerate(("Tell apart", "and")):
@@ -64,7 +64,7 @@ def draw_study_controls() -> bool:
             choices = [name for name in names if name != other]
             st.selectbox(
                 title, choices, index=choices.index(wanted.classes[k]), key=f"widget_class_{k}_{column}_{other}",
-                on_change=_take_class, args=(k, f"widget_class_{k}_{column}_{other}"), width=220,
+                on_change=_take_class, args=(k, f"widget_class_{k}_{column}_{other}"), width=180,
             )  # fmt: skip
         with st.container(width=220):
             run_and_stop(job, start_study, lambda: stop_job(STUDY), label="Learn")

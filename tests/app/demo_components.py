@@ -1,7 +1,7 @@
 """A small app around the browser components, for test_components_browser.py and for a look by hand.
 
 ``streamlit run tests/app/demo_components.py``, then ``/?show=text&words=2000``, ``/?show=chart&pause=100``,
-``/?show=finished``, ``/?show=race`` or ``/?show=path``.
+``/?show=finished``, ``/?show=race``, ``/?show=path`` or ``/?show=sentences``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.parts.live_chart import live_trace_chart, sse_done, sse_rows
 from pages.parts.path_bars import path_bars
 from pages.parts.path_chart import path_chart
+from pages.parts.sentence_view import sentence_view
 from pages.parts.static_routes import plotly_js_route, site_url
 from pages.parts.text_view import text_view
 
@@ -193,6 +194,20 @@ def show_path() -> None:
     st.text(f"gram: {state.get('gram')}")
 
 
+def show_sentences() -> None:
+    sentences = [
+        {
+            "pieces": [(HOSTILE[:40], 0.0), ("good", 2.0), (" and ", 0.0), ("bad", -1.0)],
+            "strength": 2.0,
+            "odds": [0.5, -0.2],
+        },
+        {"pieces": [(HEBREW, 0.0)], "strength": 0.0, "odds": [0.0, 0.0004]},
+        {"pieces": [("fine", 0.5)], "strength": 0.5, "odds": [0.25, 0.001]},
+    ]
+    classes = (HOSTILE[:24], "up")
+    sentence_view(sentences, classes=classes, models=["sentence", "lasso"], strongest=4.0, key="sentences")
+
+
 def show_text() -> None:
     documents, grams = sample(int(st.query_params.get("words", "400")), "weighted" in st.query_params)
     click = text_view(documents, grams=grams, key="text", selected_gram=st.session_state.get("selected"))
@@ -211,6 +226,8 @@ def page() -> None:
         show_race()
     if show == "path":
         show_path()
+    if show == "sentences":
+        show_sentences()
 
 
 app = st.App(__file__, routes=[plotly_js_route(), Route(site_url("/demo/solve/{pause_ms:int}"), stream)])

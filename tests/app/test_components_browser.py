@@ -392,3 +392,34 @@ def test_the_heat_map_scrolls_to_what_is_marked_and_keeps_the_readers_place(page
             return Math.abs(span.getBoundingClientRect().top - y) < 60; }""",
         arg=mark["y"],
     )
+
+
+@in_browser
+@pytest.mark.browser
+def test_sentences_say_without_colour_what_is_kept_and_for_whom(page, demo_url):
+    page.goto(f"{demo_url}/?show=sentences")
+    rows = page.locator(".sv-row")
+    rows.first.wait_for(timeout=60_000)
+    assert rows.count() == 3 and page.locator(".sv script, .sv img").count() == 0
+    assert page.evaluate("window.pwned") is None
+    assert rows.evaluate_all("nodes => nodes.map((node) => node.classList.contains('kept'))") == [True, False, True]
+    said = page.locator(".sv-strength").all_inner_texts()
+    assert said == ["kept, strength 2", "left out", "kept, strength 0.5"]
+    # the bar of a strength is as long as its share of the strongest
+    widths = page.locator(".sv-strength i").evaluate_all("nodes => nodes.map((node) => node.clientWidth)")
+    assert len(widths) == 2 and widths[0] == pytest.approx(4 * widths[1], abs=2)
+    # log-odds stand on the side of the class they speak for, small ones without a number, tiny ones not at all
+    sides = page.locator(".sv-odd").evaluate_all(
+        "nodes => nodes.map((node) => [...node.children].map((side) => side.innerText.trim() || side.children.length))"
+    )
+    assert sides == [[0, "0.5"], ["0.2", 0], [0, 0], [0, 0], [0, "0.25"], [0, 1]]
+    assert "up →" in page.locator(".sv-sides").inner_text()
+    lines = page.locator(".sv-text .sv-word").evaluate_all(
+        "nodes => nodes.map((n) => getComputedStyle(n).borderBottomStyle)"
+    )
+    assert lines == ["solid", "dashed", "solid"]
+    # one column where there is no room for two
+    wide = rows.first.evaluate("node => getComputedStyle(node).gridTemplateColumns.split(' ').length")
+    page.set_viewport_size({"width": 420, "height": 900})
+    narrow = rows.first.evaluate("node => getComputedStyle(node).gridTemplateColumns.split(' ').length")
+    assert (wide, narrow) == (2, 1)

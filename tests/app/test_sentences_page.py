@@ -141,7 +141,7 @@ def test_the_page_learns_and_shows_what_it_found(page):
         "On the development set",
         "Gap, proved",
     }
-    assert shown["Right on the test set"] == "100.0 %"
+    assert shown["Right, test"] == "100.0 %"
     assert len(page.dataframe[0].value) == len(MODELS)
     assert "log-odds" in captions(page)
     assert page.query_params["study"]
