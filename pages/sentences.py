@@ -10,17 +10,15 @@ from pages.parts.controls import invite
 from pages.parts.jobs import FAILED
 from pages.parts.state import STUDY, current_corpus, current_job
 from pages.parts.study import (
-    draw_comparison,
     draw_document,
-    draw_files,
     draw_learning,
     draw_numbers,
     draw_path,
     draw_sliders,
-    draw_words,
     solution_here,
 )
 from pages.parts.study_controls import draw_study_controls
+from pages.parts.study_tables import draw_comparison, draw_files, draw_words
 from pages.parts.words import plain
 
 st.title("Sentences")

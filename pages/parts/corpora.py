@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import threading
@@ -11,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -46,16 +49,25 @@ _lock = threading.Lock()
 def remember(
     corpus: Corpus, *, source: str, name: str | None = None, options: dict[str, Any] | None = None
 ) -> LoadedCorpus:
-    """Keep a corpus under ``name`` or its digest; the least recently used of more than a few is dropped."""
-    loaded = LoadedCorpus(name or corpus.digest, corpus, source, options or {})
+    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped."""
+    loaded = LoadedCorpus(name or content_id(corpus), corpus, source, options or {})
     with _lock:
         known = _corpora.pop(loaded.id, None)
-        if known is not None and known.corpus.digest == corpus.digest and known.options == loaded.options:
+        if known is not None and content_id(known.corpus) == content_id(corpus) and known.options == loaded.options:
             loaded = known  # its tokens may be there already
         _corpora[loaded.id] = loaded
         while len(_corpora) > _KEEP:
             _corpora.popitem(last=False)
     return loaded
+
+
+def content_id(corpus: Corpus) -> str:
+    """Hex digits for texts and metadata: the same texts with other labels are another corpus."""
+    columns = corpus.metadata.astype(str)
+    rows = pd.util.hash_pandas_object(columns, index=False).to_numpy() if len(columns.columns) else np.zeros(0)
+    digest = hashlib.blake2b(repr(list(columns.columns)).encode("utf-8", "replace"), digest_size=4)
+    digest.update(rows.tobytes())
+    return corpus.digest + digest.hexdigest()
 
 
 def recall(corpus_id: str | None) -> LoadedCorpus | None:

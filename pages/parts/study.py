@@ -1,18 +1,13 @@
-"""The learnt models on the page: sliders, numbers, the document, the comparison, the path, files."""
+"""The learnt models on the page: sliders, numbers, the document, the path."""
 
 from __future__ import annotations
 
 import math
-import shlex
 import time
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.sentence_lasso.export import sentences_frame, weights_frame
 from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.controls import queue_notes, rerun_at_end
@@ -23,12 +18,11 @@ from pages.parts.sentence_view import cut_pieces, sentence_view
 from pages.parts.state import watch_job
 from pages.parts.study_figure import path_figure
 from pages.parts.study_run import LAMS, MODELS, StudyRun
+from pages.parts.study_tables import TITLES, gap_text
 from pages.parts.words import many, number, percent, plain
 
 PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
 MOST_LISTED = 2000
-_TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
-           "frequency": "frequency-weighted net"}  # fmt: skip
 
 
 def draw_learning(job: Job) -> None:
@@ -49,7 +43,7 @@ def _learning(job_id: str) -> None:
             best = "" if math.isnan(progress.best) else f", best {percent(progress.best, 1)} on the development set"
             st.progress(
                 progress.done / progress.total,
-                text=f"{_TITLES[kind]}: {progress.done} of {progress.total}{best}",
+                text=f"{TITLES[kind]}: {progress.done} of {progress.total}{best}",
             )
     if not run.progress:
         st.caption("Cutting the documents into sentences …")
@@ -120,7 +114,7 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
             ("Right, development", percent(run.accuracy(model, "dev"), 1)),
             (
                 "Gap, proved",
-                _gap(result.gap),
+                gap_text(result.gap),
                 f"Objective {number(result.objective, 4)}, proved bound {number(result.lower_bound, 4)}: no other "
                 "weights have an objective below the bound.",
             ),
@@ -128,11 +122,6 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
     )
     if solving is not None:
         st.fragment(_solving, run_every=0.4)(solving.id)
-
-
-def _gap(gap: float) -> str:
-    """A gap in per cent, small ones as a power of ten."""
-    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
 
 
 def _solving(job_id: str) -> None:
@@ -203,62 +192,6 @@ def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -
         "Strength is the norm of the weights of the sentence's words."
     )
     state.study_document = int(study.documents[position])
-
-
-# ---- models side by side
-
-
-def draw_comparison(run: StudyRun) -> None:
-    """Table 2 for this corpus."""
-    frame = run.table()
-    shown = pd.DataFrame(
-        {
-            "model": [_TITLES[kind] for kind in frame["penalty"]],
-            "test": [percent(value, 1) for value in frame["accuracy"]],
-            "development": [percent(value, 1) for value in frame["dev_accuracy"]],
-            "words kept": [percent(value, 1) for value in frame["model_size"]],
-            "proved gap": [_gap(value) for value in frame["gap"]],
-            "seconds": [number(value, 1) for value in frame["seconds"]],
-            "strengths": [_strengths(contender.penalty.strengths) for contender in run.contenders.values()],
-            "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
-        }
-    )
-    right = {name: st.column_config.TextColumn(alignment="right") for name in shown.columns[1:6]}
-    right["p"] = st.column_config.TextColumn(
-        "p", alignment="right",
-        help="Sign test against the sentence regulariser: how likely so unequal numbers of test documents that only "
-        "one of the two gets right would be, were they equally good.",
-    )  # fmt: skip
-    right["seconds"] = st.column_config.TextColumn(alignment="right", help="Of all solves of the model's grid.")
-    st.dataframe(shown, hide_index=True, column_config=right, alt="A row a model: accuracy, size, gap, seconds")
-    study = run.study
-    assert study is not None
-    st.caption(
-        f"Each model's strengths are those of the paper's grid that are best on {many(len(study.dev), 'document')}; of "
-        f"equally good ones the smallest model. It is judged on {many(len(study.test), 'document')} that took no part. "
-        "The frequency-weighted net knows how often words occur, but nothing of sentences: what it gains over the "
-        "lasso is not the sentences' doing."
-    )
-
-
-def _strengths(strengths: dict[str, float]) -> str:
-    symbols = {"lam_sen": "λ_sen", "lam_las": "λ_las", "lam_rid": "λ_rid"}
-    return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
-
-
-def draw_words(run: StudyRun, result: SentenceResult) -> None:
-    """The largest weights of the solution under the sliders."""
-    study = run.study
-    assert study is not None
-    frame = study.largest_features(LinearModel.of([result]), most=200)
-    for k, column in enumerate(st.columns(2, gap="medium")):
-        sign = 1 if k else -1
-        own = frame[np.sign(frame["weight"]) == sign]
-        column.markdown(f"Words for **{plain(study.labels.classes[k])}**")
-        column.dataframe(
-            own, hide_index=True, height=320, alt="A row a word",
-            column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
-        )  # fmt: skip
 
 
 # ---- the path
@@ -335,29 +268,3 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
         st.caption("Solving the others …")
     if solving is not None:
         rerun_at_end(solving, "seen_study_path")
-
-
-# ---- files
-
-
-def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
-    """The chosen models as CSV, and the command that makes them again."""
-    study = run.study
-    assert study is not None
-    contenders = list(run.contenders.values())
-    files: dict[str, Any] = {
-        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, contenders, loaded.corpus.texts))),
-        "Weights": ("weights.csv", lambda: frame_csv(weights_frame(study, contenders))),
-        "Comparison": ("models.csv", lambda: frame_csv(run.table())),
-    }
-    with st.container(horizontal=True, gap="small"):
-        for label, (name, make) in files.items():
-            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
-    wanted = run.wanted
-    command = ["cflengine", "sentences", loaded.source, "--label-column", wanted.column]
-    if loaded.options.get("text_column"):
-        command += ["--text-column", loaded.options["text_column"]]
-    command += ["--classes", ",".join(wanted.classes), "--dev-split", f"{wanted.dev:g}"]
-    command += ["--test-split", str(wanted.test), "--seed", str(wanted.seed), "--out", "sentences"]
-    st.caption("The same from the command line, with the models that the development set chose:")
-    st.code(shlex.join(command), language="shell", wrap_lines=True)

@@ -36,8 +36,8 @@ def label_columns(metadata: pd.DataFrame) -> dict[str, list[str]]:
 def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     """The label columns of a corpus, looked for once."""
     known = st.session_state.get("study_columns")
-    if known is None or known[0] != loaded.corpus.digest:
-        known = st.session_state.study_columns = (loaded.corpus.digest, label_columns(loaded.corpus.metadata))
+    if known is None or known[0] != loaded.id:
+        known = st.session_state.study_columns = (loaded.id, label_columns(loaded.corpus.metadata))
     return known[1]
 
 

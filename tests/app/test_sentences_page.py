@@ -134,13 +134,7 @@ def test_the_page_learns_and_shows_what_it_found(page):
     assert "Press **Learn**" in page.info[0].value
     learnt(page)
     shown = numbers(page)
-    assert set(shown) == {
-        "Sentences kept",
-        "Words kept",
-        "Right on the test set",
-        "On the development set",
-        "Gap, proved",
-    }
+    assert set(shown) == {"Sentences kept", "Words kept", "Right, test", "Right, development", "Gap, proved"}
     assert shown["Right, test"] == "100.0 %"
     assert len(page.dataframe[0].value) == len(MODELS)
     assert "log-odds" in captions(page)
@@ -203,3 +197,11 @@ def test_a_study_survives_a_visit_to_another_page(page):
     show(page, "corpus")
     show(page, "sentences")
     assert page.session_state["study_here"] == here and "Gap, proved" in numbers(page)
+
+
+def test_the_same_texts_with_other_labels_are_another_corpus(open_app):
+    first = use(open_app(), "reviews.csv", csv(reviews()))
+    before = first.session_state["corpus_id"]
+    again = use(first, "reviews.csv", csv(reviews(up="high")))
+    assert again.session_state["corpus_id"] != before
+    assert "high" in show(again, "sentences").selectbox(key="widget_class_1_mood_down").options

@@ -1,0 +1,103 @@
+"""The learnt models as tables: compared on held-out documents, their words, files to take away."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from cflengine.sentence_lasso.export import sentences_frame, weights_frame
+from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.sentence_lasso.result import SentenceResult
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.study_run import StudyRun
+from pages.parts.words import many, number, percent, plain
+
+TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
+           "frequency": "frequency-weighted net"}  # fmt: skip
+
+
+def gap_text(gap: float) -> str:
+    """A gap in per cent, small ones as a power of ten."""
+    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
+
+
+def draw_comparison(run: StudyRun) -> None:
+    """Table 2 for this corpus."""
+    frame = run.table()
+    shown = pd.DataFrame(
+        {
+            "model": [TITLES[kind] for kind in frame["penalty"]],
+            "test": [percent(value, 1) for value in frame["accuracy"]],
+            "development": [percent(value, 1) for value in frame["dev_accuracy"]],
+            "words kept": [percent(value, 1) for value in frame["model_size"]],
+            "proved gap": [gap_text(value) for value in frame["gap"]],
+            "seconds": [number(value, 1) for value in frame["seconds"]],
+            "strengths": [_strengths(contender.penalty.strengths) for contender in run.contenders.values()],
+            "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
+        }
+    )
+    right = {name: st.column_config.TextColumn(alignment="right") for name in shown.columns[1:6]}
+    right["p"] = st.column_config.TextColumn(
+        "p", alignment="right",
+        help="Sign test against the sentence regulariser: how likely so unequal numbers of test documents that only "
+        "one of the two gets right would be, were they equally good.",
+    )  # fmt: skip
+    right["seconds"] = st.column_config.TextColumn(alignment="right", help="Of all solves of the model's grid.")
+    st.dataframe(shown, hide_index=True, column_config=right, alt="A row a model: accuracy, size, gap, seconds")
+    study = run.study
+    assert study is not None
+    st.caption(
+        f"Each model's strengths are those of the paper's grid that are best on {many(len(study.dev), 'document')}; of "
+        f"equally good ones the smallest model. It is judged on {many(len(study.test), 'document')} that took no part. "
+        "The frequency-weighted net knows how often words occur, but nothing of sentences: what it gains over the "
+        "lasso is not the sentences' doing."
+    )
+
+
+def _strengths(strengths: dict[str, float]) -> str:
+    symbols = {"lam_sen": "λ_sen", "lam_las": "λ_las", "lam_rid": "λ_rid"}
+    return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
+
+
+def draw_words(run: StudyRun, result: SentenceResult) -> None:
+    """The largest weights of the solution under the sliders."""
+    study = run.study
+    assert study is not None
+    frame = study.largest_features(LinearModel.of([result]), most=200)
+    for k, column in enumerate(st.columns(2, gap="medium")):
+        sign = 1 if k else -1
+        own = frame[np.sign(frame["weight"]) == sign]
+        column.markdown(f"Words for **{plain(study.labels.classes[k])}**")
+        column.dataframe(
+            own, hide_index=True, height=320, alt="A row a word",
+            column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
+        )  # fmt: skip
+
+
+def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
+    """The chosen models as CSV, and the command that makes them again."""
+    study = run.study
+    assert study is not None
+    contenders = list(run.contenders.values())
+    files: dict[str, Any] = {
+        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, contenders, loaded.corpus.texts))),
+        "Weights": ("weights.csv", lambda: frame_csv(weights_frame(study, contenders))),
+        "Comparison": ("models.csv", lambda: frame_csv(run.table())),
+    }
+    with st.container(horizontal=True, gap="small"):
+        for label, (name, make) in files.items():
+            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
+    wanted = run.wanted
+    command = ["cflengine", "sentences", loaded.source, "--label-column", wanted.column]
+    if loaded.options.get("text_column"):
+        command += ["--text-column", loaded.options["text_column"]]
+    command += ["--classes", ",".join(wanted.classes), "--dev-split", f"{wanted.dev:g}"]
+    command += ["--test-split", str(wanted.test), "--seed", str(wanted.seed), "--out", "sentences"]
+    st.caption("The same from the command line, with the models that the development set chose:")
+    st.code(shlex.join(command), language="shell", wrap_lines=True)
