@@ -26,9 +26,12 @@ stands a proved lower bound on the cost of the best one.
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
-    parser = Parser(prog="cflengine", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usage = "cflengine [-h] [--version] COMMAND ..."
+    parser = Parser(
+        prog="cflengine", usage=usage, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
     compress.add_command(commands)
     path.add_command(commands)
     sentences.add_command(commands)

@@ -18,8 +18,8 @@ SOLVER_OPTIONS = {
 }
 
 
-def add_reading(command: argparse.ArgumentParser) -> None:
-    """INPUT and how it is read."""
+def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
+    """INPUT and how it is read; token_pattern: the default, for the help."""
     source = command.add_argument_group("reading")
     source.add_argument("input", metavar="INPUT", help="file or folder (see above)")
     source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
@@ -37,7 +37,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         help="leave out documents of fewer words (default: 1)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
-    source.add_argument("--token-pattern", metavar="REGEX", help=r"what a token is (default: \w+|[^\w\s])")
+    source.add_argument("--token-pattern", metavar="REGEX", help=f"what a token is (default: {token_pattern})")
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
 
 

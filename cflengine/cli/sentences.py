@@ -67,7 +67,7 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(run=run)
-    add_reading(command)
+    add_reading(command, r"\w+; of kgrams \w+|[^\w\s]")
     data = command.add_argument_group("labels and splits")
     data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
     data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
