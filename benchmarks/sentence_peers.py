@@ -50,10 +50,11 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
 
 
 def first_documents(study: Any, y: np.ndarray, n: int) -> tuple[TrainingData, np.ndarray]:
-    """The first training documents, the words that they hold."""
-    table = study.part(study.train[:n]).table
+    """The first n/2 training documents of each class, and the words that they hold."""
+    chosen = np.sort(np.concatenate([np.flatnonzero(y == sign)[: n // 2] for sign in (-1.0, 1.0)]))
+    table = study.part(study.train[chosen]).table
     used = np.unique(table.counts.indices)
-    return TrainingData(table.by_document()[:, used], table.counts[:, used]), y[:n]
+    return TrainingData(table.by_document()[:, used], table.counts[:, used]), y[chosen]
 
 
 def _ours(data: TrainingData, y: np.ndarray, penalty: Penalty) -> dict[str, Any]:

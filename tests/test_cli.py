@@ -360,7 +360,10 @@ def test_a_solution_that_proves_nothing_can_be_reported(capsys, tmp_path):
 # ---- help
 
 
-@pytest.mark.parametrize(("command", "files"), [("compress", FILES), ("path", PATH_FILES), ("sentences", SENTENCE_FILES)])
+FILES_OF = [("compress", FILES), ("path", PATH_FILES), ("sentences", SENTENCE_FILES)]
+
+
+@pytest.mark.parametrize(("command", "files"), FILES_OF)
 def test_help_names_every_option_and_every_file(run, command, files):
     end = run(command, "--help")
     assert end.code == 0 and end.err == ""

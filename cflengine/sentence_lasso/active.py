@@ -116,6 +116,7 @@ class ActiveNewton:
         if flat is not None and self._slide(w, flat, gradient):
             return np.inf
         for direction in (p, -gradient / diagonal):  # the second cannot be blocked, were it ever so short
+            first, to_first = self._first_zero(w, direction)
             length = 1.0
             while length > _SHORTEST:
                 there = w + length * direction
@@ -126,7 +127,25 @@ class ActiveNewton:
                     lost = not self.smooth and bool(crossing.any())
                     return np.inf if lost else -float(gradient @ direction)
                 length *= 0.5
+                # a weight that is in the way of every longer step has to go before anything else can
+                if length <= to_first < 2.0 * length and self._take_to(w, direction, first, to_first, gradient):
+                    return np.inf
         return 0.0
+
+    def _first_zero(self, w: np.ndarray, direction: np.ndarray) -> tuple[int, float]:
+        """The weight that is the first to reach 0 along a direction, and after which length; inf if none does."""
+        if self.smooth or len(w) == 1:
+            return -1, np.inf
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lengths = np.where(direction[:-1] * w[:-1] < 0, -w[:-1] / direction[:-1], np.inf)
+        first = int(lengths.argmin())
+        return first, float(lengths[first])
+
+    def _take_to(self, w: np.ndarray, direction: np.ndarray, first: int, length: float, gradient: np.ndarray) -> bool:
+        """Go along a direction until weight ``first`` is 0, if the objective falls enough."""
+        there = w + length * direction
+        there[first] = 0.0
+        return self._take(w, there, gradient)
 
     def _direction(
         self, w, hessian, gradient, diagonal, scale, inverse_square, exactness, limit
@@ -154,14 +173,8 @@ class ActiveNewton:
     def _slide(self, w: np.ndarray, flat: np.ndarray, gradient: np.ndarray) -> bool:
         """Along a direction without curvature the objective is a slope: go down it until the first weight is 0."""
         down = -flat if gradient @ flat > 0 else flat
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lengths = np.where(down[:-1] * w[:-1] < 0, -w[:-1] / down[:-1], np.inf)
-        first = int(lengths.argmin()) if len(lengths) else -1
-        if self.smooth or first < 0 or not np.isfinite(lengths[first]):
-            return False
-        there = w + lengths[first] * down
-        there[first] = 0.0
-        return self._take(w, there, gradient)
+        first, length = self._first_zero(w, down)
+        return length < np.inf and self._take_to(w, down, first, length, gradient)
 
     def _clear(self, w: np.ndarray, gradient: np.ndarray, diagonal: np.ndarray) -> bool:
         """Set weights to 0 whose own Newton step leads through it; the nearest half of them where all are too many."""

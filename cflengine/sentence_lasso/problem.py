@@ -74,7 +74,8 @@ class SentenceGroups:
 class SentenceProblem:
     """(P). X: CSR float64 (D, V); y: float64 (D,), −1 or 1; lam_las ≥ 0, lam_sen ≥ 0; kappa: float64 (V,), κ ≥ 0.
 
-    Raises ValueError where (P) has no dual point to certify with: λ_las = 0 needs κ > 0 throughout and no sentences.
+    Raises ValueError for y of one class, and where (P) has no dual point to certify with: λ_las = 0 needs κ > 0
+    throughout and no sentences.
     """
 
     X: sparse.csr_matrix
@@ -85,6 +86,8 @@ class SentenceProblem:
     kappa: np.ndarray
 
     def __post_init__(self) -> None:
+        if not (np.any(self.y > 0) and np.any(self.y < 0)):
+            raise ValueError("both classes need at least one document.")
         if self.lam_las == 0 and (self.groups.n_groups or not (self.kappa > 0).all()):
             raise ValueError("without an ℓ1 penalty every feature needs a quadratic one, and there can be no groups.")
 
