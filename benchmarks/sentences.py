@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     with threads(arguments.threads) as n_threads:
         facts = machine(n_threads)
         print(machine_line(facts), flush=True)
-        warm_up()
+        warm_up("majorise", "admm")
         for name in chosen:
             measured, text = _section(name, arguments)
             results |= {f"{name}: {key}": figures for key, figures in measured.items()}

@@ -196,7 +196,7 @@ def _compete(arguments: argparse.Namespace, study: Any) -> list[Any]:
     from cflengine.sentence_lasso.settings import ADMMSettings
     from cflengine.sentence_lasso.warm import warm_up
 
-    show = load_engine(warm_up, quiet=arguments.quiet)
+    show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
     contenders: list[Any] = []
     with SearchProgress(sys.stderr, show=show, time_limit=arguments.time_limit) as progress:
         for kind in arguments.models:

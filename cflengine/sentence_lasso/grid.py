@@ -20,7 +20,7 @@ from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.settings import MajoriseSettings, Settings
+from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
 from cflengine.sentence_lasso.solvers import solve
 
 #: The paper's values for every strength.
@@ -139,7 +139,8 @@ def grid_search(
                 stopped = True
         return found
 
-    with ThreadPoolExecutor(n_threads) as pool:
+    # the sentences of an ADMM step are parallel already, and two threads must not enter such kernels at once
+    with ThreadPoolExecutor(1 if isinstance(chosen, ADMMSettings) else n_threads) as pool:
         points = [point for one in pool.map(chain, _chains(kind, by_name)) for point in one]
     if not points:
         raise ValueError("the search was stopped before its first model was there.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import prange
 
-from cflengine.engine.jit import kernel
+from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
@@ -16,10 +17,10 @@ def mean_of_copies(ptr, feature, count, weight, copies, u, rho, out):
             out[feature[e]] += weight[g] * np.sqrt(count[e]) * (copies[e] + u[e] / rho)
 
 
-@kernel
-def copies_and_multipliers(ptr, feature, count, weight, w, lam_sen, rho, relaxation, copies, u):
-    """v and u after w: equations (5) and (4)."""
-    for g in range(ptr.shape[0] - 1):
+@parallel_kernel
+def copies_and_multipliers(ptr, feature, count, w, lam_sen, rho, relaxation, copies, u):
+    """v and u after w: equations (5) and (4), the sentences in parallel."""
+    for g in prange(ptr.shape[0] - 1):
         square = 0.0
         for e in range(ptr[g], ptr[g + 1]):
             there = relaxation * np.sqrt(count[e]) * w[feature[e]] + (1.0 - relaxation) * copies[e]

@@ -30,7 +30,7 @@ from cflengine.sentence_lasso.settings import MajoriseSettings
 
 _CERTIFY_EVERY = 10  # rounds
 _EXACTNESS = (1e-2, 1e-4)  # of the linear systems: in the first step, in later ones
-_PROMISE = 1e-2
+_PROMISE = 1e-2  # of tol²: a Newton step that promises less of the objective is the last
 _TRACES = (1.0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)  # shares of the largest weight below which a weight may be one
 _UNFELT = 1e-6  # of the gap that ends the solve
 _ATTEMPTS = 30  # Newton and proof, in the last cycle; fewer in those before

@@ -5,21 +5,20 @@ from __future__ import annotations
 import threading
 
 _lock = threading.Lock()
-_done = False
+_done: set[str] = set()
 _TEXTS = ["Good word. The plot is bad.", "Bad, bad word! A plot.", "Good good plot. Word.", "The bad word. Plot of it."]
 
 
-def warm_up() -> None:
-    """Fit a toy by both solvers; what is warm already costs nothing. Safe to call from several threads."""
-    global _done
+def warm_up(*solvers: str) -> None:
+    """Fit a toy by these solvers, "majorise" by default; what is warm already costs nothing. Safe to call from several
+    threads, but for "admm": its kernels are parallel, and no others may run meanwhile."""
     with _lock:
-        if _done:
-            return
         from cflengine.sentence_lasso.estimator import SentenceLassoClassifier
-        from cflengine.sentence_lasso.settings import ADMMSettings
+        from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
 
-        y = [1, 0, 1, 0]
-        SentenceLassoClassifier(lam_sen=0.01, lam_las=0.01, tol=1e-8).fit(_TEXTS, y)
-        settings = ADMMSettings(max_iter=2)
-        SentenceLassoClassifier(lam_sen=0.01, lam_las=0.01, solver="admm", settings=settings).fit(_TEXTS, y)
-        _done = True
+        toys: dict[str, Settings] = {"majorise": MajoriseSettings(tol=1e-8), "admm": ADMMSettings(max_iter=2)}
+        for solver in solvers or ("majorise",):
+            if solver not in _done:
+                model = SentenceLassoClassifier(lam_sen=0.01, lam_las=0.01, solver=solver, settings=toys[solver])
+                model.fit(_TEXTS, [1, 0, 1, 0])
+                _done.add(solver)

@@ -12,7 +12,7 @@ from cflengine.sentence_lasso.warm import warm_up
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:
-    warm_up()
+    warm_up("majorise", "admm")
 
 
 @pytest.fixture(scope="module", autouse=True)
