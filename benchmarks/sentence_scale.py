@@ -37,7 +37,7 @@ def generate(documents: int, sentences: int, words: int, seed: int = 0) -> tuple
 def task(documents: int, sentences: int, words: int) -> dict[str, Any]:
     """Generate and solve to 1e-2; run in a fresh process."""
     data, y = generate(documents, sentences, words)
-    penalty = Penalty("sentence", lam_sen=0.1, lam_las=1.0)
+    penalty = Penalty("sentence", lam_sen=0.01, lam_las=1.0)
     here, prepared = timed(data.start, y, penalty)
     result, seconds = timed(solve, here, MajoriseSettings(tol=1e-2))
     return {

@@ -25,7 +25,7 @@ from cflengine.sentence_lasso.settings import Settings
 from cflengine.sentence_lasso.solvers import check_settings
 
 WORD_PATTERN = r"\w+"
-_BYTES_PER_ENTRY = 120  # of a sentence: counts, groups, multipliers, and their copies while they are polished
+_BYTES_PER_ENTRY = 140  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):
