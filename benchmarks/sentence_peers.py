@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.sentence_tasks import TASKS, load, study_of
+from benchmarks.sentence_solvers import gap_cells, gap_head, reached
+from benchmarks.sentence_tasks import science
 from cflengine.sentence_lasso.certificate import certify
 from cflengine.sentence_lasso.grid import class_signs
 from cflengine.sentence_lasso.penalties import Penalty, TrainingData
@@ -29,12 +30,9 @@ GAPS = (1e-2, 1e-3, 1e-4)
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """case -> contestant -> seconds to each gap, and the objective at the end."""
-    try:
-        texts, metadata = load(TASKS[0], data)
-    except FileNotFoundError as error:
-        say(str(error))
+    study = science(data, say)
+    if study is None:
         return {}
-    study = study_of(texts, metadata, TASKS[0], seed=0)
     whole, (y,) = study.data, class_signs(study.y[study.train], 2)
     small, small_y = first_documents(study, y, 60)
     sentence = Penalty("sentence", lam_sen=0.1, lam_las=0.5)
@@ -58,9 +56,7 @@ def first_documents(study: Any, y: np.ndarray, n: int) -> tuple[TrainingData, np
 
 
 def _ours(data: TrainingData, y: np.ndarray, penalty: Penalty) -> dict[str, Any]:
-    result = solve(data.start(y, penalty), MajoriseSettings(tol=1e-8))
-    times = [float(result.trace["elapsed_s"][result.trace["gap"] <= gap].min()) for gap in GAPS]
-    return {"seconds": times, "objective": result.objective, "gap": result.gap}
+    return reached(solve(data.start(y, penalty), MajoriseSettings(tol=1e-8)), GAPS)
 
 
 def _sentence(data, y, penalty, solvers, limit, say) -> dict[str, Any]:
@@ -157,15 +153,12 @@ def show(results: dict[str, dict[str, Any]]) -> str:
     """A table for each case, with ratios to ours."""
     lines = []
     for title, figures in results.items():
-        lines.append(f"{title:<26}" + "".join(f"{f's to {gap:g}':>22}" for gap in GAPS) + "       objective")
+        lines.append(f"{title:<26}" + gap_head(GAPS) + "       objective")
         for name, one in figures.items():
             if one is None:
                 lines.append(f"{name:<26}  absent, or no solution")
                 continue
-            cells = []
-            for seconds, reference in zip(one["seconds"], figures["ours"]["seconds"], strict=True):
-                ratio = f" ({seconds / reference:.1f}x)" if seconds and name != "ours" else ""
-                cells.append(f"{'–' if seconds is None else f'{seconds:.2f}{ratio}':>22}")
-            lines.append(f"{name:<26}" + "".join(cells) + f"  {one['objective']:.6f}")
+            cells = gap_cells(one["seconds"], figures["ours"]["seconds"])
+            lines.append(f"{name:<26}{cells}  {one['objective']:.6f}")
         lines.append("")
     return "\n".join(lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks.sentence_tables import RHOS
-from benchmarks.sentence_tasks import TASKS, load, study_of
+from benchmarks.sentence_tasks import science
 from cflengine.sentence_lasso.grid import class_signs
 from cflengine.sentence_lasso.penalties import Penalty
 from cflengine.sentence_lasso.result import SentenceResult
@@ -21,12 +21,9 @@ STRENGTHS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """λ -> contestant -> seconds to each gap, objective, gap at the end."""
-    try:
-        texts, metadata = load(TASKS[0], data)
-    except FileNotFoundError as error:
-        say(str(error))
+    study = science(data, say)
+    if study is None:
         return {}
-    study = study_of(texts, metadata, TASKS[0], seed=0)
     (signs,) = class_signs(study.y[study.train], 2)
     results: dict[str, dict[str, Any]] = {}
     for lam_sen, lam_las in STRENGTHS[: 1 if quick else None]:
@@ -41,16 +38,16 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
         figures = {}
         for name, settings in contestants.items():
             result = solve(study.data.start(signs, penalty), settings)
-            figures[name] = reached(result)
+            figures[name] = reached(result, GAPS)
             say(f"λ_sen {lam_sen:g} λ_las {lam_las:g} {name}: {figures[name]}")
         results[f"λ_sen {lam_sen:g}, λ_las {lam_las:g}"] = figures
     return results
 
 
-def reached(result: SentenceResult) -> dict[str, Any]:
+def reached(result: SentenceResult, gaps: Sequence[float]) -> dict[str, Any]:
     """Seconds until each gap (None: never), and how it ended."""
     trace = result.trace
-    times = [trace["elapsed_s"][trace["gap"] <= gap].min() for gap in GAPS]
+    times = [trace["elapsed_s"][trace["gap"] <= gap].min() for gap in gaps]
     return {
         "seconds": [None if np.isnan(t) else float(t) for t in times],
         "objective": result.objective,
@@ -59,17 +56,27 @@ def reached(result: SentenceResult) -> dict[str, Any]:
     }
 
 
+def gap_head(gaps: Sequence[float]) -> str:
+    """The heads of the columns of seconds."""
+    return "".join(f"{f's to {gap:g}':>22}" for gap in gaps)
+
+
+def gap_cells(seconds: Sequence[float | None], base: Sequence[float | None]) -> str:
+    """Seconds to each gap; beside them how many times the ``base`` they are, but for the base itself."""
+    cells = []
+    for own, reference in zip(seconds, base, strict=True):
+        ratio = f" ({own / reference:.1f}x)" if own and reference and seconds is not base else ""
+        cells.append(f"{'–' if own is None else f'{own:.2f}{ratio}':>22}")
+    return "".join(cells)
+
+
 def show(results: dict[str, dict[str, Any]]) -> str:
     """A table for each λ, with ratios to the majorising solver."""
     lines = []
     for title, figures in results.items():
-        lines.append(f"{title}{'':<12}" + "".join(f"{f's to {gap:g}':>22}" for gap in GAPS) + "       objective   gap")
+        lines.append(f"{title}{'':<12}" + gap_head(GAPS) + "       objective   gap")
         base = figures["majorise"]["seconds"]
         for name, one in figures.items():
-            cells = []
-            for seconds, reference in zip(one["seconds"], base, strict=True):
-                ratio = f" ({seconds / reference:.1f}x)" if seconds and reference and name != "majorise" else ""
-                cells.append(f"{'–' if seconds is None else f'{seconds:.2f}{ratio}':>22}")
-            lines.append(f"{name:<30}" + "".join(cells) + f"  {one['objective']:.6f}  {one['gap']:.1e}")
+            lines.append(f"{name:<30}{gap_cells(one['seconds'], base)}  {one['objective']:.6f}  {one['gap']:.1e}")
         lines.append("")
     return "\n".join(lines)

@@ -12,10 +12,11 @@ import numpy as np
 from benchmarks.sentence_tasks import TASKS, load, study_of
 from cflengine.sentence_lasso.comparison import paired_test
 from cflengine.sentence_lasso.grid import PAPER_GRID
+from cflengine.sentence_lasso.penalties import PENALTIES
 from cflengine.sentence_lasso.settings import ADMMSettings
 from cflengine.sentence_lasso.study import Study
 
-MODELS = ("sentence", "frequency", "elastic", "ridge", "lasso")
+MODELS = tuple(PENALTIES)
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 ADMM = "admm-100"
 Say = Callable[[str], None]
@@ -56,7 +57,7 @@ def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, f
     for seed in seeds:
         study = study_of(texts, metadata, task, seed)
         for name, contender, seconds in _contend(study, values, rhos if seed < admm_seeds else ()):
-            correct = contender.model.predict(study.part(study.test).table.by_document()) == study.y[study.test]
+            correct = contender.model.predict(study.X[study.test]) == study.y[study.test]
             right[name].append(correct)
             if seed == seeds[0]:
                 first[name].append(correct)

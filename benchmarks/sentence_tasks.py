@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +62,15 @@ def load(task: Task, data: str | None) -> tuple[list[str], pd.DataFrame]:
     if task.sentence_a_line:
         texts = [text.replace("\n", "\n\n") for text in texts]  # blank lines always end a sentence
     return texts, corpus.metadata[chosen].reset_index(drop=True)
+
+
+def science(data: str | None, say: Callable[[str], None]) -> Study | None:
+    """sci.med/sci.space, seed 0; None, saying why, where the corpus is absent."""
+    try:
+        return study_of(*load(TASKS[0], data), TASKS[0], seed=0)
+    except FileNotFoundError as error:
+        say(str(error))
+        return None
 
 
 def study_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> Study:

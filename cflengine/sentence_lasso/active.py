@@ -16,6 +16,7 @@ import numpy as np
 
 from cflengine.sentence_lasso import kernels_active as kernels
 from cflengine.sentence_lasso.iterate import Columns, Iterate
+from cflengine.sentence_lasso.kernels_majorise import smooth_norms
 from cflengine.sentence_lasso.problem import SentenceProblem, log_loss
 
 _SUFFICIENT, _SHORTEST = 1e-4, 1e-3
@@ -200,7 +201,7 @@ class ActiveNewton:
         weights = there[:-1]
         value = log_loss(problem.y * scores) + problem.lam_las * float(np.abs(weights).sum())
         value += 0.5 * float(part.kappa @ (weights * weights))
-        value += problem.lam_sen * kernels.restricted_norms(*part.groups, there)
+        value += smooth_norms(*part.groups, there, problem.lam_sen, 0.0)
         here.work += 1
         if not value <= self.value + _SUFFICIENT * min(float(gradient @ delta), 0.0) + 1e-15 * abs(self.value):
             return False

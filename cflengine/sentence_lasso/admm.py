@@ -48,7 +48,7 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
     if problem.kappa.any() or not problem.groups.n_groups:
         raise ValueError("Algorithm 1 is for the sentence regulariser: it needs sentences, and no quadratic penalty.")
     settings = settings or ADMMSettings()
-    run = Run(here, "admm", settings, listeners, settings.tol)
+    run = Run(here, "admm", settings, listeners)
     rho = settings.rho
     augmented = _Augmented(rho * problem.groups.weighted_occurrences(problem.n_features))
     copies = problem.groups.copies(here.w)

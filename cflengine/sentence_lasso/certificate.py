@@ -15,7 +15,7 @@ The second is better where λ_las is small and words are frequent. All of proble
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import entr, expit
@@ -35,10 +35,6 @@ class Certificate:
     gap: float
     bias: float
     shrink: float
-
-    def to_dict(self) -> dict[str, float]:
-        """A plain dict, for JSON."""
-        return asdict(self)
 
 
 def relative_gap(objective: float, lower_bound: float) -> float:

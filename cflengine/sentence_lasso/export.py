@@ -35,11 +35,8 @@ def sentences_frame(study: Study, contenders: Sequence[Contender], texts: Sequen
     strength and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
     """
     frame = study.relevance({contender.penalty.kind: contender.model for contender in contenders})
-    split = np.empty(len(study.documents), dtype=object)
-    for name in PARTS:
-        split[getattr(study, name)] = name
     position = np.searchsorted(study.documents, frame["document"])
-    frame.insert(1, "split", split[position])
+    frame.insert(1, "split", _part_names(study)[position])
     first = contenders[0]
     if first.penalty.kind == "sentence" and first.results[0].copies is not None:
         own = np.array([result.sentence_strength(study.data.groups) for result in first.results])
@@ -54,23 +51,26 @@ def sentences_frame(study: Study, contenders: Sequence[Contender], texts: Sequen
 def predictions_frame(study: Study, contender: Contender, rows: np.ndarray) -> pd.DataFrame:
     """A row a document: document, its row in the source, split, label, predicted class and its probability."""
     model = contender.model
-    X = study.table.by_document()
-    chances = model.chances(X)
-    predicted = model.predict(X)
+    chances, predicted = model.chances(study.X), model.predict(study.X)
     classes = np.array(study.labels.classes, dtype=object)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "document": study.documents,
             "row": rows[study.documents],
-            "split": "",
+            "split": _part_names(study),
             "label": classes[study.y],
             "predicted": classes[predicted],
             "probability": chances[np.arange(len(predicted)), predicted],
         }
     )
+
+
+def _part_names(study: Study) -> np.ndarray:
+    """object (n,): "train", "dev" or "test" for each document of the study."""
+    names = np.empty(len(study.documents), dtype=object)
     for name in PARTS:
-        frame.loc[getattr(study, name), "split"] = name
-    return frame
+        names[getattr(study, name)] = name
+    return names
 
 
 def grid_frame(contenders: Sequence[Contender]) -> pd.DataFrame:

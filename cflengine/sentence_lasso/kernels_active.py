@@ -97,15 +97,3 @@ def conjugate_gradients(
             direction[j] = residual[j] / diagonal[j] + following / rz * direction[j]
         rz = following
     return rz, steps, 0
-
-
-@kernel
-def restricted_norms(ptr, feature, count, weight, w):
-    """Σ_g a_g ‖(Mw)_g‖ over the restricted groups."""
-    total = 0.0
-    for g in range(ptr.shape[0] - 1):
-        square = 0.0
-        for e in range(ptr[g], ptr[g + 1]):
-            square += count[e] * w[feature[e]] * w[feature[e]]
-        total += weight[g] * np.sqrt(square)
-    return total

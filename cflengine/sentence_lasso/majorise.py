@@ -50,7 +50,7 @@ def solve(
     gap further down; the best solution and the best bound are kept in any case.
     """
     settings = settings or MajoriseSettings()
-    run = Run(here, "majorise", settings, listeners, settings.tol)
+    run = Run(here, "majorise", settings, listeners)
     if not run.certify("start"):
         return run.result()
     last = settings.epsilon * settings.decay**settings.rounds

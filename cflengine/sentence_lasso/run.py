@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -14,19 +13,18 @@ from cflengine.sentence_lasso.certificate import relative_gap
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.multipliers import Multipliers
 from cflengine.sentence_lasso.result import SentenceResult, settings_of
+from cflengine.sentence_lasso.settings import Settings
 
 
 class Run:
     """A solve on its way. ``solver``'s outer loop moves ``here`` and reports; :meth:`result` ends it.
 
-    tol: relative gap that ends it, None for none.
+    settings: their ``tol`` is the relative gap that ends it, None for none.
     """
 
-    def __init__(
-        self, here: Iterate, solver: str, settings: Any, listeners: Iterable[Listener], tol: float | None
-    ) -> None:
+    def __init__(self, here: Iterate, solver: str, settings: Settings, listeners: Iterable[Listener]) -> None:
         self.here, self.solver, self.settings = here, solver, settings
-        self.tol = -1.0 if tol is None else tol
+        self.tol = -1.0 if settings.tol is None else settings.tol
         self.progress = Progress(listeners, time_limit=settings.time_limit)
         self.multipliers = Multipliers(here)
         self.best: tuple[float, np.ndarray, float] = (math.inf, here.w, here.bias)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
@@ -41,6 +44,15 @@ class Study:
     names: tuple[str, ...] = field(repr=False)
     data: TrainingData = field(repr=False)
     features: Features = field(repr=False)
+
+    @cached_property
+    def X(self) -> sparse.csr_matrix:
+        """CSR float64 (n, V): the counts of all documents; summed once, for pages ask for it at every move."""
+        return self.table.by_document()
+
+    def accuracy(self, model: LinearModel, where: np.ndarray) -> float:
+        """Share of some documents (positions) that a model puts into their class; NaN for none."""
+        return model.accuracy(self.X[where], self.y[where]) if len(where) else math.nan
 
     def part(self, where: np.ndarray) -> LabelledSentences:
         """Some of the documents."""

@@ -29,12 +29,16 @@ _SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.cs
 
 @dataclass(frozen=True)
 class LoadedCorpus:
-    """A corpus, its tokens, and how it can be had again: ``source`` and the options it was read with."""
+    """A corpus, its tokens, and how it can be had again: ``source`` and the options it was read with.
+
+    content: see :func:`content_id`.
+    """
 
     id: str
     corpus: Corpus
     source: str
     options: dict[str, Any] = field(default_factory=dict)
+    content: str = ""
 
     @cached_property
     def table(self) -> TokenTable:
@@ -50,10 +54,11 @@ def remember(
     corpus: Corpus, *, source: str, name: str | None = None, options: dict[str, Any] | None = None
 ) -> LoadedCorpus:
     """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped."""
-    loaded = LoadedCorpus(name or content_id(corpus), corpus, source, options or {})
+    content = content_id(corpus)
+    loaded = LoadedCorpus(name or content, corpus, source, options or {}, content)
     with _lock:
         known = _corpora.pop(loaded.id, None)
-        if known is not None and content_id(known.corpus) == content_id(corpus) and known.options == loaded.options:
+        if known is not None and known.content == content and known.options == loaded.options:
             loaded = known  # its tokens may be there already
         _corpora[loaded.id] = loaded
         while len(_corpora) > _KEEP:

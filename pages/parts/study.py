@@ -143,11 +143,11 @@ def _solving(job_id: str) -> None:
 
 def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -> None:
     """A document with its sentences."""
-    study, state = run.study, st.session_state
+    study = run.study
     assert study is not None
     models = run.models(result)
     classes = study.labels.classes
-    predicted = models["sentence"].predict(study.table.by_document())
+    predicted = models["sentence"].predict(study.X)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         parts = {"test": "test", "dev": "development", "train": "training"}
         part = st.segmented_control(
@@ -191,7 +191,6 @@ def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -
         "probability with all sentences, less that without this one. It points to the class the sentence speaks for. "
         "Strength is the norm of the weights of the sentence's words."
     )
-    state.study_document = int(study.documents[position])
 
 
 # ---- the path

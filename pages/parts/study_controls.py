@@ -151,5 +151,5 @@ def start_study() -> None:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 
-    st.session_state.update(study_here=None, study_solve=None, study_path=None, study_document=None)
+    st.session_state.update(study_here=None, study_solve=None, study_path=None)
     start_job(STUDY, Job(loaded.corpus.name, study_key(), work, size=4 * loaded.table.n_tokens, so_far=run))

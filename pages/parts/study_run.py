@@ -154,18 +154,14 @@ class StudyRun:
     def accuracy(self, model: LinearModel, part: str) -> float:
         """On "dev" or "test"; NaN without such documents."""
         assert self.study is not None
-        where = getattr(self.study, part)
-        if not len(where):
-            return math.nan
-        labelled = self.study.part(where)
-        return model.accuracy(labelled.table.by_document(), labelled.y)
+        return self.study.accuracy(model, getattr(self.study, part))
 
     def table(self) -> pd.DataFrame:
         """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""
-        assert self.study is not None
-        labelled = self.study.part(self.study.test)
-        X = labelled.table.by_document()
-        right = {kind: one.model.predict(X) == labelled.y for kind, one in self.contenders.items()}
+        study = self.study
+        assert study is not None
+        X, y = study.X[study.test], study.y[study.test]
+        right = {kind: one.model.predict(X) == y for kind, one in self.contenders.items()}
         rows = []
         for kind, contender in self.contenders.items():
             row = contender.row()
