@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rho is not None and arguments.solver != "admm":
         raise ValueError("--rho is for --solver admm.")
     from cflengine.sentence_lasso.export import write_study
-    from cflengine.sentence_lasso.labels import read_labels, split_documents
+    from cflengine.text.labels import read_labels, split_documents
 
     began = time.perf_counter()
     corpus = read(arguments)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 
 def clone_sharing_listeners(estimator: Any) -> Any:
     """A copy without what was fitted; ``listeners`` are shared, since few of them survive being copied."""
@@ -12,3 +15,21 @@ def clone_sharing_listeners(estimator: Any) -> Any:
     settings = estimator.get_params(deep=False)
     copies = {name: value if name == "listeners" else clone(value, safe=False) for name, value in settings.items()}
     return type(estimator)(**copies)
+
+
+def checked_labels(y: Any) -> np.ndarray:
+    """Labels as one array; ValueError for what are none."""
+    from sklearn.utils import assert_all_finite
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    missing = np.flatnonzero(pd.isna(y))
+    if len(missing):
+        raise ValueError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
+    check_classification_targets(y)
+    return y

@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.grid import fit_classes
@@ -64,7 +62,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
 
     def _fit_matrix(self, X: Any, y: Any, sentences: Any, penalty: Penalty, settings: Settings) -> Any:
         if y is not None:
-            y = _labels(y)
+            y = checked_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = sparse.csr_matrix(X)
         counts = abs(X) if sentences is None else sparse.csr_matrix(sentences, dtype=np.float64)
@@ -87,7 +85,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language)
 
     def _fit(self, data: TrainingData, y: Any, penalty: Penalty, settings: Settings) -> None:
-        y = _labels(y)
+        y = checked_labels(y)
         if len(y) != data.X.shape[0]:
             raise ValueError(f"there are {data.X.shape[0]} documents but {len(y)} labels.")
         classes, number = np.unique(y, return_inverse=True)
@@ -275,7 +273,7 @@ class PenalisedClassifier(_Classifier):
     def _penalty(self) -> Penalty:
         if self.penalty == "sentence":
             raise ValueError("the sentence regulariser is SentenceLassoClassifier's.")
-        strengths = PENALTIES.get(self.penalty, ())
+        strengths = PENALTIES.get(self.penalty, ()) if isinstance(self.penalty, str) else ()
         return Penalty(self.penalty, **{name: getattr(self, name) for name in strengths})
 
 
@@ -287,20 +285,6 @@ def _features_of(estimator: Any) -> Features:
     if not all(hasattr(given, name) for name in ("fit", "encode", "get_feature_names_out")):
         raise ValueError(f"features must be None or a CompressiveFeatures, not {given!r}.")
     return GramFeatures(clone(given, safe=False))
-
-
-def _labels(y: Any) -> np.ndarray:
-    """Labels as one array; ValueError for what are none."""
-    if y is None:
-        raise ValueError("this estimator requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    missing = np.flatnonzero(pd.isna(y))
-    if len(missing):
-        raise ValueError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
-    check_classification_targets(y)
-    return y
 
 
 def _is_text(X: Any) -> bool:

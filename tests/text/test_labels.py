@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.sentence_lasso.labels import Labels, read_labels, split_documents
+from cflengine.text.labels import Labels, read_labels, split_documents
 
 TABLE = pd.DataFrame(
     {

@@ -73,7 +73,12 @@ class Split:
 
 
 def split_documents(
-    labels: Labels, metadata: pd.DataFrame, *, dev: str | float = 0.2, test: str | float | None = None, seed: int = 0
+    labels: Labels,
+    metadata: pd.DataFrame,
+    *,
+    dev: str | float | None = 0.2,
+    test: str | float | None = None,
+    seed: int = 0,
 ) -> Split:
     """Documents for training, for choosing a model, for judging it.
 

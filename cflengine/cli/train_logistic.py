@@ -1,0 +1,176 @@
+"""``cflengine train-logistic``: logistic regression of texts, certified."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from cflengine.cli.options import add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+
+_LOGISTIC = """\
+Learn to tell labels apart by logistic regression with a ridge penalty (Mathur & Chakrabarti, ICDM 2006).
+
+INPUT as for cflengine compress. The objective is a sum of losses over documents plus |w|²/(2σ²); a fit ends when it is
+proved to be within the gap asked for. "auto" takes the solver that is fastest for the data, and says why.
+
+Written to DIR:
+  model.cflm          the model: a ZIP of JSON and arrays, for cflengine.LogisticModel.load
+  weights.csv         a row a weight: class, feature, weight, cluster (of solver clustered)
+  documents.csv       a row a document: split, label, predicted class and its probability
+  trace.csv           a row an iteration: passes over the data, seconds, objective, bound, gap
+  report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine train-logistic posts.csv --label-column group --test-split 0.2 --out run
+  cflengine train-logistic posts.csv --label-column group --solver clustered --rounds 2 --out run
+"""
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    command = commands.add_parser(
+        "train-logistic",
+        help="logistic regression of texts, with a proved gap",
+        description=_LOGISTIC,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add_reading(command, r"\w+; of kgrams \w+|[^\w\s]")
+    data = command.add_argument_group("labels and splits")
+    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
+    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
+    data.add_argument("--test-split", metavar="S", help="a share such as 0.2, or COLUMN=VALUE (default: none)")
+    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
+    model = command.add_argument_group("model")
+    model.add_argument("--sigma2", type=number(float, 1e-300, 1e300), default=1.0, metavar="σ²", help="(default: 1)")
+    model.add_argument(
+        "--multiclass", choices=("ovr", "multinomial"), default="ovr",
+        help="three or more classes: one against the rest (default), or all at once",
+    )  # fmt: skip
+    model.add_argument(
+        "--features", choices=("words", "kgrams"), default="words",
+        help="kgrams: as cflengine compress finds them in the training documents (default: words)",
+    )  # fmt: skip
+    model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of kgrams (default: 3)")
+    model.add_argument(
+        "--weighting", choices=("binary", "count", "tf-idf"), default="binary", help="of the features (default: binary)"
+    )
+    solver = command.add_argument_group("solver")
+    add_solver(solver, ("auto", "lbfgs", "clustered", "newton-cg", "dual", "bfgs", "fis"), "auto", 1e-4)
+    add_limits(solver)
+    add_output(command)
+
+
+def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) -> None:
+    """The solver, its gap, and what is for "clustered" alone."""
+    solver.add_argument("--solver", choices=names, default=default, help=f"(default: {default})")
+    solver.add_argument(
+        "--gap", type=number(float, 1e-12, 1), default=gap, metavar="G",
+        help=f"proved relative gap at which a fit ends (default: {gap:g})",
+    )  # fmt: skip
+    solver.add_argument("--memory", type=number(int, 1), metavar="M", help="lbfgs, clustered: pairs kept (default: 20)")
+    solver.add_argument("--rounds", type=number(int, 0), metavar="N", help="clustered: fine-coarse rounds (default: 2)")
+    solver.add_argument("--fine-iter", type=number(int, 0), metavar="N", help="clustered: fine steps (default: 5)")
+    solver.add_argument(
+        "--cluster-factor", type=number(float, 1), metavar="F", help="clustered: weights to a cluster (default: 15)"
+    )
+    solver.add_argument(
+        "--clustering", choices=("chunks", "kmeans", "trajectories", "random", "restart"),
+        help="clustered: how; the last two are controls (default: chunks)",
+    )  # fmt: skip
+
+
+def solver_settings(arguments: argparse.Namespace) -> Any:
+    """Settings of the chosen solver, None for "auto". Raises ValueError for an option that is another solver's."""
+    from cflengine.loglinear.solvers import SOLVERS
+
+    own = {"memory": ("lbfgs", "clustered")}
+    given = {}
+    for name in ("memory", "rounds", "fine_iter", "cluster_factor", "clustering"):
+        value = getattr(arguments, name)
+        if value is not None:
+            owners = own.get(name, ("clustered",))
+            if arguments.solver not in owners:
+                raise ValueError(f"--{name.replace('_', '-')} is for --solver {' or '.join(owners)}.")
+            given[name] = value
+    if arguments.solver == "auto":
+        return None
+    return SOLVERS[arguments.solver](tol=arguments.gap, time_limit=arguments.time_limit, **given)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, learn, write."""
+    out = output_folder(arguments)
+    settings = solver_settings(arguments)
+    from cflengine.loglinear.export import Study, study_report, write_study
+    from cflengine.loglinear.logistic import LogisticModel
+    from cflengine.loglinear.warm import warm_up
+    from cflengine.text.labels import read_labels, split_documents
+
+    began = time.perf_counter()
+    corpus = read(arguments)
+    wanted = arguments.classes.split(",") if arguments.classes else None
+    labels = read_labels(corpus.metadata, arguments.label_column, wanted)
+    split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
+    show = load_engine(warm_up, quiet=arguments.quiet)
+    study = Study.of(corpus.texts, labels, split, _vectorizer(arguments))
+    with TerminalProgress(sys.stderr, show=show) as progress:
+        model = LogisticModel(
+            arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
+            settings=settings, n_threads=arguments.threads, listeners=(progress, _Deadline(arguments.time_limit)),
+        ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
+    plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
+    report = study_report(study, model, corpus, plain, time.perf_counter() - began)
+    try:
+        write_study(out, study, model, corpus.rows, report)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    if not arguments.quiet:
+        _summary(study, model, report, out)
+    return 0
+
+
+class _Deadline:
+    """Ends every fit once the time is over, for solvers whose settings the user has not made."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.ends = None if time_limit is None else time.monotonic() + time_limit
+
+    def __call__(self, stats: Any) -> bool:
+        return self.ends is None or time.monotonic() < self.ends
+
+
+def _vectorizer(arguments: argparse.Namespace) -> Any:
+    from cflengine.loglinear.export import vectorizer
+
+    lowercase, grams = not arguments.keep_case, None
+    if arguments.features == "kgrams":
+        from cflengine.compression.estimator import CompressiveFeatures
+        from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+
+        pattern = arguments.token_pattern or DEFAULT_TOKEN_PATTERN
+        grams = CompressiveFeatures(max_gram=arguments.max_gram, token_pattern=pattern, lowercase=lowercase)
+    return vectorizer(arguments.weighting, grams=grams, token_pattern=arguments.token_pattern, lowercase=lowercase)
+
+
+def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:
+    counts = f"{len(study.split.train):,} documents to learn from, {len(study.split.test):,} to judge by"
+    print(f"{counts}; {len(study.names):,} features")
+    why = f" ({model.why_})" if model.why_ else ""
+    print(f"solver       {model.solver_}{why}")
+    for result, name in zip(model.results_, report["fits"], strict=True):
+        print(
+            f"{name['class'] or 'all classes':<12} objective {result.objective:,.6g}  proved gap {result.gap:.1e}  "
+            f"{result.reason}: {result.n_iterations:,} steps, {result.n_passes:,.0f} passes, {result.seconds:.1f} s"
+        )
+    for part, accuracy in report["accuracy"].items():
+        if accuracy is not None:
+            print(f"{part:<12} {100 * accuracy:.1f} % right")
+    print(f"written to   {out}")

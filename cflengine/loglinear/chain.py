@@ -1,0 +1,126 @@
+"""The linear-chain CRF as a model of scores, its features, and what it predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.loglinear import kernels_chain as kernels
+from cflengine.loglinear.design import Design
+from cflengine.loglinear.problem import ChainData, ChainFeatures
+
+
+class ChainModel:
+    """−Σ log Pr(labels | sentence): equation (7). Weights as in problem.ChainFeatures; scores: emission (T, L) and
+    transition (L, L), flat, one after the other."""
+
+    cost = (0.0, 1.0, 0.0)  # forward-backward is what costs, and it comes with every loss
+
+    def __init__(self, data: ChainData, features: ChainFeatures) -> None:
+        self.data, self.features = data, features
+        self.design = Design(data.X)
+        self.n_weights = features.n_weights
+        self._states = (features.ptr, features.label)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        flat = np.zeros(len(self.data.label) * self.features.n_labels + self.features.n_labels**2)
+        emission, transition = self._split(flat)
+        kernels.emissions(*self.design.by_rows, *self._states, w, emission)
+        transition[self.features.before, self.features.after] = w[self.features.n_states :]
+        return flat
+
+    def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        emission, transition = self._split(scores)
+        data = self.data
+        slope = np.empty(len(scores))
+        marginals, pairs = self._split(slope)
+        log_z, by_block = infer(emission, transition, data.ptr, marginals)
+        losses = np.empty(len(log_z))
+        kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, by_block, losses)
+        pairs[:] = by_block.sum(axis=0)
+        return float(losses.sum()), slope
+
+    def gather(self, slope: np.ndarray) -> np.ndarray:
+        marginals, pairs = self._split(slope)
+        out = np.empty(self.n_weights)
+        kernels.gather_states(*self.design.by_columns, *self._states, marginals, out)
+        out[self.features.n_states :] = pairs[self.features.before, self.features.after]
+        return out
+
+    def _split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n_labels = self.features.n_labels
+        tokens = len(self.data.label) * n_labels
+        return flat[:tokens].reshape(-1, n_labels), flat[tokens:].reshape(n_labels, n_labels)
+
+
+def infer(
+    emission: np.ndarray, transition: np.ndarray, ptr: np.ndarray, marginals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """log Z (N,) and expected label pairs by block of sentences; fills ``marginals``, float64 (T, L)."""
+    n_sentences, n_labels = len(ptr) - 1, len(transition)
+    pairs = np.empty((-(-n_sentences // kernels.BLOCK), n_labels, n_labels))
+    log_z = np.empty(n_sentences)
+    kernels.forward_backward(emission, transition, ptr, marginals, pairs, log_z)
+    return log_z, pairs
+
+
+def chain_features(
+    data: ChainData,
+    n_labels: int,
+    *,
+    all_states: bool = False,
+    all_transitions: bool = False,
+    transitions: bool = True,
+) -> ChainFeatures:
+    """The features that training data has, as python-crfsuite makes them; or all (feature.possible_states there).
+
+    transitions: whether labels have any.
+    """
+    n_attributes = data.X.shape[1]
+    if all_states:
+        ptr = np.arange(n_attributes + 1, dtype=np.int64) * n_labels
+        label = np.tile(np.arange(n_labels, dtype=np.int32), n_attributes)
+    else:
+        one_hot = sparse.csr_matrix(
+            (np.ones(len(data.label)), data.label, np.arange(len(data.label) + 1)), (len(data.label), n_labels)
+        )
+        present = data.X.copy()
+        present.data = np.ones(len(present.data))
+        seen = sparse.csr_matrix(present.T @ one_hot)
+        seen.sort_indices()
+        ptr, label = seen.indptr.astype(np.int64), seen.indices.astype(np.int32)
+    inside = np.ones(len(data.label), dtype=bool)
+    inside[data.ptr[:-1]] = False
+    ends = np.flatnonzero(inside)
+    pairs = np.zeros((n_labels, n_labels), dtype=bool)
+    pairs[data.label[ends - 1], data.label[ends]] = True
+    if all_transitions or not transitions:
+        pairs[:] = transitions
+    before, after = np.nonzero(pairs)
+    return ChainFeatures(ptr, label, before.astype(np.int32), after.astype(np.int32), n_labels)
+
+
+class ChainScorer:
+    """A trained chain at work: likeliest labels and marginals of new sentences."""
+
+    def __init__(self, features: ChainFeatures, w: np.ndarray) -> None:
+        self.features, self.w = features, w
+        _, self.transition = features.matrices(w)
+
+    def emissions(self, X: sparse.csr_matrix) -> np.ndarray:
+        """float64 (T, L)."""
+        out = np.empty((X.shape[0], self.features.n_labels))
+        kernels.emissions(*Design(X).by_rows, self.features.ptr, self.features.label, self.w, out)
+        return out
+
+    def decode(self, X: sparse.csr_matrix, ptr: np.ndarray) -> np.ndarray:
+        """int32 (T,), by Viterbi's algorithm."""
+        label = np.empty(X.shape[0], dtype=np.int32)
+        kernels.viterbi(self.emissions(X), self.transition, ptr, label)
+        return label
+
+    def marginals(self, X: sparse.csr_matrix, ptr: np.ndarray) -> np.ndarray:
+        """float64 (T, L): Pr(label of the token | sentence)."""
+        out = np.empty((X.shape[0], self.features.n_labels))
+        infer(self.emissions(X), self.transition, ptr, out)
+        return out

@@ -1,0 +1,274 @@
+"""The scikit-learn face of the linear-chain CRF."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from cflengine.engine.checks import is_number
+from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.jit import threads
+from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Listener
+from cflengine.loglinear.attributes import AttributeTable
+from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
+from cflengine.loglinear.problem import ChainData, ChainFeatures
+from cflengine.loglinear.saving import plain_labels, read_model, require, write_model
+from cflengine.loglinear.settings import Settings
+from cflengine.loglinear.solvers import check_settings, solve
+from cflengine.loglinear.tags import evaluate
+from cflengine.loglinear.templates import attribute_maker
+
+SOLVERS = ("lbfgs", "clustered", "bfgs")
+
+
+class ChainCRF(BaseEstimator):
+    """A linear-chain conditional random field: labels for the tokens of sentences.
+
+    Minimises −Σ log Pr(labels | sentence) + c₁‖w‖₁ + c₂‖w‖²: equations (1) to (3), (6) to (11) of Mathur & Chakrabarti
+    (ICDM 2006), with ridge 1/σ² = 2 c₂. Features, c1 and c2 are those of python-crfsuite.
+
+    Parameters
+    ----------
+    solver : "lbfgs" (default; OWL-QN where c1 > 0), "clustered", the paper's scheme, or "bfgs" (small models).
+    c1, c2 : strengths of the ℓ1 and the squared ℓ2 penalty, at least 0, not both 0; c1 for solver "lbfgs" alone.
+    tol : certified relative gap, objective/bound − 1, at which a fit ends.
+    template : None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a
+        CRF++ template, where tokens are rows of columns; or a callable from a sentence to its tokens' attributes.
+    all_possible_states, all_possible_transitions : also the features that no training sentence has.
+    settings : the solver's, tol included. max_iter, time_limit : of settings, where those are None.
+    n_threads : None for all cores. listeners : get every :class:`~cflengine.IterationStats`; False ends the fit early.
+
+    Attributes
+    ----------
+    classes_ : labels, sorted. state_features_ : DataFrame (attribute, label, weight); transition_features_ : DataFrame
+        (before, after, weight). attributes_ : the attributes' names. coef_ : float64 (weights,), both in that order.
+    duality_gap_ : proved. n_iter_ ; n_passes_ : over the data. trace_ : DataFrame with iteration, passes, elapsed_s,
+        objective, lower_bound, gap and more. result_ : everything about the solve.
+
+    Raises
+    ------
+    ValueError for wrong settings, sentences and labels that do not pair up, an empty sentence in training, fewer than
+    two labels, no attributes; TypeError for tokens that are none; MemoryLimitError before work that does not fit.
+    """
+
+    def __init__(
+        self,
+        solver: str = "lbfgs",
+        *,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        tol: float = 1e-5,
+        template: Any = None,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        settings: Settings | None = None,
+        max_iter: int = 10_000,
+        time_limit: float | None = None,
+        n_threads: int | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self.solver = solver
+        self.c1 = c1
+        self.c2 = c2
+        self.tol = tol
+        self.template = template
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.settings = settings
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_threads = n_threads
+        self.listeners = listeners
+
+    def fit(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> ChainCRF:
+        """Learn from sentences and the labels of their tokens."""
+        settings = self._settings()
+        attributes_of, transitions = attribute_maker(self.template)
+        table = AttributeTable()
+        X, ptr = table.matrix((attributes_of(sentence) for sentence in sentences), learn=True)
+        classes, label = _labels(labels, ptr)
+        if not X.nnz:
+            raise ValueError("no token has an attribute: nothing to learn from (does the template match the columns?).")
+        n_labels = len(classes)
+        require_bytes(
+            16 * X.nnz + 60 * len(label) * n_labels, f"A chain of {len(label):,} tokens and {n_labels} labels",
+            "take fewer sentences.",
+        )  # fmt: skip
+        data = ChainData(X, ptr, label)
+        features = chain_features(
+            data, n_labels, all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
+            transitions=transitions,
+        )  # fmt: skip
+        self._learn(data, features, settings)
+        self.classes_, self.attributes_, self._table = np.array(classes), table.names, table
+        self._set_weights(features, self.result_.w)
+        return self
+
+    def _learn(self, data: ChainData, features: ChainFeatures, settings: Settings) -> None:
+        with threads(self.n_threads):
+            model = ChainModel(data, features)
+            self.result_ = solve(
+                model, 2.0 * self.c2, self.solver, settings, lasso=float(self.c1), n_tied=features.n_states,
+                listeners=self.listeners,
+            )  # fmt: skip
+        self.duality_gap_, self.n_iter_ = self.result_.gap, self.result_.n_iterations
+        self.n_passes_ = self.result_.n_passes
+        self.trace_ = self.result_.trace.rename(columns={"work": "passes"})
+
+    def _set_weights(self, features: ChainFeatures, w: np.ndarray) -> None:
+        self._scorer, self.coef_ = ChainScorer(features, w), w
+
+    @property
+    def state_features_(self) -> pd.DataFrame:
+        check_is_fitted(self, "coef_")
+        features = self._scorer.features
+        attribute = np.repeat(np.arange(len(features.ptr) - 1), np.diff(features.ptr))
+        names = np.array(self.attributes_, dtype=object)
+        w = self.coef_[: features.n_states]
+        return pd.DataFrame({"attribute": names[attribute], "label": self.classes_[features.label], "weight": w})
+
+    @property
+    def transition_features_(self) -> pd.DataFrame:
+        check_is_fitted(self, "coef_")
+        features = self._scorer.features
+        before, after = self.classes_[features.before], self.classes_[features.after]
+        return pd.DataFrame({"before": before, "after": after, "weight": self.coef_[features.n_states :]})
+
+    def predict(self, sentences: Iterable[Any]) -> list[list[str]]:
+        """The likeliest labels of every sentence; an empty sentence has none."""
+        X, ptr = self._matrix(sentences)
+        with threads(self.n_threads):
+            label = self._scorer.decode(X, ptr)
+        return [self.classes_[label[first:last]].tolist() for first, last in itertools.pairwise(ptr)]
+
+    def predict_marginals(self, sentences: Iterable[Any]) -> list[np.ndarray]:
+        """float64 (tokens, labels) for every sentence: Pr(label of the token | sentence), in the order of classes_."""
+        X, ptr = self._matrix(sentences)
+        with threads(self.n_threads):
+            found = self._scorer.marginals(X, ptr)
+        return [found[first:last] for first, last in itertools.pairwise(ptr)]
+
+    def score(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> float:
+        """Share of tokens with the right label. Labels that training had not are never right."""
+        right = total = 0
+        for truth, guess in zip(labels, self.predict(sentences), strict=True):
+            if len(truth) != len(guess):
+                raise ValueError(f"a sentence of {len(guess)} tokens has {len(truth)} labels.")
+            right += sum(a == b for a, b in zip(truth, guess, strict=True))
+            total += len(guess)
+        return right / total if total else float("nan")
+
+    def evaluate(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> pd.DataFrame:
+        """Precision, recall and F1 by kind of entity, as conlleval counts them; the row "" is of all kinds."""
+        scores = evaluate(labels, self.predict(sentences))
+        rows = [
+            {"kind": kind, "precision": s.precision, "recall": s.recall, "f1": s.f1, "true": s.true,
+             "predicted": s.predicted, "right": s.right}
+            for kind, s in scores.items()
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file (saving.py); a callable template is not saved with it."""
+        check_is_fitted(self, "coef_")
+        features = self._scorer.features
+        header = {
+            "classes": plain_labels(self.classes_),
+            "attributes": self.attributes_,
+            "gap": self.duality_gap_ if math.isfinite(self.duality_gap_) else None,
+            "c1": float(self.c1),
+            "c2": float(self.c2),
+            "template": self.template if isinstance(self.template, str) else None,
+        }
+        arrays = {
+            "w": self.coef_, "ptr": features.ptr, "label": features.label, "before": features.before,
+            "after": features.after,
+        }  # fmt: skip
+        write_model(path, "chain", header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
+        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
+        header, arrays = read_model(path, "chain")
+        name = os.path.basename(os.fspath(path))
+        require({"w", "ptr", "label", "before", "after"} <= set(arrays), name)
+        require({"classes", "attributes", "c1", "c2", "template", "gap"} <= set(header), name)
+        ptr, label, before, after = (arrays[key] for key in ("ptr", "label", "before", "after"))
+        features = ChainFeatures(ptr, label, before, after, len(header["classes"]))
+        require(_fit_together(features, arrays["w"], len(header["attributes"])), name)
+        model = cls(c1=header["c1"], c2=header["c2"], template=header["template"])
+        model.classes_, model.attributes_ = np.array(header["classes"]), header["attributes"]
+        model._table = AttributeTable(header["attributes"])
+        model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
+        model._set_weights(features, arrays["w"])
+        return model
+
+    def _matrix(self, sentences: Iterable[Any]) -> tuple[Any, np.ndarray]:
+        check_is_fitted(self, "coef_")
+        attributes_of, _ = attribute_maker(self.template)
+        return self._table.matrix(attributes_of(sentence) for sentence in sentences)
+
+    def _settings(self) -> Settings:
+        if not isinstance(self.solver, str) or self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
+        for name in ("c1", "c2"):
+            value = getattr(self, name)
+            if not (is_number(value) and 0 <= value < float("inf")):
+                raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
+        if self.c1 == 0 and self.c2 == 0:
+            raise ValueError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
+        if self.c2 == 0 and self.solver != "lbfgs":
+            raise ValueError(f"solver {self.solver!r} needs c2 above 0.")
+        settings = check_settings(self.solver, self.settings, self.tol)
+        assert settings is not None
+        if self.settings is None:
+            settings = replace(settings, max_iter=self.max_iter, time_limit=self.time_limit)
+        return settings
+
+    def __sklearn_clone__(self) -> Any:
+        return clone_sharing_listeners(self)
+
+
+def _labels(labels: Iterable[Sequence[str]], ptr: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """The classes, sorted, and every token's, int32 (T,). Raises ValueError unless labels and tokens pair up, for an
+    empty sentence, and for fewer than two classes."""
+    sequences = [list(sequence) for sequence in labels]
+    lengths = np.diff(ptr)
+    if len(sequences) != len(lengths):
+        raise ValueError(f"there are {len(lengths)} sentences but {len(sequences)} sequences of labels.")
+    if not len(sequences):
+        raise ValueError("there is no sentence to learn from.")
+    for s, (sequence, length) in enumerate(zip(sequences, lengths, strict=True)):
+        if len(sequence) != length:
+            raise ValueError(f"sentence {s} has {length} tokens but {len(sequence)} labels.")
+        if not length:
+            raise ValueError(f"sentence {s} is empty: leave it out of the training sentences.")
+    classes = sorted({label for sequence in sequences for label in sequence})
+    if len(classes) < 2:
+        raise ValueError(f"the labels are all {classes[0]!r}: a tagger needs two classes.")
+    number = {label: c for c, label in enumerate(classes)}
+    return classes, np.array([number[label] for sequence in sequences for label in sequence], dtype=np.int32)
+
+
+def _fit_together(features: ChainFeatures, w: np.ndarray, n_attributes: int) -> bool:
+    """Whether the arrays of a file make a model."""
+    ptr, label, before, after = features.ptr, features.label, features.before, features.after
+    whole = all(part.ndim == 1 and part.dtype.kind == "i" for part in (ptr, label, before, after))
+    if not (whole and w.ndim == 1 and w.dtype == np.float64 and len(ptr) == n_attributes + 1):
+        return False
+    within = all(
+        len(part) == 0 or (part.min() >= 0 and part.max() < features.n_labels) for part in (label, before, after)
+    )
+    ordered = ptr[0] == 0 and ptr[-1] == len(label) and bool((np.diff(ptr) >= 0).all())
+    sizes = len(before) == len(after) and len(w) == len(label) + len(before) and bool(np.isfinite(w).all())
+    return bool(within and ordered and sizes)

@@ -1,0 +1,66 @@
+"""A sparse matrix of documents and features as kernels want it: by rows and by columns, values left out if all 1."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.loglinear import kernels_linear as kernels
+
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Design:
+    """X, float64 (n, d) in CSR, and products with it.
+
+    by_rows, by_columns: indptr int64, indices int32, values float64, which are of length 0 where all entries are 1.
+    """
+
+    def __init__(self, X: sparse.csr_matrix) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self.ones = bool((X.data == 1.0).all())
+        self.by_rows = self._arrays(X)
+
+    @cached_property
+    def by_columns(self) -> Arrays:
+        """X by columns."""
+        return self._arrays(self.X.tocsc())
+
+    def _arrays(self, matrix: sparse.csr_matrix | sparse.csc_matrix) -> Arrays:
+        values = np.empty(0) if self.ones else matrix.data.astype(np.float64, copy=False)
+        return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), values
+
+    def times(self, w: np.ndarray) -> np.ndarray:
+        """X w: float64 (n,), or (n, C) of (d, C)."""
+        return self._product(self.by_rows, w, self.shape[0])
+
+    def transposed(self, slope: np.ndarray) -> np.ndarray:
+        """Xᵀ slope: float64 (d,), or (d, C) of (n, C)."""
+        return self._product(self.by_columns, slope, self.shape[1])
+
+    def squared_transposed(self, slope: np.ndarray) -> np.ndarray:
+        """(X∘X)ᵀ slope, in the shapes of :meth:`transposed`."""
+        indptr, rows, values = self.by_columns
+        return self._product((indptr, rows, values * values), slope, self.shape[1])
+
+    def _product(self, arrays: Arrays, x: np.ndarray, n: int) -> np.ndarray:
+        out = np.empty((n, *x.shape[1:]))
+        if x.ndim == 2:
+            kernels.products(*arrays, x, out)
+            return out
+        if self.ones:
+            kernels.product_of_ones(*arrays[:2], x, out)
+        else:
+            kernels.product(*arrays, x, out)
+        return out
+
+    def merged(self, cluster_of: np.ndarray, n_clusters: int) -> Design:
+        """The design whose features are the clusters' sums (the paper's pseudo-features f_k)."""
+        d = self.shape[1]
+        chosen = sparse.csr_matrix((np.ones(d), cluster_of, np.arange(d + 1)), shape=(d, n_clusters))
+        X = sparse.csr_matrix(self.X @ chosen)
+        X.sort_indices()
+        return Design(X)

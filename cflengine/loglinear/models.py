@@ -1,0 +1,132 @@
+"""Losses of scores that are linear in the weights: what a solver needs to know of a log-linear model.
+
+Every loss here is −Σ log Pr(observed | scores): convex, at least 0, and its slope by the scores is expected minus
+observed counts. A pass over the data is one evaluation of loss and gradient; ``cost`` says what share of it each part
+has, so that all solvers count alike.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from cflengine.loglinear import kernels_linear as kernels
+from cflengine.loglinear.design import Design
+
+
+class ScoreModel(Protocol):
+    """scores(w) is linear, gather its transpose; loss gives the value and its slope by the scores. All arrays flat.
+
+    cost: passes over the data that scores, loss and gather come to.
+    """
+
+    n_weights: int
+    cost: tuple[float, float, float]
+
+    def scores(self, w: np.ndarray) -> np.ndarray: ...
+    def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]: ...
+    def gather(self, slope: np.ndarray) -> np.ndarray: ...
+
+
+class BinaryModel:
+    """Σ_i log(1 + exp(−y_i xᵢᵀw)), y float64 ±1 (n,): equation (5) of the paper with classes −1 and +1."""
+
+    def __init__(self, design: Design, y: np.ndarray) -> None:
+        self.design, self.y = design, y
+        self.cost = (0.5, 0.0, 0.5)
+        self.n_weights = design.shape[1]
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        return self.design.times(w)
+
+    def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        slope, totals = np.empty(len(scores)), np.empty(_blocks(len(scores)))
+        kernels.logistic(scores, self.y, slope, totals)
+        return float(totals.sum()), slope
+
+    def gather(self, slope: np.ndarray) -> np.ndarray:
+        return self.design.transposed(slope)
+
+    def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """The second derivative by the scores where the slope is this, times ``moved``."""
+        share = np.abs(slope)
+        return share * (1.0 - share) * moved
+
+    def diagonal(self, slope: np.ndarray) -> np.ndarray:
+        """Of the loss's Hessian where the slope is this: float64 (d,)."""
+        share = np.abs(slope)
+        return self.design.squared_transposed(share * (1.0 - share))
+
+    def merged(self, cluster_of: np.ndarray, n_clusters: int) -> BinaryModel:
+        """The same loss of features that were added up within clusters: the paper's pre-aggregation."""
+        merged = BinaryModel(self.design.merged(cluster_of, n_clusters), self.y)
+        share = merged.design.X.nnz / max(1, self.design.X.nnz)
+        merged.cost = (0.5 * share, 0.0, 0.5 * share)
+        return merged
+
+
+class MultinomialModel:
+    """Σ_i log Σ_c exp(s_ic) − s_{i, label_i}, s = X W; weights (d, C), flat, scores (n, C), flat. label: int32 (n,)."""
+
+    cost = (0.5, 0.0, 0.5)
+
+    def __init__(self, design: Design, label: np.ndarray, n_classes: int) -> None:
+        self.design, self.label, self.n_classes = design, label, n_classes
+        self.n_weights = design.shape[1] * n_classes
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        return self.design.times(w.reshape(-1, self.n_classes)).ravel()
+
+    def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = scores.reshape(-1, self.n_classes)
+        slope, totals = np.empty(scores.shape), np.empty(_blocks(len(scores)))
+        kernels.softmax(scores, self.label, slope, totals)
+        return float(totals.sum()), slope.ravel()
+
+    def gather(self, slope: np.ndarray) -> np.ndarray:
+        return self.design.transposed(slope.reshape(-1, self.n_classes)).ravel()
+
+    def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """The second derivative by the scores where the slope is this, times ``moved``."""
+        chance = slope.reshape(-1, self.n_classes).copy()
+        chance[np.arange(len(chance)), self.label] += 1.0
+        moved = moved.reshape(chance.shape)
+        return (chance * (moved - (chance * moved).sum(axis=1, keepdims=True))).ravel()
+
+    def diagonal(self, slope: np.ndarray) -> np.ndarray:
+        """Of the loss's Hessian where the slope is this: float64 (d·C,)."""
+        chance = slope.reshape(-1, self.n_classes).copy()
+        chance[np.arange(len(chance)), self.label] += 1.0
+        return self.design.squared_transposed(chance * (1.0 - chance)).ravel()
+
+
+class TiedModel:
+    """A model whose weights are equal within clusters, without touching its data: equation (14) of the paper.
+
+    cluster_of: int64 (d,), numbers 0 .. n_clusters−1.
+    """
+
+    def __init__(self, model: ScoreModel, cluster_of: np.ndarray, n_clusters: int) -> None:
+        self.model, self.cluster_of = model, cluster_of
+        self.n_weights, self.cost = n_clusters, model.cost
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        return self.model.scores(w[self.cluster_of])
+
+    def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        return self.model.loss(scores)
+
+    def gather(self, slope: np.ndarray) -> np.ndarray:
+        return collected(self.model.gather(slope), self.cluster_of, self.n_weights)
+
+
+def collected(values: np.ndarray, cluster_of: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Pᵀ values: their sums over every cluster."""
+    out = np.empty(n_clusters)
+    kernels.collect(cluster_of, values, out)
+    return out
+
+
+def _blocks(n: int) -> int:
+    return max(1, -(-n // kernels.BLOCK))

@@ -1,0 +1,72 @@
+"""How many different weights does a model need? Tie them into k clusters, fit the k values again, and see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cflengine.loglinear.clustered import Clusters
+from cflengine.loglinear.clusters import explained_variance, optimal_clusters
+from cflengine.loglinear.lbfgs import lbfgs
+from cflengine.loglinear.models import ScoreModel
+from cflengine.loglinear.objective import Objective, Point
+
+_SETTLED = 1e-5  # relative decrease of the objective over _WINDOW steps at which a refit ends
+_WINDOW, _MOST_STEPS = 5, 500
+
+
+@dataclass(frozen=True)
+class TiedFit:
+    """A model of k different weights. w: float64 (d,), after the refit; objective: f(w). explained: share of the
+    variance of the untied weights that the clusters account for. quality: what ``judge`` says of w."""
+
+    k: int
+    w: np.ndarray = field(repr=False)
+    objective: float
+    explained: float
+    quality: float
+
+
+def parsimony(
+    model: ScoreModel,
+    ridge: float,
+    w: np.ndarray,
+    numbers: Sequence[int],
+    judge: Callable[[np.ndarray], float],
+    *,
+    n_tied: int | None = None,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Iterator[TiedFit]:
+    """Tie the first ``n_tied`` weights (default: all) into k clusters by optimal k-means, for every k; refit; judge.
+
+    The other weights stay free. judge: accuracy or F1 of given weights. Ends early where ``may_go_on`` says so.
+    Raises ValueError for a k below 1.
+    """
+    if not numbers or min(numbers) < 1:
+        raise ValueError(f"numbers of clusters must be at least 1, not {list(numbers)!r}.")
+    n_tied = len(w) if n_tied is None else n_tied
+    ties = optimal_clusters(w[:n_tied], sorted(set(numbers)))
+    objective = Objective(model, ridge)
+    there = objective.at(w)
+    for k, tied in ties.items():
+        if not may_go_on():
+            return
+        n_clusters = int(tied.max()) + 1
+        cluster_of = np.concatenate([tied, n_clusters + np.arange(len(w) - n_tied)])
+        found = Clusters(cluster_of, n_clusters + len(w) - n_tied)
+        coarse = objective.restricted(there, found.cluster_of, found.n_clusters, from_zero=True, merge=False)
+        point = _settled(coarse, coarse.at(found.average(w)))
+        lifted = found.lift(point.w)
+        yield TiedFit(k, lifted, point.value, explained_variance(w[:n_tied], tied), judge(lifted))
+
+
+def _settled(objective: Objective, point: Point) -> Point:
+    values, steps = [point.value], lbfgs(objective, point)
+    for _ in range(_MOST_STEPS):
+        point = next(steps, point)
+        values.append(point.value)
+        if len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] < _SETTLED * abs(values[-1]):
+            break
+    return point

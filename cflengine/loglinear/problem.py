@@ -1,0 +1,138 @@
+"""The problem in clear numpy: penalised log-likelihood of log-linear models. No kernels; tests and certificates use it.
+
+    minimise over w    f(w) = −Σ_i log Pr(y_i | x_i; w) + c₁‖w‖₁ + ridge/2 ‖w‖²,        ridge = 1/σ²
+
+(Mathur & Chakrabarti, ICDM 2006, equations (1) to (3); c₁ = 0 there.) The loss is a sum, not a mean.
+
+- binary: Pr(y | x) = σ(y wᵀx), y = ±1, equation (5). multinomial: Pr(c | x) = softmax(xᵀW)_c, W (d, C), w is W flat;
+- chain: Pr(y | x) = exp(Σ_p s_p[y_p] + Σ_p T[y_{p−1}, y_p])/Z(x), equations (6) to (11), with emission scores
+  s = X W of sparse attributes X (tokens × attributes). W and T have entries for the features of a ChainFeatures
+  alone, and are 0 elsewhere; w holds those entries, W's first.
+
+A bias is a feature of value 1, penalised like any other: so that one certificate holds for all solvers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, logsumexp, softmax
+
+
+def binary_loss(X: sparse.csr_matrix, y: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Loss, scores (n,) and the loss's slope by them. X: (n, d); y: ±1."""
+    scores = X @ w
+    return float(np.logaddexp(0.0, -y * scores).sum()), scores, -y * expit(-y * scores)
+
+
+def multinomial_loss(X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Loss, scores (n, C) and slopes of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1."""
+    scores = np.asarray(X @ w.reshape(X.shape[1], -1))
+    at = np.arange(len(label))
+    slope = softmax(scores, axis=1)
+    slope[at, label] -= 1.0
+    return float((logsumexp(scores, axis=1) - scores[at, label]).sum()), scores, slope
+
+
+@dataclass(frozen=True)
+class ChainFeatures:
+    """Which weights a chain has: state features (attribute, label), sorted, then transitions (from, to), sorted.
+
+    ptr: int64 (A+1,), of the labels of each attribute; label: int32 (E,); before, after: int32 (F,), label pairs.
+    """
+
+    ptr: np.ndarray
+    label: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    n_labels: int
+
+    @property
+    def n_states(self) -> int:
+        """E: how many weights are of state features."""
+        return len(self.label)
+
+    @property
+    def n_weights(self) -> int:
+        """E + F."""
+        return len(self.label) + len(self.before)
+
+    def matrices(self, w: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray]:
+        """W, sparse (A, L), and T, (L, L)."""
+        states = sparse.csr_matrix((w[: self.n_states], self.label, self.ptr), (len(self.ptr) - 1, self.n_labels))
+        transition = np.zeros((self.n_labels, self.n_labels))
+        transition[self.before, self.after] = w[self.n_states :]
+        return states, transition
+
+
+@dataclass(frozen=True)
+class ChainData:
+    """Sentences as tokens. X: float64 (T, A); ptr: int64 (N+1,), of their tokens; label: int32 (T,), −1 where unknown.
+
+    No sentence is empty.
+    """
+
+    X: sparse.csr_matrix
+    ptr: np.ndarray
+    label: np.ndarray
+
+
+def chain_loss(
+    data: ChainData, features: ChainFeatures, w: np.ndarray
+) -> tuple[float, tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Loss; emission scores (T, L) and transition scores (L, L); the loss's slopes by both: expected less observed."""
+    states, transition = features.matrices(w)
+    emission = np.asarray((data.X @ states).todense())
+    log_z, marginals, pairs = forward_backward(emission, transition, data.ptr)
+    inside = np.ones(len(data.label), dtype=bool)
+    inside[data.ptr[:-1]] = False
+    ends = np.flatnonzero(inside)
+    label = data.label
+    observed = emission[np.arange(len(label)), label].sum() + transition[label[ends - 1], label[ends]].sum()
+    marginals[np.arange(len(label)), label] -= 1.0
+    np.subtract.at(pairs, (label[ends - 1], label[ends]), 1.0)
+    return float(log_z.sum() - observed), (emission, transition), (marginals, pairs)
+
+
+def forward_backward(
+    emission: np.ndarray, transition: np.ndarray, ptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """log Z (N,), marginals (T, L), and expected counts of label pairs (L, L), in log space: equations (8) to (11).
+
+    All sentences at once, position by position, the longest first, so that those at work are always the first few.
+    """
+    lengths = np.diff(ptr)
+    order = np.argsort(-lengths, kind="stable")
+    starts, n_labels = ptr[:-1][order], emission.shape[1]
+    at_work = [int(np.count_nonzero(lengths > p)) for p in range(int(lengths.max(initial=0)))]
+    forward = [emission[starts[: at_work[0]]]] if at_work else []
+    for p in range(1, len(at_work)):
+        before = forward[-1][: at_work[p], :, None] + transition
+        forward.append(logsumexp(before, axis=1) + emission[starts[: at_work[p]] + p])
+    log_z = np.zeros(len(lengths))
+    marginals, pairs = np.zeros(emission.shape), np.zeros((n_labels, n_labels))
+    backward = np.zeros((0, n_labels))
+    for p in range(len(at_work) - 1, -1, -1):
+        rows = at_work[p]
+        following = np.zeros((rows, n_labels))
+        if len(backward):
+            onward = backward + emission[starts[: len(backward)] + p + 1]
+            following[: len(backward)] = logsumexp(transition + onward[:, None, :], axis=2)
+        log_z[order[len(backward) : rows]] = logsumexp(forward[p][len(backward) : rows], axis=1)
+        z = log_z[order[:rows], None]
+        if len(backward):
+            joint = forward[p][: len(backward), :, None] + transition + onward[:, None, :] - z[: len(backward), :, None]
+            pairs += np.exp(joint).sum(axis=0)
+        marginals[starts[:rows] + p] = np.exp(forward[p] + following - z)
+        backward = following
+    return log_z, marginals, pairs
+
+
+def gathered_chain(data: ChainData, features: ChainFeatures, slopes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The loss's gradient, (E + F,), from its slopes."""
+    marginals, pairs = slopes
+    attribute = np.repeat(np.arange(len(features.ptr) - 1), np.diff(features.ptr))
+    by_attribute = np.asarray(data.X.T @ marginals)
+    return np.concatenate([by_attribute[attribute, features.label], pairs[features.before, features.after]])

@@ -1,0 +1,100 @@
+"""Models in files: a ZIP of ``header.json`` and one ``.npy`` for each array. Nothing in it is ever executed.
+
+header.json: ``{"format": "cflengine loglinear", "version": 1, "kind": "logistic" | "chain", ...}`` and what the kind
+needs (settings, classes, names of features); arrays are float64 or integers, in numpy's own format without pickles.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cflengine.engine.memory import require_bytes
+
+FORMAT, VERSION = "cflengine loglinear", 1
+_HEADER = "header.json"
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, one of another version, or a damaged one; the message says which."""
+
+
+def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write a model; an existing file is replaced only once the new one is whole."""
+    target = Path(path)
+    text = json.dumps(
+        {"format": FORMAT, "version": VERSION, "kind": kind, **header}, ensure_ascii=True, allow_nan=False
+    )
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, suffix=".part", delete=False) as file:
+        try:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                archive.writestr(_HEADER, text)
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            file.close()
+            os.replace(file.name, target)
+        except BaseException:
+            file.close()
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a model of this kind. Raises ModelFileError, or OSError where there is no file to read."""
+    name = Path(path).name
+    try:
+        with zipfile.ZipFile(path) as archive:
+            sizes = sum(info.file_size for info in archive.infolist())
+            require_bytes(2 * sizes, f"'{name}'", "close other programs.")
+            header = _header(archive, name, kind)
+            arrays = {
+                Path(entry).stem: np.lib.format.read_array(io.BytesIO(archive.read(entry)), allow_pickle=False)
+                for entry in archive.namelist()
+                if entry.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ModelFileError(f"'{name}' is not a model of cflengine, or it is truncated.") from error
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    return header, arrays
+
+
+def _header(archive: zipfile.ZipFile, name: str, kind: str) -> dict[str, Any]:
+    if _HEADER not in archive.namelist():
+        raise ModelFileError(f"'{name}' is not a model of cflengine.")
+    header = json.loads(archive.read(_HEADER))
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"'{name}' is not a model of cflengine.")
+    if header.get("version") != VERSION:
+        raise ModelFileError(
+            f"'{name}' is of version {header.get('version')!r} of the format; this program reads version {VERSION}."
+        )
+    if header.get("kind") != kind:
+        raise ModelFileError(f"'{name}' holds a model of kind {header.get('kind')!r}, not {kind!r}.")
+    return header
+
+
+def plain_labels(classes: np.ndarray) -> list[Any]:
+    """Class labels as JSON has them. Raises ValueError for labels that JSON cannot give back."""
+    labels = classes.tolist()
+    if not all(isinstance(label, str | int | float | bool) for label in labels):
+        raise ValueError("only models whose labels are strings, numbers or truth values can be saved.")
+    return labels
+
+
+def require(condition: bool, name: str) -> None:
+    """ModelFileError unless the parts of a file fit together."""
+    if not condition:
+        raise ModelFileError(f"'{name}' is damaged: its parts do not fit together.")

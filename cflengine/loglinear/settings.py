@@ -1,0 +1,119 @@
+"""Settings of the solvers of f."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cflengine.engine.checks import check_positive, check_whole, is_number
+
+
+@dataclass(frozen=True)
+class LBFGSSettings:
+    """Plain L-BFGS, and OWL-QN where there is c₁.
+
+    tol: certified relative gap, objective/bound − 1, at which it ends. max_iter; time_limit: seconds or None.
+    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions. scaled: whether H begins as
+    (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
+
+    Raises ValueError for a value out of range.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    time_limit: float | None = None
+    memory: int = 20
+    curvature: float = 0.9
+    scaled: bool = True
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit", "curvature"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1, "memory": 1})
+        if self.curvature >= 1:
+            raise ValueError(f"curvature must be below 1, not {self.curvature!r}.")
+
+
+CLUSTERINGS = ("chunks", "kmeans", "trajectories", "random", "restart")
+
+
+@dataclass(frozen=True)
+class ClusteredSettings(LBFGSSettings):
+    """The paper's scheme (Figure 4): fine steps, clusters, coarse steps, up again; then fine steps to the end.
+
+    rounds: numRounds. fine_iter: fine steps before each clustering. cluster_factor: features to a cluster, on average.
+    clustering: "chunks" of sorted weights (the paper's for L-BFGS), "kmeans" of the weights in one dimension,
+    "trajectories" (k-means of the last ``window`` weights of each feature, the paper's for BFGS); and two controls,
+    "random", and "restart", which forgets the curvature where the others cluster and has no coarse steps.
+    window, coarse_tol: coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the
+    least (the paper: 5, 1e-4). lift: "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse
+    than β. merge: pre-aggregate features before the coarse steps. seed: of k-means and "random".
+    """
+
+    rounds: int = 2
+    fine_iter: int = 5
+    cluster_factor: float = 15.0
+    clustering: str = "chunks"
+    window: int = 5
+    coarse_tol: float = 1e-4
+    lift: str = "replicate"
+    merge: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        LBFGSSettings.__post_init__(self)
+        check_positive(self, ("coarse_tol",))
+        check_whole(self, {"rounds": 0, "fine_iter": 0, "window": 2, "seed": 0})
+        if not (is_number(self.cluster_factor) and 1 <= self.cluster_factor < float("inf")):
+            raise ValueError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
+        _check_choice(self, "clustering", CLUSTERINGS)
+        _check_choice(self, "lift", ("replicate", "increment"))
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """Newton's method: a trust region around conjugate gradients. forcing: their residual, of the gradient, at most."""
+
+    tol: float = 1e-4
+    max_iter: int = 1000
+    time_limit: float | None = None
+    forcing: float = 0.1
+    max_products: int = 500
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit", "forcing"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1, "max_products": 1})
+
+
+@dataclass(frozen=True)
+class DualSettings:
+    """Dual coordinate descent. max_iter: passes over the documents. seed: of their order."""
+
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    time_limit: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1, "seed": 0})
+
+
+@dataclass(frozen=True)
+class DenseSettings:
+    """BFGS with its whole matrix, or iterative scaling: for comparison, on few features."""
+
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1})
+
+
+Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings
+
+
+def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:
+    value = getattr(settings, name)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")

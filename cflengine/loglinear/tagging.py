@@ -1,0 +1,108 @@
+"""Tagged column files in, a trained tagger with its predictions and scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cflengine.engine.files import frame_csv, write_report
+from cflengine.engine.memory import peak_bytes
+from cflengine.engine.results import versions
+from cflengine.loglinear.crf import ChainCRF
+from cflengine.loglinear.tags import convert
+from cflengine.text.conll import Rows, read_columns, write_columns
+from cflengine.text.corpus import CorpusError
+
+
+@dataclass(frozen=True)
+class TaggedFile:
+    """Sentences of a column file: rows, all columns but the last; labels, the last, in another scheme if asked."""
+
+    name: str
+    rows: list[Rows] = field(repr=False)
+    labels: list[list[str]] = field(repr=False)
+
+    @classmethod
+    def read(cls, source: Any, *, name: str | None = None, scheme: str | None = None, limit: int | None = None) -> Any:
+        """Read one. Raises CorpusError for what is no column file of at least two columns."""
+        sentences = read_columns(source, name=name)[:limit]
+        name = name or Path(str(source)).name
+        if len(sentences[0][0]) < 2:
+            raise CorpusError(f"'{name}' has one column; the label is the last of at least two.")
+        labels = [[cells[-1] for cells in sentence] for sentence in sentences]
+        if scheme:
+            labels = [convert(tags, scheme) for tags in labels]
+        return cls(name, [[cells[:-1] for cells in sentence] for sentence in sentences], labels)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all sentences."""
+        return sum(map(len, self.rows))
+
+    def require_columns(self, train: TaggedFile) -> None:
+        """CorpusError unless there are as many columns as in ``train``."""
+        own, other = len(self.rows[0][0]) + 1, len(train.rows[0][0]) + 1
+        if own != other:
+            raise CorpusError(f"'{self.name}' has {own} columns, but '{train.name}' has {other}.")
+
+
+def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> pd.DataFrame:
+    """The model, its weights and trace, and every test file as it is tagged; returns the scores, a row a kind."""
+    model.save(folder / "model.cflm")
+    weights = pd.concat([model.state_features_, model.transition_features_], ignore_index=True)
+    (folder / "weights.csv").write_bytes(frame_csv(weights))
+    (folder / "trace.csv").write_bytes(frame_csv(model.trace_))
+    scores = []
+    names: set[str] = set()
+    for test in tests:
+        predicted = model.predict(test.rows)
+        tagged = (
+            [(*cells, true, guess) for cells, true, guess in zip(rows, labels, guesses, strict=True)]
+            for rows, labels, guesses in zip(test.rows, test.labels, predicted, strict=True)
+        )
+        name = _new_name(test.name, names)
+        with (folder / f"{name}.predicted").open("w", encoding="utf-8") as file:
+            file.writelines(write_columns(tagged))
+        found = model.evaluate(test.rows, test.labels)
+        found.insert(0, "file", name)
+        scores.append(found)
+    frame = pd.concat(scores, ignore_index=True) if scores else pd.DataFrame()
+    if len(frame):
+        (folder / "evaluation.csv").write_bytes(frame_csv(frame))
+    return frame
+
+
+def _new_name(name: str, taken: set[str]) -> str:
+    """``name``, with a number where two test files are called the same."""
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}.{number}", number + 1
+    taken.add(candidate)
+    return candidate
+
+
+def tagging_report(
+    folder: Path, model: ChainCRF, train: TaggedFile, tests: Sequence[TaggedFile], scores: pd.DataFrame,
+    arguments: dict[str, Any], seconds: float,
+) -> dict[str, Any]:  # fmt: skip
+    """What report.json says; written to ``folder``."""
+    unseen = {test.name: sorted({t for tags in test.labels for t in tags} - set(model.classes_)) for test in tests}
+    report = model.result_.to_dict() | {
+        "labels": model.classes_.tolist(),
+        "n_sentences": len(train.rows),
+        "n_tokens": train.n_tokens,
+        "n_attributes": len(model.attributes_),
+        "n_weights": len(model.coef_),
+        "scores": scores.to_dict("records"),
+        "labels_unseen_in_training": unseen,
+        "total_seconds": seconds,
+        "peak_memory_bytes": peak_bytes(),
+        "arguments": arguments,
+        "versions": versions(),
+    }
+    write_report(folder, report)
+    return report

@@ -1,0 +1,99 @@
+"""Entities in tags: IOB1, IOB2 and BIOES, and precision, recall and F1 by entities as conlleval counts them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SCHEMES = ("IOB1", "IOB2", "BIOES")
+Span = tuple[int, int, str]
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """``B-PER`` -> (B, PER); a tag without a prefix is outside of every entity, as ``O`` is."""
+    prefix, dash, kind = tag.partition("-")
+    if dash and prefix in ("B", "I", "E", "S", "L", "U"):
+        return {"L": "E", "U": "S"}.get(prefix, prefix), kind
+    return "O", ""
+
+
+def entities(tags: Sequence[str]) -> list[Span]:
+    """(first, behind the last, kind) of the entities in a sentence's tags, of whichever scheme; conlleval's rules."""
+    found: list[Span] = []
+    begun = -1
+    before, before_kind = "O", ""
+    for position, tag in enumerate([*tags, "O"]):
+        prefix, kind = split_tag(tag)
+        cut = before in ("O", "E", "S") or prefix in ("O", "B", "S") or kind != before_kind
+        if before != "O" and cut:
+            found.append((begun, position, before_kind))
+        if prefix != "O" and cut:
+            begun = position
+        before, before_kind = prefix, kind
+    return found
+
+
+def tags_of(spans: Iterable[Span], n: int, scheme: str) -> list[str]:
+    """The tags of n tokens with these entities. Raises ValueError for an unknown scheme, or spans that overlap."""
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}.")
+    tags = ["O"] * n
+    last_end, last_kind = -1, ""
+    for first, end, kind in sorted(spans):
+        if not 0 <= max(first, last_end) <= first < end <= n:
+            raise ValueError(f"entity {first}:{end} overlaps another or leaves the sentence of {n} tokens.")
+        for position in range(first, end):
+            tags[position] = f"I-{kind}"
+        if scheme != "IOB1" or (first == last_end and kind == last_kind):
+            tags[first] = f"B-{kind}"
+        if scheme == "BIOES":
+            tags[end - 1] = f"E-{kind}"
+            if end == first + 1:
+                tags[first] = f"S-{kind}"
+        last_end, last_kind = end, kind
+    return tags
+
+
+def convert(tags: Sequence[str], scheme: str) -> list[str]:
+    """The same entities in another scheme."""
+    return tags_of(entities(tags), len(tags), scheme)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of entities of a kind: right, predicted, and in the truth."""
+
+    right: int
+    predicted: int
+    true: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted that is right; 0 where none is predicted, as conlleval has it."""
+        return self.right / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the true that is found; 0 where there is none."""
+        return self.right / self.true if self.true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """2 P R/(P + R)."""
+        return 2 * self.right / (self.predicted + self.true) if self.right else 0.0
+
+
+def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> dict[str, Score]:
+    """Kind -> score, and "" -> that of all kinds. Raises ValueError where sentences do not pair up."""
+    counts: dict[str, Counter[str]] = {"right": Counter(), "predicted": Counter(), "true": Counter()}
+    for truth, guess in zip(true, predicted, strict=True):
+        if len(truth) != len(guess):
+            raise ValueError(f"a sentence of {len(truth)} tags was given {len(guess)}.")
+        wanted, found = set(entities(truth)), set(entities(guess))
+        for name, spans in (("right", wanted & found), ("predicted", found), ("true", wanted)):
+            for _, _, kind in spans:
+                counts[name][kind] += 1
+                counts[name][""] += 1
+    kinds = sorted(set(counts["true"]) | set(counts["predicted"]) | {""})
+    return {kind: Score(counts["right"][kind], counts["predicted"][kind], counts["true"][kind]) for kind in kinds}
