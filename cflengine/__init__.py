@@ -5,6 +5,7 @@ Rooms of the package:
 - :mod:`cflengine.text`: documents to tokens, sentences and K-grams, always with character offsets;
 - :mod:`cflengine.compression`: compressive feature learning (Paskov, Mitchell, Hastie, AISTATS 2014);
 - :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
+- :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
 - :mod:`cflengine.engine`: what every solver shares (events, listeners, the numba decorators).
 
 Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
+    from cflengine.loglinear.crf import ChainCRF
+    from cflengine.loglinear.logistic import LogisticModel
+    from cflengine.loglinear.settings import ClusteredSettings, LBFGSSettings
     from cflengine.sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
     from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
     from cflengine.text.corpus import Corpus, CorpusError
@@ -38,12 +42,16 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "ADMMSettings": "cflengine.sentence_lasso.settings",
+    "ChainCRF": "cflengine.loglinear.crf",
+    "ClusteredSettings": "cflengine.loglinear.settings",
     "CompressiveFeatures": "cflengine.compression.estimator",
     "CompressionSession": "cflengine.compression.session",
     "CompressiveSearchCV": "cflengine.compression.feature_path",
     "ExactSettings": "cflengine.compression.exact",
     "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",
+    "LBFGSSettings": "cflengine.loglinear.settings",
+    "LogisticModel": "cflengine.loglinear.logistic",
     "MajoriseSettings": "cflengine.sentence_lasso.settings",
     "PenalisedClassifier": "cflengine.sentence_lasso.estimator",
     "ReweightingSettings": "cflengine.compression.reweighting",
@@ -59,6 +67,8 @@ _PUBLIC = {
 
 __all__ = [
     "ADMMSettings",
+    "ChainCRF",
+    "ClusteredSettings",
     "CompressionSession",
     "CompressiveFeatures",
     "CompressiveSearchCV",
@@ -68,6 +78,8 @@ __all__ = [
     "GuidedSettings",
     "HomotopySettings",
     "IterationStats",
+    "LBFGSSettings",
+    "LogisticModel",
     "MajoriseSettings",
     "PenalisedClassifier",
     "ReweightingSettings",

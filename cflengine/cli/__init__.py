@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cflengine._version import __version__
-from cflengine.cli import compress, path, sentences
+from cflengine.cli import compress, path, sentences, train_crf, train_logistic
 from cflengine.cli.terminal import Parser
 
 _DESCRIPTION = """\
@@ -35,6 +35,8 @@ def build_parser() -> argparse.ArgumentParser:
     compress.add_command(commands)
     path.add_command(commands)
     sentences.add_command(commands)
+    train_logistic.add_command(commands)
+    train_crf.add_command(commands)
     return parser
 
 

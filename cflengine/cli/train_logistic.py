@@ -87,7 +87,7 @@ def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) ->
 
 
 def solver_settings(arguments: argparse.Namespace) -> Any:
-    """Settings of the chosen solver, None for "auto". Raises ValueError for an option that is another solver's."""
+    """Settings of the chosen solver. Raises ValueError for an option that is another solver's."""
     from cflengine.loglinear.solvers import SOLVERS
 
     own = {"memory": ("lbfgs", "clustered")}
@@ -99,8 +99,6 @@ def solver_settings(arguments: argparse.Namespace) -> Any:
             if arguments.solver not in owners:
                 raise ValueError(f"--{name.replace('_', '-')} is for --solver {' or '.join(owners)}.")
             given[name] = value
-    if arguments.solver == "auto":
-        return None
     return SOLVERS[arguments.solver](tol=arguments.gap, time_limit=arguments.time_limit, **given)
 
 
@@ -124,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     with TerminalProgress(sys.stderr, show=show) as progress:
         model = LogisticModel(
             arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
-            settings=settings, n_threads=arguments.threads, listeners=(progress, _Deadline(arguments.time_limit)),
+            settings=settings, n_threads=arguments.threads, listeners=(progress,),
         ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
     plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
     report = study_report(study, model, corpus, plain, time.perf_counter() - began)
@@ -135,16 +133,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         _summary(study, model, report, out)
     return 0
-
-
-class _Deadline:
-    """Ends every fit once the time is over, for solvers whose settings the user has not made."""
-
-    def __init__(self, time_limit: float | None) -> None:
-        self.ends = None if time_limit is None else time.monotonic() + time_limit
-
-    def __call__(self, stats: Any) -> bool:
-        return self.ends is None or time.monotonic() < self.ends
 
 
 def _vectorizer(arguments: argparse.Namespace) -> Any:
@@ -164,7 +152,7 @@ def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:
     counts = f"{len(study.split.train):,} documents to learn from, {len(study.split.test):,} to judge by"
     print(f"{counts}; {len(study.names):,} features")
     why = f" ({model.why_})" if model.why_ else ""
-    print(f"solver       {model.solver_}{why}")
+    print(f"solver       {model.solver}{why}")
     for result, name in zip(model.results_, report["fits"], strict=True):
         print(
             f"{name['class'] or 'all classes':<12} objective {result.objective:,.6g}  proved gap {result.gap:.1e}  "

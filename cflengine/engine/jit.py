@@ -15,7 +15,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from numbers import Integral
+from typing import Any
 
 import numba
 from numba import njit
@@ -27,6 +29,24 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 parallel_kernel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the block with a single thread for matrix products.
+
+    BLAS and numba each keep threads that spin for a while when their work is done: where both are used in turn, they
+    take the cores from each other, and a pass takes half as long again as with one of them alone.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @contextmanager

@@ -16,6 +16,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.special import entr
 
 from cflengine.loglinear import problem
 
@@ -52,6 +54,11 @@ def lower_bound(entropy: float, gathered: np.ndarray, ridge: float, lasso: float
     return max(0.0, best)
 
 
+def dual_value(alpha: np.ndarray, square: float) -> float:
+    """D(α) of the binary model: the entropy of α ∈ [0, 1]ⁿ less square = ‖Σ α_i y_i x_i‖²/(2 ridge); at least 0."""
+    return max(0.0, float((entr(alpha) + entr(1.0 - alpha)).sum()) - square)
+
+
 def relative_gap(objective: float, bound: float) -> float:
     """(objective − bound)/bound, at least 0; inf unless the bound is above 0."""
     if not (bound > 0 and math.isfinite(objective)):
@@ -64,20 +71,35 @@ def _certify(loss: float, inner: float, gathered: np.ndarray, w: np.ndarray, rid
     return Certificate(objective, lower_bound(loss - inner, gathered, ridge, lasso))
 
 
-def certify_binary(X, y: np.ndarray, w: np.ndarray, ridge: float) -> Certificate:
-    """Of the binary model: X sparse (n, d), y ±1."""
+def certify_binary(
+    X: sparse.csr_matrix,
+    y: np.ndarray,
+    w: np.ndarray,
+    ridge: float,
+    lasso: float = 0.0,
+    alpha: np.ndarray | None = None,
+) -> Certificate:
+    """Of the binary model: X sparse (n, d), y ±1. alpha: a dual point, float64 (n,) in [0, 1], if there is a better one
+    than the model's own predictions."""
     loss, scores, slope = problem.binary_loss(X, y, w)
-    return _certify(loss, float(slope @ scores), X.T @ slope, w, ridge, 0.0)
+    own = _certify(loss, float(slope @ scores), X.T @ slope, w, ridge, lasso)
+    if alpha is None:
+        return own
+    gathered = X.T @ (y * alpha)
+    bound = dual_value(np.clip(alpha, 0.0, 1.0), float(gathered @ gathered) / (2 * ridge))
+    return Certificate(own.objective, max(own.lower_bound, bound))
 
 
-def certify_multinomial(X, label: np.ndarray, w: np.ndarray, ridge: float) -> Certificate:
+def certify_multinomial(
+    X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray, ridge: float, lasso: float = 0.0
+) -> Certificate:
     """Of the multinomial model: w float64 (d·C,)."""
     loss, scores, slope = problem.multinomial_loss(X, label, w)
-    return _certify(loss, float((slope * scores).sum()), np.asarray(X.T @ slope).ravel(), w, ridge, 0.0)
+    return _certify(loss, float((slope * scores).sum()), np.asarray(X.T @ slope).ravel(), w, ridge, lasso)
 
 
 def certify_chain(
-    data: problem.ChainData, features: problem.ChainFeatures, w: np.ndarray, ridge: float, lasso: float
+    data: problem.ChainData, features: problem.ChainFeatures, w: np.ndarray, ridge: float, lasso: float = 0.0
 ) -> Certificate:
     """Of the linear-chain CRF with c₁ = ``lasso``."""
     loss, scores, slopes = problem.chain_loss(data, features, w)

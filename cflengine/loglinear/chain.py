@@ -6,7 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.loglinear import kernels_chain as kernels
+from cflengine.loglinear.certificate import Certificate, certify_chain
 from cflengine.loglinear.design import Design
+from cflengine.loglinear.kernels_sweep import forward_backward
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 
 
@@ -20,11 +22,17 @@ class ChainModel:
         self.data, self.features = data, features
         self.design = Design(data.X)
         self.n_weights = features.n_weights
+        self.n_scores = len(data.label) * features.n_labels + features.n_labels**2
         self._states = (features.ptr, features.label)
+        self._order = by_length(data.ptr)
+        before, after = neighbours(data)
+        self._observed_pairs = np.zeros((features.n_labels, features.n_labels))
+        np.add.at(self._observed_pairs, (before, after), 1.0)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        flat = np.zeros(len(self.data.label) * self.features.n_labels + self.features.n_labels**2)
+        flat = np.empty(self.n_scores)  # not zeros: those are fresh pages, which cost as much as the kernel
         emission, transition = self._split(flat)
+        transition[:] = 0.0
         kernels.emissions(*self.design.by_rows, *self._states, w, emission)
         transition[self.features.before, self.features.after] = w[self.features.n_states :]
         return flat
@@ -34,10 +42,10 @@ class ChainModel:
         data = self.data
         slope = np.empty(len(scores))
         marginals, pairs = self._split(slope)
-        log_z, by_block = infer(emission, transition, data.ptr, marginals)
+        log_z, by_tile = infer(emission, transition, data.ptr, marginals, self._order)
         losses = np.empty(len(log_z))
-        kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, by_block, losses)
-        pairs[:] = by_block.sum(axis=0)
+        kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, losses)
+        pairs[:] = by_tile.sum(axis=0) - self._observed_pairs
         return float(losses.sum()), slope
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
@@ -47,6 +55,10 @@ class ChainModel:
         out[self.features.n_states :] = pairs[self.features.before, self.features.after]
         return out
 
+    def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
+        """Objective and bound, recomputed by certificate.py."""
+        return certify_chain(self.data, self.features, w, ridge, lasso)
+
     def _split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_labels = self.features.n_labels
         tokens = len(self.data.label) * n_labels
@@ -54,14 +66,28 @@ class ChainModel:
 
 
 def infer(
-    emission: np.ndarray, transition: np.ndarray, ptr: np.ndarray, marginals: np.ndarray
+    emission: np.ndarray,
+    transition: np.ndarray,
+    ptr: np.ndarray,
+    marginals: np.ndarray,
+    order: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """log Z (N,) and expected label pairs by block of sentences; fills ``marginals``, float64 (T, L)."""
+    """log Z (N,) and expected label pairs by tile of sentences; fills ``marginals``, float64 (T, L).
+
+    order: of :func:`by_length`, if it is at hand. No sentence is empty.
+    """
+    order = by_length(ptr) if order is None else order
     n_sentences, n_labels = len(ptr) - 1, len(transition)
-    pairs = np.empty((-(-n_sentences // kernels.BLOCK), n_labels, n_labels))
+    lanes = 32 if n_labels <= 16 else 16 if n_labels <= 32 else 8  # so that a tile stays in the cache
+    pairs = np.empty((-(-n_sentences // lanes), n_labels, n_labels))
     log_z = np.empty(n_sentences)
-    kernels.forward_backward(emission, transition, ptr, marginals, pairs, log_z)
+    forward_backward(emission, transition, ptr, order, lanes, marginals, pairs, log_z)
     return log_z, pairs
+
+
+def by_length(ptr: np.ndarray) -> np.ndarray:
+    """int64 (N,): sentences from the longest to the shortest."""
+    return np.argsort(-np.diff(ptr), kind="stable")
 
 
 def chain_features(
@@ -89,15 +115,20 @@ def chain_features(
         seen = sparse.csr_matrix(present.T @ one_hot)
         seen.sort_indices()
         ptr, label = seen.indptr.astype(np.int64), seen.indices.astype(np.int32)
-    inside = np.ones(len(data.label), dtype=bool)
-    inside[data.ptr[:-1]] = False
-    ends = np.flatnonzero(inside)
     pairs = np.zeros((n_labels, n_labels), dtype=bool)
-    pairs[data.label[ends - 1], data.label[ends]] = True
+    pairs[neighbours(data)] = True
     if all_transitions or not transitions:
         pairs[:] = transitions
     before, after = np.nonzero(pairs)
     return ChainFeatures(ptr, label, before.astype(np.int32), after.astype(np.int32), n_labels)
+
+
+def neighbours(data: ChainData) -> tuple[np.ndarray, np.ndarray]:
+    """The labels of every token but the first of a sentence: of the token before it, and its own."""
+    inside = np.ones(len(data.label), dtype=bool)
+    inside[data.ptr[:-1]] = False
+    ends = np.flatnonzero(inside)
+    return data.label[ends - 1], data.label[ends]
 
 
 class ChainScorer:

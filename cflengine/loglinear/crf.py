@@ -230,7 +230,6 @@ class ChainCRF(BaseEstimator):
         if self.c2 == 0 and self.solver != "lbfgs":
             raise ValueError(f"solver {self.solver!r} needs c2 above 0.")
         settings = check_settings(self.solver, self.settings, self.tol)
-        assert settings is not None
         if self.settings is None:
             settings = replace(settings, max_iter=self.max_iter, time_limit=self.time_limit)
         return settings

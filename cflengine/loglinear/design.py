@@ -41,6 +41,13 @@ class Design:
         """Xᵀ slope: float64 (d,), or (d, C) of (n, C)."""
         return self._product(self.by_columns, slope, self.shape[1])
 
+    def squared_lengths(self) -> np.ndarray:
+        """‖x_i‖² of every row: float64 (n,)."""
+        if self.ones:
+            return np.diff(self.X.indptr).astype(np.float64)
+        squares = sparse.csr_matrix((self.X.data**2, self.X.indices, self.X.indptr), self.shape)
+        return squares @ np.ones(self.shape[1])
+
     def squared_transposed(self, slope: np.ndarray) -> np.ndarray:
         """(X∘X)ᵀ slope, in the shapes of :meth:`transposed`."""
         indptr, rows, values = self.by_columns

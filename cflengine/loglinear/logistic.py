@@ -22,7 +22,7 @@ from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.saving import ModelFileError, plain_labels, read_model, require, write_model
 from cflengine.loglinear.settings import Settings
-from cflengine.loglinear.solvers import SOLVERS, check_settings, choose, solve
+from cflengine.loglinear.solvers import SOLVERS, check_settings, solve
 
 
 class LogisticModel(ClassifierMixin, BaseEstimator):
@@ -33,7 +33,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    solver : "auto" (default: the fastest for the data by a stated rule; see ``result_.why``), "lbfgs", "clustered",
+    solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.auto`, see ``why_``), "lbfgs", "clustered",
         "newton-cg", "dual", "bfgs" or "fis".
     sigma2 : σ², above 0; the ridge is 1/σ². scikit-learn's C.
     multiclass : "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.
@@ -45,7 +45,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ ; coef_ : float64 (1, d), or (classes, d); intercept_ : float64, as many. duality_gap_ : proved, the
-    largest over the rows fitted on their own. results_ : the results of those. solver_ : the solver that ran, and why_.
+    largest over the rows fitted on their own. results_ : the results of those. why_ : what "auto" did.
     n_iter_ : int32, as many as results_; n_passes_ : over the data, of all.
 
     Raises
@@ -97,26 +97,16 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         self.duality_gap_ = max(result.gap for result in self.results_)
         self.n_iter_ = np.array([result.n_iterations for result in self.results_], dtype=np.int32)
         self.n_passes_ = sum(result.n_passes for result in self.results_)
-        self.solver_, self.why_ = self.results_[0].solver, self.results_[0].why
+        self.why_ = self.results_[0].why
         return self
 
-    def _solve(
-        self, design: Design, number: np.ndarray, n_classes: int, settings: Settings | None
-    ) -> list[LoglinearResult]:
+    def _solve(self, design: Design, number: np.ndarray, n_classes: int, settings: Settings) -> list[LoglinearResult]:
         if self.multiclass == "multinomial" and n_classes > 2:
             models: list[Any] = [MultinomialModel(design, number.astype(np.int32), n_classes)]
         else:
             positive = [1] if n_classes == 2 else range(n_classes)
             models = [BinaryModel(design, np.where(number == c, 1.0, -1.0)) for c in positive]
-        results = []
-        for model in models:
-            name, why = self.solver, ""
-            if settings is None:
-                name, why = choose(model, 1.0 / self.sigma2)
-            chosen = check_settings(name, settings, self.tol)
-            assert chosen is not None
-            results.append(solve(model, 1.0 / self.sigma2, name, chosen, why=why, listeners=self.listeners))
-        return results
+        return [solve(model, 1.0 / self.sigma2, self.solver, settings, listeners=self.listeners) for model in models]
 
     def _extended(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """X with the feature of value 1 as its last column, if there is an intercept."""
@@ -189,8 +179,8 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
             model.feature_names_in_ = np.array(names, dtype=object)
         return model
 
-    def _checked(self) -> Settings | None:
-        """The solver's settings, None of "auto". Raises ValueError for a parameter that is none."""
+    def _checked(self) -> Settings:
+        """The solver's settings. Raises ValueError for a parameter that is none."""
         if not (is_number(self.sigma2) and 0 < self.sigma2 < float("inf")):
             raise ValueError(
                 f"sigma2 must be a positive finite number, not {self.sigma2!r}: without a ridge, data that can be "

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from cflengine.loglinear import kernels_linear as kernels
+from cflengine.loglinear.certificate import Certificate, certify_binary, certify_multinomial
 from cflengine.loglinear.design import Design
 
 
@@ -22,11 +23,13 @@ class ScoreModel(Protocol):
     """
 
     n_weights: int
+    n_scores: int
     cost: tuple[float, float, float]
 
     def scores(self, w: np.ndarray) -> np.ndarray: ...
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]: ...
     def gather(self, slope: np.ndarray) -> np.ndarray: ...
+    def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate: ...
 
 
 class BinaryModel:
@@ -35,7 +38,7 @@ class BinaryModel:
     def __init__(self, design: Design, y: np.ndarray) -> None:
         self.design, self.y = design, y
         self.cost = (0.5, 0.0, 0.5)
-        self.n_weights = design.shape[1]
+        self.n_scores, self.n_weights = design.shape
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         return self.design.times(w)
@@ -47,6 +50,10 @@ class BinaryModel:
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
         return self.design.transposed(slope)
+
+    def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
+        """Objective and bound, recomputed by certificate.py."""
+        return certify_binary(self.design.X, self.y, w, ridge, lasso, alpha)
 
     def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """The second derivative by the scores where the slope is this, times ``moved``."""
@@ -73,7 +80,7 @@ class MultinomialModel:
 
     def __init__(self, design: Design, label: np.ndarray, n_classes: int) -> None:
         self.design, self.label, self.n_classes = design, label, n_classes
-        self.n_weights = design.shape[1] * n_classes
+        self.n_scores, self.n_weights = design.shape[0] * n_classes, design.shape[1] * n_classes
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         return self.design.times(w.reshape(-1, self.n_classes)).ravel()
@@ -86,6 +93,10 @@ class MultinomialModel:
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
         return self.design.transposed(slope.reshape(-1, self.n_classes)).ravel()
+
+    def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
+        """Objective and bound, recomputed by certificate.py."""
+        return certify_multinomial(self.design.X, self.label, w, ridge, lasso)
 
     def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """The second derivative by the scores where the slope is this, times ``moved``."""
@@ -109,13 +120,17 @@ class TiedModel:
 
     def __init__(self, model: ScoreModel, cluster_of: np.ndarray, n_clusters: int) -> None:
         self.model, self.cluster_of = model, cluster_of
-        self.n_weights, self.cost = n_clusters, model.cost
+        self.n_weights, self.n_scores, self.cost = n_clusters, model.n_scores, model.cost
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         return self.model.scores(w[self.cluster_of])
 
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         return self.model.loss(scores)
+
+    def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
+        """Of the untied model."""
+        return self.model.certify(w[self.cluster_of], ridge, lasso, alpha)
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
         return collected(self.model.gather(slope), self.cluster_of, self.n_weights)

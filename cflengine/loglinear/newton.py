@@ -15,10 +15,10 @@ import numpy as np
 from cflengine.loglinear.line_search import wolfe_step
 from cflengine.loglinear.objective import Line, Objective, Point
 
-_MIX = 0.01  # of the diagonal in the preconditioner
+_MIX = 0.1  # of the diagonal in the preconditioner
 
 
-def newton(objective: Objective, point: Point, *, forcing: float = 0.1, max_products: int = 500) -> Iterator[Point]:
+def newton(objective: Objective, point: Point, *, forcing: float = 0.3, max_products: int = 500) -> Iterator[Point]:
     """The points after ``point``; ends where no step decreases f any more."""
     radius = math.inf
     while True:

@@ -28,7 +28,9 @@ class Point:
     """A place: w, its scores, the loss, its slope by the scores, f there, and the gradient of f.
 
     entropy: loss − slopeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the model's
-    own predictions, and the dual value of its expected counts (certificate.py). age: moves since scores were fresh.
+    own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a solver that
+    has a dual point of its own, alpha, else None; gathered and gradient may then be empty. age: moves since scores were
+    fresh.
     """
 
     w: np.ndarray = field(repr=False)
@@ -39,6 +41,8 @@ class Point:
     value: float
     loss: float
     entropy: float
+    bound: float | None = None
+    alpha: np.ndarray | None = field(default=None, repr=False)
     age: int = 0
 
 
@@ -80,7 +84,7 @@ class Objective:
         if self.pull is not None:
             gradient += self.ridge * self.pull
         entropy = loss - float(slope @ scores)
-        return Point(w, scores, slope, gathered, gradient, value, loss, entropy, age)
+        return Point(w, scores, slope, gathered, gradient, value, loss, entropy, age=age)
 
     def along(self, point: Point, direction: np.ndarray) -> Line:
         """The line from a point."""
@@ -129,7 +133,8 @@ class Line:
 
     def at(self, t: float) -> tuple[float, float]:
         """f and its derivative at t."""
-        scores = self.start.scores + t * self.moved
+        scores = t * self.moved
+        scores += self.start.scores
         loss, slope = self.objective.model.loss(scores)
         self.objective.work.passes += self.objective.model.cost[1]
         self._last = (t, scores, loss, slope)

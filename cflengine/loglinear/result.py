@@ -17,9 +17,10 @@ from cflengine.loglinear.clustered import Clusters
 class LoglinearResult:
     """A solution of f and what is proved about it.
 
-    w: float64 (weights,). objective: f(w); lower_bound: proved; gap = objective/bound − 1. n_passes: over the data.
-    trajectories: float64 (events, watched), the watched weights at every row of ``trace``. clusters: (row of the trace
-    where it begins, the clusters) of every coarse phase. why: how the solver was chosen, "" where the user did.
+    w: float64 (weights,). objective: f(w); lower_bound: proved; gap = objective/bound − 1: recomputed from the data by
+    certificate.py. alpha: float64 (n,), the dual point behind the bound, of solvers that have one, else None. n_passes:
+    over the data. trajectories: float64 (events, watched), the watched weights at every row of ``trace``. clusters: (row
+    of the trace where it begins, the clusters) of every coarse phase. why: what "auto" did, "" of any other solver.
     """
 
     w: np.ndarray = field(repr=False)
@@ -34,6 +35,7 @@ class LoglinearResult:
     why: str
     settings: Mapping[str, Any]
     trace: pd.DataFrame = field(repr=False)
+    alpha: np.ndarray | None = field(repr=False)
     trajectories: np.ndarray = field(repr=False)
     clusters: tuple[tuple[int, Clusters], ...] = field(repr=False)
 

@@ -39,7 +39,13 @@ class Run:
         self.best = math.inf
         self.w = np.zeros(objective.model.n_weights)
         self.bound = 0.0
+        self._proof: Point | None = None  # where the bound comes from
         self.iteration = 0
+
+    @property
+    def stages(self) -> list[str]:
+        """The stage of every event so far."""
+        return [record.stage for record in self.progress.records]
 
     @property
     def gap(self) -> float:
@@ -70,8 +76,9 @@ class Run:
         point = step.point
         value = point.value + (self.lasso * float(np.abs(point.w).sum()) if self.lasso else 0.0)
         if step.clusters is None:
-            bound = lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
-            self.bound = max(self.bound, bound)
+            bound = self._bound(point)
+            if bound >= self.bound:
+                self.bound, self._proof = bound, point
             if value <= self.best:
                 self.best, self.w = value, point.w
         elif not self.clusters or self.clusters[-1][1] is not step.clusters:
@@ -89,17 +96,32 @@ class Run:
             gap=self.gap,
             lam=self.objective.ridge,
             support=int(np.count_nonzero(point.w)) if self.lasso else -1,
-            extra={"gradient_norm": float(np.linalg.norm(point.gradient))},
+            extra={"gradient_norm": float(np.linalg.norm(point.gradient)) if len(point.gradient) else NAN},
         )
         return self.progress.report(stats)
 
+    def _bound(self, point: Point) -> float:
+        if point.bound is not None:
+            return point.bound
+        return lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
+
+    def _certified(self) -> tuple[float, float]:
+        model, ridge, proof = self.objective.model, self.objective.ridge, self._proof
+        alpha = None if proof is None else proof.alpha
+        found = model.certify(self.w, ridge, self.lasso, alpha)
+        bound = found.lower_bound
+        if proof is not None and proof.w is not self.w and relative_gap(found.objective, bound) > self.settings.tol:
+            bound = max(bound, model.certify(proof.w, ridge, self.lasso, alpha).lower_bound)
+        return found.objective, bound
+
     def result(self, reason: TerminationReason, solver: str, why: str, settings: dict[str, Any]) -> LoglinearResult:
-        """The best solution with the best bound."""
+        """The best solution with the best bound, both as certificate.py finds them from the data."""
+        objective, bound = self._certified()
         return LoglinearResult(
             w=self.w,
-            objective=self.best,
-            lower_bound=self.bound,
-            gap=self.gap,
+            objective=objective,
+            lower_bound=bound,
+            gap=relative_gap(objective, bound),
             reason=reason,
             n_iterations=self.iteration,
             n_passes=self.objective.work.passes,
@@ -108,6 +130,7 @@ class Run:
             why=why,
             settings=settings,
             trace=self.progress.trace(),
+            alpha=None if self._proof is None else self._proof.alpha,
             trajectories=np.array(self.trajectories).reshape(len(self.trajectories), len(self.watch)),
             clusters=tuple(self.clusters),
         )

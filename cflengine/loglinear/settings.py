@@ -75,7 +75,7 @@ class NewtonSettings:
     tol: float = 1e-4
     max_iter: int = 1000
     time_limit: float | None = None
-    forcing: float = 0.1
+    forcing: float = 0.3
     max_products: int = 500
 
     def __post_init__(self) -> None:
@@ -86,6 +86,20 @@ class NewtonSettings:
 @dataclass(frozen=True)
 class DualSettings:
     """Dual coordinate descent. max_iter: passes over the documents. seed: of their order."""
+
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    time_limit: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1, "seed": 0})
+
+
+@dataclass(frozen=True)
+class AutoSettings:
+    """The default: see auto.py for its rule. seed: of the order of documents in dual coordinate descent."""
 
     tol: float = 1e-4
     max_iter: int = 10_000
@@ -110,7 +124,7 @@ class DenseSettings:
         check_whole(self, {"max_iter": 1})
 
 
-Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings
+Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings | AutoSettings
 
 
 def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The solvers by name, which model each is for, and the rule by which "auto" chooses."""
+"""The solvers by name, and which model each is for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener
 from cflengine.engine.results import settings_dict
+from cflengine.loglinear.auto import auto, explain
 from cflengine.loglinear.clustered import Step, clustered
 from cflengine.loglinear.dense import bfgs, iterative_scaling
-from cflengine.loglinear.dual import dual
+from cflengine.loglinear.dual import dual, no_weights
 from cflengine.loglinear.lbfgs import lbfgs
 from cflengine.loglinear.models import BinaryModel, ScoreModel
 from cflengine.loglinear.newton import newton
@@ -19,6 +21,7 @@ from cflengine.loglinear.owlqn import owlqn
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.run import Run
 from cflengine.loglinear.settings import (
+    AutoSettings,
     ClusteredSettings,
     DenseSettings,
     DualSettings,
@@ -28,6 +31,7 @@ from cflengine.loglinear.settings import (
 )
 
 SOLVERS: dict[str, type] = {
+    "auto": AutoSettings,
     "lbfgs": LBFGSSettings,
     "clustered": ClusteredSettings,
     "newton-cg": NewtonSettings,
@@ -38,28 +42,18 @@ SOLVERS: dict[str, type] = {
 BINARY_ONLY = ("dual", "fis")
 
 
-def check_settings(solver: str, settings: Settings | None, tol: float) -> Settings | None:
-    """The settings to solve with: those given, which must be that solver's, or its own with ``tol``; None of "auto",
-    whose solver is not known yet. Raises ValueError."""
-    if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
-        raise ValueError(f"solver must be one of auto, {', '.join(SOLVERS)}, not {solver!r}.")
-    if solver == "auto":
-        if settings is not None:
-            raise ValueError("settings go with a solver: name it, not 'auto'.")
-        LBFGSSettings(tol=tol)
-        return None
+def check_settings(solver: str, settings: Settings | None, tol: float) -> Settings:
+    """The settings to solve with: those given, which must be the solver's, or its own with ``tol``.
+
+    Raises ValueError.
+    """
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
     if settings is None:
         return SOLVERS[solver](tol=tol)
     if type(settings) is not SOLVERS[solver]:
         raise ValueError(f"settings of solver {solver!r} must be {SOLVERS[solver].__name__}, not {settings!r}.")
     return settings
-
-
-def choose(model: ScoreModel, ridge: float) -> tuple[str, str]:
-    """The solver of "auto" and why: the fastest to a certified 1e-4 in ``python -m benchmarks loglinear``."""
-    if not hasattr(model, "bend"):
-        return "lbfgs", "the model has no products with its Hessian"
-    return "newton-cg", "any other"
 
 
 def solve(
@@ -72,10 +66,9 @@ def solve(
     lasso: float = 0.0,
     n_tied: int | None = None,
     watch: Sequence[int] = (),
-    why: str = "",
     listeners: Iterable[Listener] = (),
 ) -> LoglinearResult:
-    """Minimise f from ``start`` (default 0).
+    """Minimise f from ``start`` (default 0; "dual" and "auto" of two classes have no use for one).
 
     lasso: c₁, for solver "lbfgs" alone, which then is OWL-QN. n_tied: how many weights "clustered" may cluster. watch:
     weights whose trajectories are kept. Raises ValueError for a solver that is not for this model.
@@ -88,11 +81,17 @@ def solve(
         raise ValueError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")
     objective = Objective(model, ridge)
     run = Run(objective, settings, lasso=lasso, watch=watch, listeners=listeners)
-    first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
+    by_dual = solver == "dual" or (solver == "auto" and isinstance(model, BinaryModel))
+    if by_dual:
+        first = no_weights(objective)
+    else:
+        first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
     n_tied = model.n_weights if n_tied is None else n_tied
     steps = _steps(objective, first, solver, settings, lasso, n_tied)
-    reason = run.take(first, steps)
+    with one_blas_thread():
+        reason = run.take(first, steps)
     chosen = {"ridge": ridge, "lasso": lasso} | settings_dict(settings)
+    why = explain(run.stages) if solver == "auto" else ""
     return run.result(reason, solver, why, chosen)
 
 
@@ -101,6 +100,8 @@ def _steps(
 ) -> Iterator[Step]:
     if isinstance(settings, ClusteredSettings):
         return clustered(objective, first, settings, n_tied)
+    if isinstance(settings, AutoSettings):
+        return (Step(stage, point) for stage, point in auto(objective, first, settings.tol, settings.seed))
     if isinstance(settings, LBFGSSettings):
         if lasso:
             return _named("owl-qn", owlqn(objective, first, lasso, memory=settings.memory))
