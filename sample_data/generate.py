@@ -293,8 +293,15 @@ def choose_beer(beers: Sequence[Beer], day: date, author: Author, rng: Random) -
     return beers[draw(rng, weights)]
 
 
-def review(rules: Mapping[str, Rule], beer: Beer, author: Author, day: date, rng: Random) -> dict[str, str]:
-    """One row of the corpus: ratings first, then the text they ask for."""
+def review(
+    rules: Mapping[str, Rule],
+    beer: Beer,
+    author: Author,
+    day: date,
+    rng: Random,
+    expanded: list[tuple[str, str]] | None = None,
+) -> dict[str, str]:
+    """One row of the corpus: ratings first, then the text they ask for; `expanded` gets what the text is made of."""
     ratings = rate(beer, author, rng)
     family = beer.style.family
     strength = "light" if beer.abv < 4.8 else "strong" if beer.abv >= 7.5 else "mid"
@@ -310,7 +317,10 @@ def review(rules: Mapping[str, Rule], beer: Beer, author: Author, day: date, rng
         "tenth": f"{2 * ratings['overall']:g}",
     }
     tags = (beer.style.name, family, CLARITY[family], strength, season_of(day), era, "all")
-    text = compose(Writer(rules, author, rng, values, tags, inserts_for(family)), ratings)
+    writer = Writer(rules, author, rng, values, tags, inserts_for(family))
+    text = compose(writer, ratings)
+    if expanded is not None:
+        expanded += writer.expanded
     positive = ratings["overall"] > 3 or (ratings["overall"] == 3 and ratings["taste"] >= 3)
     return {
         "text": text,
@@ -324,8 +334,13 @@ def review(rules: Mapping[str, Rule], beer: Beer, author: Author, day: date, rng
     }
 
 
-def reviews(seed: int = 7, documents: int = 2000) -> Iterator[dict[str, str]]:
-    """Yield one dict of `COLUMNS` (all strings) per review; review i depends on the seed and i alone."""
+def reviews(
+    seed: int = 7, documents: int = 2000, expanded: list[tuple[str, str]] | None = None
+) -> Iterator[dict[str, str]]:
+    """Yield one dict of `COLUMNS` (all strings) per review; review i depends on the seed and i alone.
+
+    `expanded`, where given, gets what the parts of the text are (rule, text); empty it between two reviews.
+    """
     rules, pets = load_rules()
     authors = [Author(name, phrases, seed) for name, phrases in pets.items()]
     activity = [1 / (rank + 6) for rank in range(len(authors))]
@@ -334,7 +349,7 @@ def reviews(seed: int = 7, documents: int = 2000) -> Iterator[dict[str, str]]:
         rng = Random(f"{seed}/review/{index}")
         author = authors[draw(rng, activity)]
         day = FIRST_DAY + timedelta(days=int(rng.random() * ((LAST_DAY - FIRST_DAY).days + 1)))
-        yield review(rules, choose_beer(beers, day, author, rng), author, day, rng)
+        yield review(rules, choose_beer(beers, day, author, rng), author, day, rng, expanded)
 
 
 def csv_bytes(seed: int = 7, documents: int = 2000) -> bytes:

@@ -130,7 +130,8 @@ class Writer:
     """Expands grammar rules for one review; nothing is used twice in it while there are alternatives left.
 
     `values` replaces references directly, `tags` completes rule names, and `inserts` gives for a rule the
-    phrases that may take its place, each after its probability.
+    phrases that may take its place, each after its probability. `expanded` collects (rule, text) of all that was
+    expanded or inserted.
     """
 
     rules: Mapping[str, Rule]
@@ -141,6 +142,7 @@ class Writer:
     inserts: Mapping[str, Sequence[tuple[float, str]]]
     used: set[tuple[str, int]] = field(default_factory=set)
     inserted: set[str] = field(default_factory=set)
+    expanded: list[tuple[str, str]] = field(default_factory=list)
 
     def sentence(self, section: str, tones: tuple[str, ...] = ()) -> str:
         """One raw sentence of a section, mostly lower case at its start; tone tags go before the others."""
@@ -152,9 +154,11 @@ class Writer:
 
     def _expand(self, name: str, tags: tuple[str, ...]) -> str:
         if name in self.values:
+            self.expanded.append((name, self.values[name]))
             return self.values[name]
         name = next(full for full in (name, *(f"{name}.{tag}" for tag in tags)) if full in self.rules)
         text = self._insert(name) or self._fill(self._pick(name), tags)
+        self.expanded.append((name, text))
         emphatic = name.startswith(("adj.great", "adj.awful", "really"))
         return text.upper() if emphatic and self.rng.random() < self.author.shouts else text
 

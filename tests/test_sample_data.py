@@ -207,3 +207,40 @@ def test_polish_mends_articles_doubles_and_capitals(raw: str, finished: str) -> 
             return 0.5
 
     assert writing.polish(raw, author, "good", Middle(0)) == finished
+
+
+tagged = importlib.import_module("sample_data.tagged")
+
+
+def test_committed_tags_are_the_generators_output() -> None:
+    path = ROOT / "sample_data" / "tagged.conll"
+    assert path.read_bytes() == tagged.conll_bytes(seed=7, documents=800)
+
+
+def test_tags_are_names_of_the_grammar(rows: list[dict[str, str]]) -> None:
+    sentences = list(tagged.sentences(7, 50))
+    tokens = [token for sentence in sentences for token, _, _ in sentence]
+    assert tokens == [token for row in rows[:50] for token in generate.TOKEN.findall(row["text"])]
+    labels = Counter(label for sentence in sentences for _, _, label in sentence)
+    assert {"B-PER", "B-LOC", "B-BEER", "O"} <= set(labels) and labels["O"] > 0.9 * sum(labels.values())
+    for sentence in sentences:
+        for before, after in zip(["O", *(row[2] for row in sentence)], (row[2] for row in sentence), strict=False):
+            assert not after.startswith("I-") or before[2:] == after[2:]
+
+
+def test_shapes_and_the_longest_name_first() -> None:
+    assert [tagged.shape(t) for t in ("Ale", "ale", "IPA", "I", "12", "!", "🍺")] == [
+        "Xx",
+        "x",
+        "X",
+        "Xx",
+        "9",
+        "!",
+        "🍺",
+    ]
+    names = [("Old Weir", "LOC"), ("Crooked Heron Old Weir", "BEER")]
+    assert tagged.kinds_of(["crooked", "heron", "old", "weir", "in", "Old", "Weir"], names) == ["BEER"] * 4 + [
+        "",
+        "LOC",
+        "LOC",
+    ]

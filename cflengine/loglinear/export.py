@@ -107,7 +107,11 @@ def predictions_frame(study: Study, model: LogisticModel, rows: np.ndarray) -> p
 def trace_frame(model: LogisticModel) -> pd.DataFrame:
     """The solves' traces one under the other, with the row of coef_ each is for."""
     traces = [result.trace.rename(columns={"work": "passes"}) for result in model.results_]
-    return pd.concat(traces, keys=range(len(traces)), names=["fit", None]).reset_index(level="fit")
+    return (
+        pd.concat(traces, keys=range(len(traces)), names=["fit", None])
+        .reset_index(level="fit")
+        .dropna(axis="columns", how="all")
+    )
 
 
 def study_report(

@@ -19,8 +19,8 @@ class LoglinearResult:
 
     w: float64 (weights,). objective: f(w); lower_bound: proved; gap = objective/bound − 1: recomputed from the data by
     certificate.py. alpha: float64 (n,), the dual point behind the bound, of solvers that have one, else None. n_passes:
-    over the data. trajectories: float64 (events, watched), the watched weights at every row of ``trace``. clusters: (row
-    of the trace where it begins, the clusters) of every coarse phase. why: what "auto" did, "" of any other solver.
+    over the data. trajectories: float64 (events, watched), the watched weights at every row of ``trace``. clusters: of
+    every coarse phase, with its first row of the trace. why: what "auto" did, "" of any other solver.
     """
 
     w: np.ndarray = field(repr=False)

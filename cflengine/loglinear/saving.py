@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -34,19 +33,16 @@ def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, An
     text = json.dumps(
         {"format": FORMAT, "version": VERSION, "kind": kind, **header}, ensure_ascii=True, allow_nan=False
     )
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, suffix=".part", delete=False) as file:
-        try:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(_HEADER, text)
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-            file.close()
-            os.replace(file.name, target)
-        except BaseException:
-            file.close()
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            archive.writestr(_HEADER, text)
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -30,7 +30,7 @@ class TaggedFile:
     def read(cls, source: Any, *, name: str | None = None, scheme: str | None = None, limit: int | None = None) -> Any:
         """Read one. Raises CorpusError for what is no column file of at least two columns."""
         sentences = read_columns(source, name=name)[:limit]
-        name = name or Path(str(source)).name
+        name = (name or Path(str(source)).name).removesuffix(".gz")
         if len(sentences[0][0]) < 2:
             raise CorpusError(f"'{name}' has one column; the label is the last of at least two.")
         labels = [[cells[-1] for cells in sentence] for sentence in sentences]
@@ -55,7 +55,7 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     model.save(folder / "model.cflm")
     weights = pd.concat([model.state_features_, model.transition_features_], ignore_index=True)
     (folder / "weights.csv").write_bytes(frame_csv(weights))
-    (folder / "trace.csv").write_bytes(frame_csv(model.trace_))
+    (folder / "trace.csv").write_bytes(frame_csv(model.trace_.dropna(axis="columns", how="all")))
     scores = []
     names: set[str] = set()
     for test in tests:

@@ -1,0 +1,235 @@
+"""LogisticModel as scikit-learn's users meet it, and model files."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cflengine import ChainCRF, ClusteredSettings, LBFGSSettings, LogisticModel
+from cflengine.loglinear.saving import ModelFileError
+
+
+@parametrize_with_checks(
+    [
+        LogisticModel(),
+        LogisticModel("lbfgs", multiclass="multinomial"),
+        LogisticModel("newton-cg", fit_intercept=False),
+        LogisticModel("clustered"),
+        LogisticModel("dual", tol=1e-3),
+    ]
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def digits(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    return X / 16, y
+
+
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "newton-cg", "clustered", "dual"])
+def test_two_classes_against_liblinear(solver):
+    X, y = digits(2)
+    peer = LogisticRegression(C=0.5, solver="liblinear", tol=1e-10, max_iter=10_000).fit(X, y)
+    model = LogisticModel(solver, sigma2=0.5, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-4)
+    assert model.duality_gap_ <= 1e-10 and model.n_passes_ > 0
+
+
+def test_many_classes_both_ways():
+    X, y = digits(4)
+    labels = np.array(["zero", "one", "two", "three"])[y]
+    rest = LogisticModel(sigma2=2.0, tol=1e-8).fit(X, labels)
+    peer = [LogisticRegression(C=2.0, solver="liblinear", tol=1e-10).fit(X, labels == c) for c in rest.classes_]
+    np.testing.assert_allclose(rest.coef_, np.vstack([p.coef_ for p in peer]), atol=1e-3)
+    assert rest.coef_.shape == (4, 64) and len(rest.results_) == 4 and rest.score(X, labels) > 0.99
+    np.testing.assert_allclose(rest.predict_proba(X).sum(axis=1), 1.0)
+
+    joint = LogisticModel(sigma2=2.0, multiclass="multinomial", tol=1e-8).fit(X, labels)
+    Z = np.hstack([X, np.ones((len(X), 1))])
+    other = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(Z, labels)
+    np.testing.assert_allclose(np.hstack([joint.coef_, joint.intercept_[:, None]]), other.coef_, atol=1e-3)
+    np.testing.assert_allclose(joint.predict_proba(X), other.predict_proba(Z), atol=1e-4)
+    assert len(joint.results_) == 1 and joint.why_.startswith("L-BFGS")
+
+
+def test_settings_listeners_and_why():
+    X, y = digits(2)
+    heard = []
+    settings = ClusteredSettings(rounds=1, cluster_factor=4)
+    model = LogisticModel("clustered", settings=settings, listeners=[lambda s: heard.append(s.stage)]).fit(X, y)
+    assert {"start", "fine", "coarse", "lifted"} <= set(heard) and model.why_ == ""
+    assert "dual" in LogisticModel().fit(X, y).why_
+    copy = clone(model)
+    assert copy.listeners is model.listeners and not hasattr(copy, "coef_")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"sigma2": 0.0}, "without a ridge"),
+        ({"sigma2": np.inf}, "without a ridge"),
+        ({"sigma2": "1"}, "sigma2 must be"),
+        ({"multiclass": "ovo"}, "multiclass must be"),
+        ({"multiclass": ["ovr"]}, "multiclass must be"),
+        ({"solver": "sgd"}, "solver must be one of"),
+        ({"solver": ["lbfgs"]}, "solver must be one of"),
+        ({"settings": LBFGSSettings()}, "must be AutoSettings"),
+        ({"tol": -1}, "tol must be"),
+        ({"n_threads": 0}, "n_threads must be"),
+    ],
+)
+def test_wrong_parameters_are_said(wrong, said):
+    X, y = digits(2)
+    with pytest.raises(ValueError, match=said):
+        LogisticModel(**wrong).fit(X, y)
+
+
+def test_one_class_and_labels_that_are_missing():
+    X, y = digits(2)
+    with pytest.raises(ValueError, match="one class"):
+        LogisticModel().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="missing"):
+        LogisticModel().fit(X, np.array(["a", None] * (len(y) // 2)))
+
+
+def test_features_without_a_value_get_no_weight():
+    X, y = digits(2)
+    X = sparse.csr_matrix(np.hstack([X, np.zeros((len(X), 3))]))
+    assert not LogisticModel().fit(X, y).coef_[0, -3:].any()
+
+
+# ---- files
+
+
+def test_a_saved_model_predicts_as_before(tmp_path):
+    X, y = digits(3)
+    frame = pd.DataFrame(X, columns=[f"pixel {j}" for j in range(64)])
+    for multiclass in ("ovr", "multinomial"):
+        for labels in (y, np.array(["ä", "b", "c"])[y]):
+            model = LogisticModel(multiclass=multiclass).fit(frame, labels)
+            model.save(tmp_path / "model.cflm")
+            again = LogisticModel.load(tmp_path / "model.cflm")
+            assert (again.predict(frame) == model.predict(frame)).all()
+            np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+            assert again.get_feature_names_out().tolist() == frame.columns.tolist()
+    assert [path.name for path in tmp_path.iterdir()] == ["model.cflm"]
+
+
+def test_a_saved_chain_tags_as_before(tmp_path):
+    sentences = [[["w=He", "x"], ["w=runs"]], [["w=She", "x"], ["w=ran"]]]
+    model = ChainCRF(c2=0.1).fit(sentences, [["N", "V"], ["N", "V"]])
+    model.save(tmp_path / "chain.cflm")
+    again = ChainCRF.load(tmp_path / "chain.cflm")
+    assert again.predict(sentences) == model.predict(sentences) == [["N", "V"], ["N", "V"]]
+    np.testing.assert_array_equal(again.predict_marginals(sentences)[0], model.predict_marginals(sentences)[0])
+    with pytest.raises(ModelFileError, match="kind 'chain', not 'logistic'"):
+        LogisticModel.load(tmp_path / "chain.cflm")
+
+
+def rewritten(path, **header):
+    """The file with other entries in its header."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["header.json"] = json.dumps(json.loads(parts["header.json"]) | header).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"version": 2}, "version 2 of the format; this program reads version 1"),
+        ({"format": "other"}, "not a model of cflengine"),
+        ({"classes": ["a", "b", "c"]}, "damaged"),
+        ({"multiclass": "x"}, "damaged"),
+        ({"features": ["only one"]}, "damaged"),
+        ({"sigma2": 0}, "damaged"),
+    ],
+)
+def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said):
+    X, y = digits(2)
+    path = tmp_path / "model.cflm"
+    LogisticModel().fit(X, y).save(path)
+    rewritten(path, **header)
+    with pytest.raises(ModelFileError, match=said):
+        LogisticModel.load(path)
+
+
+def test_truncated_files_and_files_of_another_kind(tmp_path):
+    X, y = digits(2)
+    path = tmp_path / "model.cflm"
+    LogisticModel().fit(X, y).save(path)
+    whole = path.read_bytes()
+    for size in (0, 10, len(whole) // 2, len(whole) - 5):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelFileError, match="is not a model of cflengine, or it is truncated"):
+            LogisticModel.load(path)
+    # a byte of an array: the archive's check sum finds it
+    spoilt = bytearray(whole)
+    spoilt[whole.index(b"coef.npy") + 200] ^= 0xFF
+    path.write_bytes(spoilt)
+    with pytest.raises(ModelFileError):
+        LogisticModel.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.txt", "no model")
+    with pytest.raises(ModelFileError, match="not a model"):
+        LogisticModel.load(path)
+    with pytest.raises(FileNotFoundError):
+        LogisticModel.load(tmp_path / "absent.cflm")
+
+
+def test_pickles_in_a_file_are_never_opened(tmp_path):
+    X, y = digits(2)
+    path = tmp_path / "model.cflm"
+    LogisticModel().fit(X, y).save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
+    parts["coef.npy"] = (tmp_path / "evil.npy").read_bytes()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with pytest.raises(ModelFileError, match="damaged"):
+        LogisticModel.load(path)
+
+
+def test_arrays_of_a_chain_that_point_outside_are_refused(tmp_path):
+    model = ChainCRF().fit([[["a"], ["b"]]], [["x", "y"]])
+    path = tmp_path / "chain.cflm"
+    for name, value in (("label", 7), ("ptr", 99), ("before", -1)):
+        model.save(path)
+        with zipfile.ZipFile(path) as archive:
+            parts = {entry: archive.read(entry) for entry in archive.namelist()}
+        array = np.load(io.BytesIO(parts[f"{name}.npy"]))
+        array[0] = value
+        np.save(tmp_path / "part.npy", array)
+        parts[f"{name}.npy"] = (tmp_path / "part.npy").read_bytes()
+        with zipfile.ZipFile(path, "w") as archive:
+            for entry, data in parts.items():
+                archive.writestr(entry, data)
+        with pytest.raises(ModelFileError, match="do not fit together"):
+            ChainCRF.load(path)
+
+
+def test_labels_that_json_has_not_are_refused(tmp_path):
+    X, y = digits(2)
+    model = LogisticModel().fit(X, y)
+    model.classes_ = np.array([b"a", b"b"])
+    with pytest.raises(ValueError, match="labels are strings"):
+        model.save(tmp_path / "model.cflm")
+    assert not list(tmp_path.iterdir())
