@@ -17,6 +17,8 @@ PAGES = (
     ("pages/race.py", "Race", "🏁"),
     ("pages/vocabulary.py", "Your vocabulary", "📖"),
     ("pages/sentences.py", "Sentences", "💬"),
+    ("pages/clusters.py", "Weight clusters", "🪢"),
+    ("pages/tagger.py", "Tagger", "🏷️"),
     ("pages/toy.py", "How it works", "🧩"),
 )
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions

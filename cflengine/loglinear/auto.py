@@ -54,5 +54,5 @@ def explain(stages: Iterable[str]) -> str:
     if "newton-cg" in ran:
         return "dual coordinate descent fell behind, so Newton's method took over"
     if "dual" in ran:
-        return "dual coordinate descent: the classes are easy to tell apart"
-    return "L-BFGS: more than two classes at once"
+        return "dual coordinate descent, since the classes are easy to tell apart"
+    return "L-BFGS, since there are more than two classes at once"

@@ -59,6 +59,8 @@ class LiveChart {
     this.notify = data.notify ? (payload) => setTriggerValue("done", payload) : null;
     Object.assign(this, { height: data.height, names: data.series, levels: data.levels, withZeta: data.zeta });
     this.phaseWords = data.phase;
+    Object.assign(this, { stepsWord: data.steps, valueWord: data.value });
+    this.bar.querySelector("input[value=i]").nextSibling.textContent = data.steps;
     if (this.log === null) this.bar.elements.log.checked = this.log = data.log;
     this.plot.style.height = `${data.height}px`;
     if (data.stream !== this.streamUrl) {
@@ -222,7 +224,7 @@ class LiveChart {
     const over = racing && (this.done || !this.streamUrl); // then no contestant's numbers are those of the race
     if (racing && last && !over) words.push(this.names[last.s]);
     if (!over) {
-      if (last) words.push(`iteration ${integer(last.i)}`, `${last.t.toFixed(1)} s`);
+      if (last) words.push(`${this.stepsWord.replace(/s$/, "")} ${integer(last.i)}`, `${last.t.toFixed(1)} s`);
       words.push(`objective ${amount((racing ? null : this.done?.objective) ?? last?.best ?? last?.objective ?? null)}`);
       words.push(`bound ${amount(value("bound"))}`);
       words.push(value("gap") === null ? "gap –" : `gap ${percent(value("gap"))} proved`);

@@ -93,6 +93,8 @@ def live_trace_chart(
     zeta: bool = False,
     phase: str = "",
     log: bool = False,
+    steps: str = "iterations",
+    value: str = "cost",
 ) -> dict[str, Any] | None:
     """Draw a solve while it runs, and after; or several, each in the seconds since its own start.
 
@@ -105,7 +107,8 @@ def live_trace_chart(
     series: names of the series that rows belong to by their ``s``, at most four; none for a single solve, which is
     drawn in more detail. levels: gaps above the best bound to draw lines at. zeta: whether to show ζ. phase: what is
     written where the phase of a single solve becomes 1; of several the place is marked by an ×. log: whether the
-    horizontal axis begins logarithmic (the reader can change it).
+    horizontal axis begins logarithmic (the reader can change it). steps, value: what ``i`` counts and what the vertical
+    axis has.
 
     Returns what ``sse_done`` sent, in the one rerun that ``on_done`` causes, else None. Raises ValueError for
     a stream on another site.
@@ -123,6 +126,8 @@ def live_trace_chart(
             "zeta": zeta,
             "phase": phase,
             "log": log,
+            "steps": steps,
+            "value": value,
         },
         on_done_change=on_done,
     )

@@ -117,10 +117,10 @@ function layoutOf(chart) {
     xaxis: axis([left, right], {
       anchor: chart.withZeta ? "y2" : "y", spikethickness: 1, spikedash: "solid", spikecolor: text,
       type: chart.log ? "log" : "linear", ...(chart.log ? logTicks(left, right, narrow) : {}),
-      title: { text: chart.xField === "t" ? "seconds" : "iterations" },
+      title: { text: chart.xField === "t" ? "seconds" : chart.stepsWord },
     }),
     yaxis: axis(chart.view.y ?? (chart.zoomOnGap ? focus : null), {
-      domain: [chart.withZeta ? 0.24 : 0, 1], title: { text: narrow ? "" : "cost" },
+      domain: [chart.withZeta ? 0.24 : 0, 1], title: { text: narrow ? "" : chart.valueWord },
     }),
     yaxis2: axis(chart.view.y2, {
       domain: [0, 0.16], visible: chart.withZeta, rangemode: "tozero", nticks: 3, title: { text: "ζ" },

@@ -18,7 +18,7 @@ from pages.parts.state import (
 )
 from pages.parts.words import many, number, percent, plain
 
-_NAMES = {"race": "Race", "path": "λ-path", "study": "Sentences"}
+_NAMES = {"race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger"}
 
 
 def draw_sidebar() -> None:

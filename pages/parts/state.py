@@ -33,8 +33,8 @@ from pages.parts.jobs import BOARD, DONE, Job
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
-SOLVE, RACE, PATH, STUDY = "job", "race", "path", "study"
-KINDS = (SOLVE, RACE, PATH, STUDY)
+SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER = "job", "race", "path", "study", "weights", "tagger"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER)
 
 
 @dataclass(frozen=True)

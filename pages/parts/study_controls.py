@@ -41,15 +41,21 @@ def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     return known[1]
 
 
-def draw_study_controls() -> bool:
-    """Labels, split, Learn and Stop; False where the corpus has no labels, which is said."""
-    loaded = current_corpus()
-    columns = _columns(loaded)
+def current_label_columns() -> dict[str, list[str]]:
+    """The label columns of the session's corpus; where it has none, that is said."""
+    columns = _columns(current_corpus())
     if not columns:
         st.info(
             "This corpus has no column with labels: a column of 2 to 50 different values. Choose another corpus, or "
             "one with a label for every document."
         )
+    return columns
+
+
+def draw_study_controls() -> bool:
+    """Labels, split, Learn and Stop; False where the corpus has no labels, which is said."""
+    columns = current_label_columns()
+    if not columns:
         return False
     job = current_job(STUDY)
     wanted = _wanted(columns)

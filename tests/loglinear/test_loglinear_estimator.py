@@ -63,7 +63,7 @@ def test_many_classes_both_ways():
     other = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(Z, labels)
     np.testing.assert_allclose(np.hstack([joint.coef_, joint.intercept_[:, None]]), other.coef_, atol=1e-3)
     np.testing.assert_allclose(joint.predict_proba(X), other.predict_proba(Z), atol=1e-4)
-    assert len(joint.results_) == 1 and joint.why_.startswith("L-BFGS")
+    assert len(joint.results_) == 1 and joint.why_.startswith("L-BFGS,")
 
 
 def test_settings_listeners_and_why():

@@ -1,0 +1,168 @@
+"""The Tagger page: which sentences to learn from, the template, a sentence of the user with its labels."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from cflengine.loglinear.tagging import TaggedFile
+from cflengine.loglinear.tags import entities
+from cflengine.text.corpus import CorpusError
+from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
+from pages.parts.jobs import BOARD, Job
+from pages.parts.metrics import metric_row
+from pages.parts.state import TAGGER, current_job, start_job, stop_job
+from pages.parts.study_tables import gap_text
+from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.tagger_view import tag_view
+from pages.parts.words import many, number, percent, plain
+
+_EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
+_STRENGTHS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _parsed(digest: str, _data: bytes, name: str) -> TaggedFile:
+    return TaggedFile.read(_data, name=name)
+
+
+def draw_tagger_controls() -> TaggedFile | None:
+    """File, template, strength, Train and Stop; None where the file cannot be read, which is said."""
+    state = st.session_state
+    state.setdefault("tagger_file", None)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.select_slider(
+            "c₂, how strongly weights are held near 0", _STRENGTHS, state.setdefault("tagger_c2", 0.1), width=300,
+            key="widget_tagger_c2", on_change=lambda: state.update(tagger_c2=state.widget_tagger_c2),
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(current_job(TAGGER), _start, lambda: stop_job(TAGGER), label="Train")
+    with st.expander("Your own tagged sentences"):
+        uploaded = st.file_uploader(
+            "A token a line, the label last, a blank line after a sentence", key="widget_tagger_file",
+            help="CoNLL columns, also packed by gzip. Without a file: the sample.",
+        )  # fmt: skip
+    if uploaded is not None:
+        state.tagger_file = (uploaded.name, uploaded.getvalue())
+    name, data = state.tagger_file or (SAMPLE_FILE.name, SAMPLE_FILE.read_bytes())
+    if uploaded is None and state.tagger_file is not None:
+        st.caption(f"Learning from {plain(name)}.")
+    try:
+        file = _parsed(hashlib.sha256(data).hexdigest(), data, name)
+    except CorpusError as error:
+        st.error(plain(str(error)))
+        return None
+    state.tagger_digest = hashlib.sha256(data).hexdigest()
+    columns = len(file.rows[0][0])
+    if state.get("tagger_columns") != columns:  # the user's own template may not fit
+        state.update(
+            tagger_columns=columns, tagger_template=_fitting(columns), widget_tagger_template=_fitting(columns)
+        )
+    state.setdefault("widget_tagger_template", state.tagger_template)
+    with st.expander("Template"):
+        st.text_area(
+            "Attributes of a token (CRF++ template)", height=200, key="widget_tagger_template",
+            on_change=lambda: state.update(tagger_template=state.widget_tagger_template),
+            help="%x[row,column]: what stands that many tokens further on, in that column (from 0). B: transitions.",
+        )  # fmt: skip
+    job = current_job(TAGGER)
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choices above have changed since this tagger was trained.")
+    state.tagger_parsed = file
+    return file
+
+
+def _fitting(columns: int) -> str:
+    """The usual template, without what asks for a column that the file has not."""
+    lines = TEMPLATE.splitlines(keepends=True)
+    return "".join(line for line in lines if columns > 1 or ",1]" not in line)
+
+
+def _key() -> tuple[Any, ...]:
+    state = st.session_state
+    wish = TaggerWish(state.get("tagger_digest", ""), state.get("tagger_template", TEMPLATE), state.tagger_c2)
+    return (state.corpus_id, TAGGER, wish)
+
+
+def _start() -> None:
+    """Queue the training."""
+    file: TaggedFile | None = st.session_state.get("tagger_parsed")
+    if file is None:
+        return
+    key = _key()
+    run = TaggerRun(key[2], file)
+
+    def work(job: Job) -> TaggerRun:
+        run.run(job)
+        return run
+
+    start_job(TAGGER, Job(file.name, key, work, size=file.n_tokens))
+
+
+def draw_training(job: Job) -> None:
+    """Objective and gap while it trains; reruns the page at the end."""
+    st.fragment(_training, run_every=0.4)(job.id)
+
+
+def _training(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    row = job.rows[-1] if job.rows else {}
+    if row:
+        st.caption(f"Step {row['i']:,}, objective {number(row['best'], 2)}, proved gap {percent(row['gap'], 3)}")
+    rerun_at_end(job, "seen_tagger")
+
+
+def draw_tagger(run: TaggerRun) -> None:
+    """Numbers, the user's sentence with its labels, scores, weights."""
+    model = run.model
+    assert model is not None
+    overall = run.scores[run.scores["kind"] == ""] if len(run.scores) else None
+    items: list[Any] = [
+        ("Gap, proved", gap_text(model.duality_gap_), f"Objective {number(model.result_.objective, 2)}, proved bound "
+         f"{number(model.result_.lower_bound, 2)}."),
+        ("Weights", number(len(model.coef_)), f"Of {many(len(model.attributes_), 'attribute')} and "
+         f"{many(len(model.classes_), 'label')}."),
+    ]  # fmt: skip
+    if overall is not None and len(overall):
+        items.insert(
+            0, ("F1 by entities", percent(float(overall["f1"].iloc[0]), 1), "As conlleval counts: an entity is right "
+                f"if its ends and its kind are. On the last {many(len(run.file.rows) - run.n_train, 'sentence')}."),
+        )  # fmt: skip
+    metric_row(items)
+    text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
+    rows, labels, chances = run.tagged(text)
+    if rows:
+        kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
+        tag_view([row[0] for row in rows], labels, chances, model.classes_, entities(labels), kinds, key="tagger_view")
+    frame = tagged_frame(rows, labels, chances, model.classes_)
+    tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"])
+    bar = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    tokens.dataframe(
+        frame, hide_index=True, column_config={"probability": bar, "with": bar}, alt="A row a token of your sentence"
+    )
+    scores.dataframe(
+        run.scores.assign(kind=run.scores["kind"].replace("", "all")) if len(run.scores) else run.scores,
+        hide_index=True, alt="Precision, recall and F1 by kind of entity",
+        column_config={name: st.column_config.NumberColumn(format="percent") for name in ("precision", "recall", "f1")},
+    )  # fmt: skip
+    with weights:
+        _weights(run)
+
+
+def _weights(run: TaggerRun) -> None:
+    model = run.model
+    assert model is not None
+    states = model.state_features_.sort_values("weight", key=abs, ascending=False)
+    left, right = st.columns([3, 2], gap="medium")
+    three = {"weight": st.column_config.NumberColumn(format="%.3f")}
+    left.dataframe(states.head(500), hide_index=True, height=320, column_config=three, alt="Attribute, label, weight")
+    moves = model.transition_features_.sort_values("weight", ascending=False)
+    right.dataframe(moves, hide_index=True, height=320, column_config=three, alt="Label before, label after, weight")
+    st.download_button("Weights (CSV)", lambda: frame_csv(states), "weights.csv", "text/csv", on_click="ignore")

@@ -1,0 +1,236 @@
+"""The Weight clusters page: numbers, race, trajectories, what clusters explain, the parsimony curve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.metrics import metric_row
+from pages.parts.state import watch_job
+from pages.parts.study_tables import gap_text
+from pages.parts.weights_figure import MOST_SHOWN, explained_figure, parsimony_figure, trajectories_figure
+from pages.parts.weights_run import TITLES, WeightsRun, contestants, occurrences
+from pages.parts.words import many, number, percent, plain
+
+GAPS = (1e-2, 1e-4, 1e-6)
+
+
+def draw_waiting(job: Job) -> None:
+    """What a race that is on its way waits for; reruns the page at its end."""
+    st.fragment(_waiting, run_every=0.4)(job.id)
+
+
+def _waiting(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    if not job.rows:
+        st.caption("Counting words …")
+    rerun_at_end(job, "seen_weights")
+
+
+def draw_race(job: Job) -> None:
+    """Objective and bound of every contestant by seconds or passes, live."""
+    wish = job.key[2]
+    live_trace_chart(
+        rows=None if job.active else job.rows,
+        stream_url=stream_url(job) if job.active else None,
+        key=f"weights_race_{job.id}",
+        on_done=lambda: None,
+        series=[TITLES[name] for name in contestants(wish)],
+        levels=GAPS[:2],
+        log=True,
+        height=400,
+        steps="passes over the data",
+        value="objective",
+    )
+    st.caption(
+        "Thick lines: the best objective so far. Thin lines: that of the moment, which rises where clusters are lifted "
+        "back to single weights. Dotted lines: the bound each solver has proved. All end at the same optimum."
+    )
+
+
+def draw_numbers(run: WeightsRun) -> None:
+    """The plain solution, and how long the others took beside it."""
+    plain_result = run.plain
+    items: list[Any] = [
+        ("Objective", number(plain_result.objective, 4)),
+        ("Gap, proved", gap_text(plain_result.gap), "Recomputed from the data: no weights have an objective below "
+         f"{number(plain_result.lower_bound, 6)}."),
+        ("F1 on the test set", percent(run.f1(plain_result.w), 1), "Of the class, on documents that took no part."),
+        ("Weights", number(len(plain_result.w)), "A weight for every word of the training documents."),
+    ]  # fmt: skip
+    scheme = run.results.get("clustered")
+    if scheme is not None:
+        ratio = _passes(plain_result.trace, 1e-4) / _passes(scheme.trace, 1e-4)
+        items.append(
+            ("Plain / clustered", f"{number(ratio, 2)} ×", "Passes over the data to a proved gap of 0.01 %: above 1, "
+             "the clusters have saved some; below 1, they have cost some.")
+        )  # fmt: skip
+    metric_row(items)
+
+
+def _passes(trace: pd.DataFrame, gap: float) -> float:
+    return float(trace["work"][trace["gap"] <= gap].min())
+
+
+def draw_standings(run: WeightsRun) -> None:
+    """A row a contestant: passes and seconds to each gap."""
+    rows = []
+    for name, result in run.results.items():
+        trace = result.trace
+        row: dict[str, Any] = {"solver": TITLES[name]}
+        for gap in GAPS:
+            reached = trace[trace["gap"] <= gap]
+            row[f"passes to {100 * gap:g} %"] = number(reached["work"].min())
+            row[f"s to {100 * gap:g} %"] = number(reached["elapsed_s"].min(), 2)
+        rows.append(row | {"proved gap": gap_text(result.gap), "ended": str(result.reason)})
+    frame = pd.DataFrame(rows)
+    right = {name: st.column_config.TextColumn(alignment="right") for name in frame.columns[1:-1]}
+    st.dataframe(frame, hide_index=True, column_config=right, alt="Passes and seconds to each proved gap")
+    st.caption(
+        "The paper reports 2 to 9 times fewer passes for the clustered scheme. Against an L-BFGS whose line search "
+        "costs no pass and that remembers 20 steps, that does not hold: random clusters, which know nothing of the "
+        "weights, do about as well. What holds is that weights move together, which the other tabs show."
+        + (f" The default: {plain(run.results['auto'].why)}." if "auto" in run.results else "")
+    )
+
+
+def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
+    """The weights of the words that say most about the class, over the iterations; a cluster's words and places."""
+    most = min(MOST_SHOWN, len(run.watch))
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        shown = st.slider("Words", 5, max(most, 6), min(40, most), key="weights_shown", width=260)
+        k = st.slider("Clusters", 2, 8, 6, key="weights_k", width=260)
+    cluster_of = run.clusters(k)
+    titles = _titles(run, cluster_of)
+    chosen = st.segmented_control(
+        "Cluster", range(len(titles)), format_func=lambda c: titles[c], key=f"weights_cluster_{k}",
+        help="The largest weights speak for the class, the smallest against it.",
+    )  # fmt: skip
+    top = run.watch[:shown]
+    names = [str(run.names[j]).replace("&", "&amp;").replace("<", "&lt;") for j in top]
+    figure = trajectories_figure(run.plain.trajectories[:, :shown], names, cluster_of[top], titles, chosen)
+    picked = st.plotly_chart(
+        figure, key=f"weights_paths_{k}_{shown}_{chosen}", config={"displayModeBar": False}, on_select="rerun",
+        selection_mode="points",
+    )  # fmt: skip
+    st.caption(
+        f"The {shown} words with the most mutual information about the class, {plain(run.wish.name)}. Lines that cross "
+        "are words that changed places. A cluster is a range of final weights (optimal k-means); choose one above, or "
+        "click a point, to see its words in the text."
+    )
+    points = picked["selection"]["points"] if picked else []
+    if points:
+        chosen = int(np.ravel(points[0]["customdata"])[0])
+    if chosen is not None:
+        _cluster_words(run, loaded, cluster_of, int(chosen), titles[int(chosen)])
+
+
+def _titles(run: WeightsRun, cluster_of: np.ndarray) -> list[str]:
+    """Names of the clusters: their mean weight and how many words have it."""
+    sizes = np.bincount(cluster_of)
+    means = np.bincount(cluster_of, weights=run.plain.w) / sizes
+    return [f"{mean:+.2g} ({size:,})" for mean, size in zip(means, sizes, strict=True)]
+
+
+def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray, cluster: int, title: str) -> None:
+    frame = run.cluster_words(cluster_of, cluster)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown(f"Words of cluster **{plain(title)}**")
+        picked = st.dataframe(
+            frame, hide_index=True, height=320, on_select="rerun", selection_mode="single-row",
+            key=f"weights_words_{title}", alt="A row a word of the cluster",
+            column_config={
+                "weight": st.column_config.NumberColumn(format="%.3f"),
+                "information (bits)": st.column_config.NumberColumn(format="%.4f"),
+            },
+        )  # fmt: skip
+    rows = picked["selection"]["rows"] if picked else []
+    word = str(frame["word"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
+    with right:
+        st.markdown(f"**{plain(word)}** in the text")
+        st.dataframe(
+            occurrences(loaded.corpus.texts, word), hide_index=True, height=320, alt="Where the word stands",
+            column_config={
+                "document": st.column_config.NumberColumn(width=70),
+                "before": st.column_config.TextColumn(alignment="right", width=230),
+                "word": st.column_config.TextColumn(width=80),
+                "after": st.column_config.TextColumn(width=230),
+            },
+        )  # fmt: skip
+        st.caption("Select a row of the table to see another word.")
+
+
+def draw_explained(run: WeightsRun) -> None:
+    """How early the clusters of the end can be seen."""
+    explained = run.explained()
+    st.plotly_chart(
+        explained_figure(explained, run.wish.cluster_factor), key="weights_explained", config={"displayModeBar": False}
+    )
+    late = int(np.argmax(explained >= 0.9)) if (explained >= 0.9).any() else None
+    when = f" From iteration {late} of {len(explained) - 1} on it is 90 %." if late is not None else ""
+    st.caption(
+        f"Weights cut into chunks of {run.wish.cluster_factor:g} by their size at an iteration: the share of the "
+        f"variance of the final weights that lies between those chunks.{when} Of the {many(len(run.watch), 'word')} "
+        "with the most information about the class."
+    )
+
+
+def draw_parsimony(run: WeightsRun, job: Job) -> None:
+    """How many different weights the model needs; solved when asked for."""
+    if not st.toggle("Tie the weights and fit again", key="weights_ties_on"):
+        st.caption("How many different weights does the model need? The final weights are tied into k clusters, the k "
+                   "values are fitted again, and the tied model is judged.")  # fmt: skip
+        return
+    tying = BOARD.get(st.session_state.get("weights_ties"))
+    if not run.fits and (tying is None or tying.state == FAILED):
+
+        def work(own: Job) -> WeightsRun:
+            run.tie(own)
+            return run
+
+        tying = Job(job.label, (*job.key, "ties"), work, passing=True)
+        st.session_state.weights_ties = tying.id
+        watch_job(tying)
+    active = tying is not None and tying.active
+    st.fragment(_parsimony, run_every=0.5 if active else None)(job.id)
+
+
+def _parsimony(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    tying = BOARD.get(st.session_state.get("weights_ties"))
+    if job is None:
+        return
+    job.touch()
+    run: WeightsRun = job.result
+    fits = list(run.fits)
+    measure = "F1 on the test set" if run.study is not None and len(run.study.split.test) else "F1 in training"
+    full = run.f1(run.plain.w)
+    figure = parsimony_figure(fits, full, len(run.plain.w), measure)
+    st.plotly_chart(figure, key="weights_parsimony", config={"displayModeBar": False})
+    enough = next((fit.k for fit in fits if fit.quality >= full - 0.01), None)
+    if enough is not None and math.isfinite(full):
+        st.markdown(
+            f"**{many(enough, 'different weight')} {'comes' if enough == 1 else 'come'}** within a point of all "
+            f"{len(run.plain.w):,}."
+        )
+    st.caption(
+        "Each k: clusters of the final weights by optimal k-means, their values fitted again to the same objective."
+    )
+    if tying is not None and tying.active:
+        tying.touch()
+        st.caption("Tying …")
+    if tying is not None:
+        rerun_at_end(tying, "seen_weights_ties")

@@ -1,0 +1,115 @@
+"""What the Weight clusters page asks for: a class against the rest, the ridge, the policies; and the job that races."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from cflengine.loglinear.settings import CLUSTERINGS
+from pages.parts.controls import run_and_stop
+from pages.parts.jobs import Job
+from pages.parts.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
+from pages.parts.study_controls import current_label_columns
+from pages.parts.weights_run import RIDGES, WeightsRun, WeightsWish
+
+_CLUSTERINGS = {
+    "chunks": "chunks of sorted weights (the paper's)",
+    "kmeans": "k-means of the weights",
+    "trajectories": "k-means of recent trajectories",
+}
+
+
+def draw_weights_controls() -> bool:
+    """Class, ridge, Run and Stop; the policies folded away. False where the corpus has no labels, which is said."""
+    columns = current_label_columns()
+    if not columns:
+        return False
+    job, wish = current_job(WEIGHTS), _wish(columns)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "Labels", list(columns), index=list(columns).index(wish.column), key="widget_weights_column", width=180,
+            on_change=lambda: _set(
+                column=st.session_state.widget_weights_column, name=columns[st.session_state.widget_weights_column][0]
+            ),
+        )  # fmt: skip
+        names = columns[wish.column]
+        st.selectbox(
+            "Tell apart from the rest", names, index=names.index(wish.name), key=f"widget_weights_name_{wish.column}",
+            width=220, on_change=lambda: _set(name=st.session_state[f"widget_weights_name_{wish.column}"]),
+        )  # fmt: skip
+        st.select_slider(
+            "Ridge, 1/σ²", RIDGES, wish.ridge, format_func=lambda ridge: f"{ridge:g}", key="widget_weights_ridge",
+            width=260, on_change=lambda: _set(ridge=st.session_state.widget_weights_ridge),
+            help="How strongly weights are held near 0. The smaller, the longer plain L-BFGS takes.",
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Race")
+    with st.expander("The clustered scheme"):
+        _policies(wish)
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choices above have changed since this race was run.")
+    return True
+
+
+def _policies(wish: WeightsWish) -> None:
+    st.caption(
+        "A few fine steps; weights of nearly the same size become a cluster; coarse steps move clusters as one; then "
+        "each weight goes on alone. As often as there are rounds, and fine steps to the end."
+    )
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        choices = [name for name in CLUSTERINGS if name in _CLUSTERINGS]
+        st.selectbox(
+            "Clusters are", choices, choices.index(wish.clustering), format_func=_CLUSTERINGS.get, width=300,
+            key="widget_weights_clustering",
+            on_change=lambda: _set(clustering=st.session_state.widget_weights_clustering),
+        )  # fmt: skip
+        for name, title, least, most in (
+            ("cluster_factor", "Weights to a cluster", 2, 200),
+            ("rounds", "Rounds", 1, 5),
+            ("fine_iter", "Fine steps in a round", 1, 30),
+        ):
+            st.number_input(
+                title, least, most, int(getattr(wish, name)), key=f"widget_weights_{name}", width=170,
+                on_change=_take(name),
+            )  # fmt: skip
+
+
+def _take(name: str) -> Any:
+    kind = float if name == "cluster_factor" else int
+    return lambda: _set(**{name: kind(st.session_state[f"widget_weights_{name}"])})
+
+
+def _wish(columns: dict[str, list[str]]) -> WeightsWish:
+    """The session's wish, if this corpus can fulfil it; else its first column and the most frequent value."""
+    wish = st.session_state.get("weights_wish")
+    if not wish or wish.name not in columns.get(wish.column, []):
+        column = next(iter(columns))
+        metadata = current_corpus().corpus.metadata
+        own = "split" in metadata and (metadata["split"] == "test").any()
+        wish = WeightsWish(column, columns[column][0], test="split=test" if own else 0.2)
+        st.session_state.weights_wish = wish
+    return wish
+
+
+def _set(**changes: Any) -> None:
+    state = st.session_state
+    state.weights_wish = WeightsWish(**(vars(state.weights_wish) | changes))
+
+
+def _key() -> tuple[Any, ...]:
+    """Corpus, kind, wish."""
+    return (st.session_state.corpus_id, WEIGHTS, st.session_state.weights_wish)
+
+
+def start_weights() -> None:
+    """Queue a race on the session's corpus."""
+    loaded, wish = current_corpus(), st.session_state.weights_wish
+    run = WeightsRun(wish)
+
+    def work(job: Job) -> WeightsRun:
+        run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
+        return run
+
+    st.session_state.update(weights_ties=None)
+    start_job(WEIGHTS, Job(loaded.corpus.name, _key(), work, size=4 * loaded.table.n_tokens, so_far=run))

@@ -1,0 +1,133 @@
+"""Figures of the Weight clusters page: trajectories, variance explained, the parsimony curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from cflengine.loglinear.parsimony import TiedFit
+from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+
+#: Hues, symbols and dashes of clusters from the smallest weights up: never by colour alone.
+HUES = (BLUE, "#56b4e9", GREEN, "#8a8a8a", "#e69f00", ORANGE, "#cc79a7", "#7a5195")
+SYMBOLS = ("triangle-down", "square", "diamond", "circle", "pentagon", "star", "triangle-up", "x")
+MOST_FRAMES, MOST_SHOWN = 50, 60
+
+
+def trajectories_figure(
+    paths: np.ndarray, names: Sequence[str], cluster_of: np.ndarray, titles: Sequence[str], chosen: int | None
+) -> go.Figure:
+    """Weights (features) over iterations, a line each, with a symbol at its head; Play moves the heads.
+
+    paths: float64 (iterations, features). names, cluster_of: of the features. titles: of the clusters. chosen: the
+    cluster that stands out, None for all.
+    """
+    steps = np.arange(len(paths))
+    figure = go.Figure()
+    order = [c for c in range(len(titles)) if np.any(cluster_of == c)]
+    for c in order:
+        inside = np.flatnonzero(cluster_of == c)
+        faint = chosen is not None and c != chosen
+        gap = np.full((1, len(inside)), np.nan)
+        lines = np.vstack([paths[:, inside], gap]).T.ravel()
+        x = np.tile(np.append(steps.astype(float), np.nan), len(inside))
+        figure.add_scatter(
+            x=x, y=lines, mode="lines", name=titles[c], legendgroup=titles[c], showlegend=False, hoverinfo="skip",
+            line={"color": HUES[c % len(HUES)], "width": 1.2}, opacity=0.15 if faint else 0.75,
+        )  # fmt: skip
+    for c in order:
+        figure.add_scatter(**_heads(paths, names, cluster_of, titles, chosen, c, len(paths) - 1))
+    moments = np.unique(np.linspace(0, len(paths) - 1, min(len(paths), MOST_FRAMES)).astype(int))
+    numbers = list(range(len(order), 2 * len(order)))
+    figure.frames = [
+        go.Frame(
+            name=str(t), traces=numbers,
+            data=[go.Scatter(**_heads(paths, names, cluster_of, titles, chosen, c, int(t))) for c in order],
+        )
+        for t in moments
+    ]  # fmt: skip
+    _player(figure, moments)
+    figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
+    figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5], zeroline=False)
+    figure.update_yaxes(title_text="weight", zeroline=False)
+    return figure
+
+
+def _heads(paths, names, cluster_of, titles, chosen, c: int, t: int) -> dict:
+    inside = np.flatnonzero(cluster_of == c)
+    faint = chosen is not None and c != chosen
+    return {
+        "x": np.full(len(inside), t), "y": paths[t, inside], "mode": "markers", "name": titles[c],
+        "legendgroup": titles[c], "text": [names[j] for j in inside], "customdata": np.full(len(inside), c),
+        "hovertemplate": "%{text}: %{y:.3g}<extra></extra>", "opacity": 0.2 if faint else 1.0,
+        "marker": {"color": HUES[c % len(HUES)], "symbol": SYMBOLS[c % len(SYMBOLS)], "size": 9},
+    }  # fmt: skip
+
+
+def _player(figure: go.Figure, moments: np.ndarray) -> None:
+    """Play and a slider of iterations under the figure."""
+    still = {"frame": {"duration": 0, "redraw": False}, "mode": "immediate", "transition": {"duration": 0}}
+    play = {"frame": {"duration": 90, "redraw": False}, "fromcurrent": True, "transition": {"duration": 0}}
+    figure.update_layout(
+        height=520, margin={"l": 10, "r": 10, "t": 10, "b": 10}, hovermode="closest",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        updatemenus=[
+            {
+                "type": "buttons", "direction": "left", "x": 0, "y": -0.2, "xanchor": "left", "yanchor": "top",
+                "showactive": False, "pad": {"r": 6, "t": 12},
+                "buttons": [
+                    {"label": "▶ Play", "method": "animate", "args": [None, play]},
+                    {"label": "❚❚", "method": "animate", "args": [[None], still]},
+                ],
+            }
+        ],
+        sliders=[
+            {
+                "active": len(moments) - 1, "x": 0.16, "len": 0.84, "y": -0.2, "yanchor": "top",
+                "pad": {"t": 0, "b": 6},
+                "currentvalue": {"prefix": "iteration ", "font": {"size": 12}},
+                "steps": [{"label": str(t), "method": "animate", "args": [[str(t)], still]} for t in moments],
+            }
+        ],
+    )  # fmt: skip
+
+
+def explained_figure(explained: np.ndarray, cluster_factor: float) -> go.Figure:
+    """The share of the final weights' variance that clusters of each moment's weights account for."""
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.arange(len(explained)), y=explained, mode="lines+markers", line={"color": BLUE, "width": 2.5},
+        name=f"clusters of {cluster_factor:g}", hovertemplate="iteration %{x}: %{y:.1%}<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(title_text="iteration at which the clusters are made")
+    figure.update_yaxes(title_text="explained", tickformat=".0%", range=[-0.02, 1.02])
+    figure.update_layout(height=340, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=False)
+    return figure
+
+
+def parsimony_figure(fits: Sequence[TiedFit], full: float, n_weights: int, measure: str) -> go.Figure:
+    """Quality of models of k different weights, the untied model as a line; what the clusters explain below."""
+    figure = go.Figure()
+    ks = [fit.k for fit in fits]
+    figure.add_scatter(
+        x=ks, y=[fit.quality for fit in fits], mode="lines+markers", name=measure,
+        line={"color": BLUE, "width": 2.5}, hovertemplate="%{x} weights: %{y:.1%}<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=ks, y=[fit.explained for fit in fits], mode="lines+markers", name="variance of the weights explained",
+        line={"color": ORANGE, "dash": "dash"}, marker={"symbol": "square"},
+        hovertemplate="%{x} weights: %{y:.1%}<extra></extra>",
+    )  # fmt: skip
+    figure.add_hline(
+        y=full, line={"color": GREEN, "dash": "dot"}, annotation_text=f"all {n_weights:,} weights",
+        annotation_position="bottom right",
+    )  # fmt: skip
+    figure.update_xaxes(title_text="different weights", type="log", tickvals=ks, ticktext=[str(k) for k in ks])
+    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.04])
+    figure.update_layout(
+        height=360, margin={"l": 10, "r": 10, "t": 10, "b": 10}, hovermode="x unified",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    )  # fmt: skip
+    return figure

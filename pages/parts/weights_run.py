@@ -1,0 +1,207 @@
+"""Solvers of logistic regression side by side in the worker's thread, with the trajectories of the weights.
+
+``results`` is filled by that thread and read by pages; what is in it never changes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine import ClusteredSettings, IterationStats, LBFGSSettings
+from cflengine.engine.jit import threads
+from cflengine.loglinear.clusters import chunks, explained_variance, optimal_clusters
+from cflengine.loglinear.design import Design
+from cflengine.loglinear.export import Study, vectorizer
+from cflengine.loglinear.models import BinaryModel
+from cflengine.loglinear.parsimony import TiedFit, parsimony
+from cflengine.loglinear.result import LoglinearResult
+from cflengine.loglinear.selection import mutual_information
+from cflengine.loglinear.settings import AutoSettings
+from cflengine.loglinear.solvers import solve
+from cflengine.loglinear.warm import warm_up
+from cflengine.text.labels import read_labels, split_documents
+from pages.parts.jobs import Job, trace_row
+
+TITLES = {
+    "lbfgs": "plain L-BFGS",
+    "clustered": "clustered",
+    "control": "random clusters",
+    "auto": "this project's default",
+}
+RIDGES = (1e-7, 1e-5, 1e-3, 0.01, 0.1, 1.0, 10.0)
+TOL, LIMIT_S = 1e-6, 60.0
+MOST_WATCHED, MOST_VALUES = 5000, 4_000_000  # features whose trajectories are kept; numbers in all of them
+TIES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True)
+class WeightsWish:
+    """A class against the rest of a column, the ridge 1/σ², and the policies of the clustered scheme."""
+
+    column: str
+    name: str
+    ridge: float = 0.1
+    clustering: str = "chunks"
+    cluster_factor: float = 15.0
+    rounds: int = 2
+    fine_iter: int = 5
+    test: float | str = 0.2
+
+
+class _Lane:
+    """A contestant's listener: its events become rows of the job, by seconds and by passes over the data."""
+
+    def __init__(self, job: Job, number: int, name: str) -> None:
+        self.job, self.number, self.name = job, number, name
+
+    def __call__(self, stats: IterationStats) -> bool:
+        self.job.rows.append(trace_row(stats) | {"s": self.number, "who": self.name, "i": stats.work})
+        return self.job.poll()
+
+
+class WeightsRun:
+    """A class of a corpus told apart from the rest by several solvers."""
+
+    def __init__(self, wish: WeightsWish) -> None:
+        self.wish = wish
+        self.study: Study | None = None
+        self.model: BinaryModel | None = None
+        self.watch = np.zeros(0, dtype=np.int64)  # features by falling mutual information
+        self.information = np.zeros(0)
+        self.results: dict[str, LoglinearResult] = {}
+        self.fits: list[TiedFit] = []
+
+    # ---- in the solver's thread
+
+    def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
+        """Make the matrix, run every contestant. A stop keeps what is there. Raises ValueError."""
+        warm_up()
+        wish = self.wish
+        metadata = metadata.assign(**{wish.column: _against_rest(metadata[wish.column], wish.name)})
+        labels = read_labels(metadata, wish.column, (wish.name, _rest(wish.name)))
+        split = split_documents(labels, metadata, dev=None, test=wish.test)
+        study = Study.of(texts, labels, split, vectorizer())
+        positive = study.labels.classes.index(wish.name)
+        y = np.where(labels.y[split.train] == positive, 1.0, -1.0)
+        X = study.X[split.train]
+        self.model = BinaryModel(Design(X), y)
+        self.information = mutual_information(X, y)
+        self.watch = np.argsort(-self.information, kind="stable")[:MOST_WATCHED]
+        self.study = study
+        for number, (name, settings) in enumerate(contestants(wish).items()):
+            if self.results and not job.poll():
+                break
+            self.results[name] = self._solve(name, settings, _Lane(job, number, name))
+        if "lbfgs" not in self.results:
+            raise ValueError("Stopped before the first solver was done.")
+
+    def _solve(self, name: str, settings: Any, lane: _Lane) -> LoglinearResult:
+        assert self.model is not None
+        watch = self.watch if name in ("lbfgs", "clustered") else ()
+        solver = {"control": "clustered"}.get(name, name)
+        with threads(None):
+            result = solve(self.model, self.wish.ridge, solver, settings, watch=watch, listeners=(lane,))
+        every = max(1, -(-result.trajectories.size // MOST_VALUES))
+        return replace(result, trajectories=result.trajectories[::every].copy()) if every > 1 else result
+
+    def tie(self, job: Job) -> None:
+        """The parsimony curve: how well models of few different weights do on the test set."""
+        assert self.model is not None
+        with threads(None):
+            for fit in parsimony(self.model, self.wish.ridge, self.plain.w, TIES, self.f1, may_go_on=job.poll):
+                self.fits.append(fit)
+
+    # ---- what pages ask
+
+    @property
+    def plain(self) -> LoglinearResult:
+        return self.results["lbfgs"]
+
+    @property
+    def names(self) -> np.ndarray:
+        assert self.study is not None
+        return self.study.names
+
+    def f1(self, w: np.ndarray) -> float:
+        """F1 of the class on the test set, or, without one, on the training set."""
+        study = self.study
+        assert study is not None
+        rows = study.split.test if len(study.split.test) else study.split.train
+        truth = study.labels.y[rows] == study.labels.classes.index(self.wish.name)
+        guess = study.X[rows] @ w > 0
+        found = 2 * int(np.count_nonzero(truth & guess))
+        return found / max(1, int(truth.sum() + guess.sum()))
+
+    def explained(self) -> np.ndarray:
+        """float64 (events,): the share of the final weights' variance that chunks of each moment's weights explain.
+
+        Of the watched features. Clusters of the first moment, where all weights are 0, are arbitrary.
+        """
+        paths = self.plain.trajectories
+        final = paths[-1]
+        return np.array([explained_variance(final, chunks(w, self.wish.cluster_factor)) for w in paths])
+
+    def clusters(self, k: int) -> np.ndarray:
+        """int64 (features,): the final weights in k clusters, from the smallest up (optimal k-means)."""
+        return optimal_clusters(self.plain.w, [k])[k]
+
+    def cluster_words(self, cluster_of: np.ndarray, cluster: int, most: int = 200) -> pd.DataFrame:
+        """The features of a cluster by falling mutual information: word, weight, documents, information in bits."""
+        study = self.study
+        assert study is not None and self.model is not None
+        inside = np.flatnonzero(cluster_of == cluster)
+        inside = inside[np.argsort(-self.information[inside], kind="stable")][:most]
+        documents = np.bincount(self.model.design.X.indices, minlength=len(self.names))
+        return pd.DataFrame(
+            {
+                "word": self.names[inside],
+                "weight": self.plain.w[inside],
+                "documents": documents[inside],
+                "information (bits)": self.information[inside] / np.log(2),
+            }
+        )
+
+
+def contestants(wish: WeightsWish) -> dict[str, Any]:
+    """Name -> settings, in the order of the race."""
+    scheme = ClusteredSettings(
+        tol=TOL, time_limit=LIMIT_S, rounds=wish.rounds, fine_iter=wish.fine_iter, clustering=wish.clustering,
+        cluster_factor=wish.cluster_factor,
+    )  # fmt: skip
+    return {
+        "lbfgs": LBFGSSettings(tol=TOL, time_limit=LIMIT_S),
+        "clustered": scheme,
+        "control": replace(scheme, clustering="random"),
+        "auto": AutoSettings(tol=TOL, time_limit=LIMIT_S),
+    }
+
+
+def _rest(name: str) -> str:
+    return "the rest" if name != "the rest" else "all others"
+
+
+def _against_rest(values: pd.Series, name: str) -> pd.Series:
+    text = values.astype(str)
+    return text.where(text == name, _rest(name)).where(values.notna())
+
+
+def occurrences(texts: Sequence[str], word: str, *, most: int = 200, around: int = 36) -> pd.DataFrame:
+    """Where a word stands: document, the text before it, the word, the text behind it; lower case not regarded."""
+    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    rows = []
+    began = time.monotonic()
+    for d, text in enumerate(texts):
+        for match in pattern.finditer(text):
+            before = " ".join(text[max(0, match.start() - around) : match.start()].split())
+            after = " ".join(text[match.end() : match.end() + around].split())
+            rows.append({"document": d, "before": before, "word": match[0], "after": after})
+        if len(rows) >= most or time.monotonic() - began > 2.0:
+            break
+    return pd.DataFrame(rows[:most], columns=["document", "before", "word", "after"])

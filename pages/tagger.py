@@ -1,0 +1,33 @@
+"""Tagger: a chain CRF learnt from tagged sentences, and your own sentence tagged by it."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.jobs import FAILED
+from pages.parts.state import TAGGER, current_job
+from pages.parts.tagger import draw_tagger, draw_tagger_controls, draw_training
+from pages.parts.words import many, plain
+
+st.title("Tagger")
+st.markdown(
+    "A linear-chain conditional random field gives every token of a sentence a label, such as what kind of name it is "
+    "part of, and looks at the labels on both sides. It learns from tagged sentences and says how sure it is."
+)
+file = draw_tagger_controls()
+if file is None:
+    st.stop()
+job = current_job(TAGGER)
+if job is None:
+    st.info(
+        f"Press **Train** to learn from {plain(file.name)}: {many(len(file.rows), 'sentence')}, "
+        f"{many(file.n_tokens, 'token')}. The last fifth is kept to judge by."
+    )
+elif job.state == FAILED:
+    st.error(plain(job.error))
+elif job.active:
+    draw_training(job)
+else:
+    draw_tagger(job.result)

@@ -1,0 +1,224 @@
+"""The Weight clusters and Tagger pages: races, trajectories, clusters in the text, tied weights; a sentence tagged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from visiting import TINY, captions, numbers, press, show, sound, until, use
+
+from cflengine.loglinear.tagging import TaggedFile
+from pages.parts.jobs import BOARD, Job
+from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.tagger_view import parts_of
+from pages.parts.weights_figure import explained_figure, parsimony_figure, trajectories_figure
+from pages.parts.weights_run import TIES, TITLES, TOL, WeightsRun, WeightsWish, occurrences
+
+HOSTILE = "<b>*up*</b> $x$ :red[y]"
+
+
+def reviews(n: int = 90, up: str = "up") -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(n):
+        kind = k % 3
+        telling = (["good", "nice", "fine"], ["bad", "grim", "<i>dull</i>"], ["so", "soso", "plain"])[kind]
+        text = " ".join(rng.choice(["the", "beer", "of", "it"], 4)) + " " + " ".join(rng.choice(telling, 3)) + "."
+        rows.append((text, (up, "down", "middling")[kind]))
+    return pd.DataFrame(rows, columns=["text", "mood"])
+
+
+@pytest.fixture(scope="module")
+def run() -> WeightsRun:
+    frame = reviews()
+    found = WeightsRun(WeightsWish("mood", "up", cluster_factor=3, rounds=1))
+    found.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
+    return found
+
+
+# ---- the runs behind the pages
+
+
+def test_every_contestant_ends_at_the_same_optimum(run):
+    assert list(run.results) == list(TITLES)
+    assert all(result.gap <= TOL for result in run.results.values())
+    values = [result.objective for result in run.results.values()]
+    assert max(values) <= min(values) * (1 + 2 * TOL)
+    assert run.f1(run.plain.w) == 1.0 and set(run.study.labels.classes) == {"up", "the rest"}
+    assert set(run.names[run.watch[:3]]) <= {"good", "nice", "fine"}
+    assert run.plain.trajectories.shape == (len(run.plain.trace), len(run.watch))
+    np.testing.assert_array_equal(run.plain.trajectories[-1], run.plain.w[run.watch])
+
+
+def test_clusters_their_words_and_what_they_explain(run):
+    cluster_of = run.clusters(3)
+    words = run.cluster_words(cluster_of, 2)
+    assert set(words["word"]) == {"good", "nice", "fine"} and (words["weight"] > 0).all()
+    assert words["documents"].between(1, 72).all()
+    explained = run.explained()
+    assert len(explained) == len(run.plain.trace) and explained[-1] > 0.9 and explained.max() <= 1.0
+
+
+def test_tied_weights(run):
+    run.tie(Job("t", ("c",), print))
+    assert [fit.k for fit in run.fits] == list(TIES)
+    values = [fit.objective for fit in run.fits]
+    assert values[-1] <= values[0] and run.fits[-1].quality == 1.0
+    assert run.fits[0].explained == pytest.approx(0.0)
+
+
+def test_occurrences_are_whole_words():
+    found = occurrences(["The goods, GOOD;", "no", "a good\nbeer"], "good")
+    assert found["document"].tolist() == [0, 2] and found["word"].tolist() == ["GOOD", "good"]
+    assert found["before"].tolist() == ["The goods,", "a"] and found["after"].tolist() == [";", "beer"]
+    assert len(occurrences(["x " * 500], "x", most=7)) == 7
+
+
+def test_a_run_that_is_stopped_before_the_first_model(run):
+    frame = reviews()
+    job = Job("r", ("c",), print)
+    job.stop.set()
+    early = WeightsRun(WeightsWish("mood", "up"))
+    early.run(frame["text"].tolist(), frame, job)
+    assert list(early.results) == ["lbfgs"] and str(early.plain.reason) == "interrupted"
+
+
+def test_figures_have_a_frame_an_iteration_at_most_fifty_and_a_symbol_a_cluster(run):
+    cluster_of = run.clusters(3)[run.watch]
+    names = [f"w{j}" for j in range(len(run.watch))]
+    figure = trajectories_figure(run.plain.trajectories, names, cluster_of, ["a", "b", "c"], chosen=1)
+    assert 2 <= len(figure.frames) <= 50 and figure.frames[-1].name == str(len(run.plain.trajectories) - 1)
+    heads = [trace for trace in figure.data if trace.mode == "markers"]
+    assert len({head.marker.symbol for head in heads}) == len(heads) == 3
+    assert sum(len(head.x) for head in heads) == len(run.watch)
+    assert [head.opacity for head in heads] == [0.2, 1.0, 0.2]
+    assert len(explained_figure(run.explained(), 3.0).data[0].x) == len(run.plain.trace)
+    fits = run.fits or []
+    assert parsimony_figure(fits, 0.9, 10, "F1").layout.xaxis.type == "log"
+
+
+def test_a_tagger_learns_the_sample_and_tags_a_sentence():
+    file = TaggedFile.read(SAMPLE_FILE, name="tagged.conll")
+    run = TaggerRun(TaggerWish("x"), file)
+    run.run(Job("t", ("c",), print))
+    assert run.model.duality_gap_ <= 1e-4 and run.scores.set_index("kind").loc["", "f1"] > 0.75
+    rows, labels, chances = run.tagged("My friend Wim ordered a Red Weir at the Foggy Goat!")
+    assert rows[0] == ("My", "Xx") and rows[-1] == ("!", "!")
+    assert labels == ["O", "O", "B-PER", "O", "O", "B-BEER", "I-BEER", "O", "O", "B-LOC", "I-LOC", "O"]
+    assert chances.sum(axis=1) == pytest.approx(np.ones(len(rows)))
+    frame = tagged_frame(rows, labels, chances, run.model.classes_)
+    assert (frame["probability"] >= frame["with"]).all() and (frame["label"] != frame["or"]).all()
+    assert run.tagged("")[1] == [] and tagged_frame([], [], np.zeros((0, 3)), ["a", "b", "c"]).empty
+    unknown = run.rows_of("Zzzyx 99 ‽ <b>")
+    assert [row[1] for row in unknown][:2] == ["Xx", "9"]
+
+
+def test_parts_of_a_sentence_are_entities_and_tokens():
+    chances = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.3, 0.1, 0.6]])
+    parts = parts_of(["<b>", "A", "B"], ["O", "B-X", "I-X"], chances, ["O", "B-X", "I-X"], [(1, 3, "X")], ["X"])
+    assert [(part["kind"], part["sure"], len(part["tokens"])) for part in parts] == [("", 90, 1), ("X", 60, 2)]
+    assert parts[0]["tokens"][0]["text"] == "<b>"
+    plain = parts_of(["a", "b"], ["N", "O"], np.eye(2), ["N", "O"], [], ["N"])
+    assert [part["kind"] for part in plain] == ["N", ""]
+
+
+# ---- the pages
+
+
+@pytest.fixture
+def page(open_app):
+    app = use(open_app(), "reviews.csv", reviews().to_csv(index=False).encode())
+    return show(app, "clusters")
+
+
+def raced(app):
+    press(app, "Race")
+    until(lambda: not BOARD.get(app.session_state["weights_id"]).active, 60)
+    return sound(app.run())
+
+
+def test_the_page_races_and_shows_what_it_found(page):
+    assert "Press **Race**" in page.info[0].value
+    raced(page)
+    assert set(numbers(page)) == {"Objective", "Gap, proved", "F1 on the test set", "Weights", "Plain / clustered"}
+    assert numbers(page)["F1 on the test set"] == "100.0 %"
+    assert page.dataframe[0].value["solver"].tolist() == list(TITLES.values())
+    assert "mutual information" in captions(page) and "variance of the final weights" in captions(page)
+    assert page.query_params["weights"]
+
+
+def test_a_cluster_shows_its_words_and_where_they_stand(page):
+    raced(page)
+    sound(page.segmented_control(key="weights_cluster_6").set_value(5).run())
+    frames = [one.value for one in page.dataframe]
+    words, places = frames[0], frames[1]
+    assert set(words["word"]) <= {"good", "nice", "fine"} and len(places) > 3
+    assert set(places["word"].str.lower()) == {words["word"].iloc[0]}
+
+
+def test_the_weights_are_tied_when_asked_for(page):
+    raced(page)
+    sound(page.toggle(key="weights_ties_on").set_value(True).run())
+    until(lambda: not BOARD.get(page.session_state["weights_ties"]).active, 60)
+    sound(page.run())
+    assert "optimal k-means" in captions(page)
+    assert any("within a point of all" in one.value for one in page.markdown)
+
+
+def test_another_class_and_other_policies_are_said_to_be_new(page):
+    raced(page)
+    (ridge,) = [one for one in page.select_slider if one.key == "widget_weights_ridge"]
+    sound(ridge.set_value(10.0).run())
+    assert "have changed since this race" in captions(page)
+    sound(page.number_input(key="widget_weights_rounds").set_value(3).run())
+    assert page.session_state["weights_wish"].rounds == 3 and page.session_state["weights_wish"].ridge == 10.0
+
+
+def test_hostile_classes_are_shown_as_they_are(open_app):
+    data = reviews(up=HOSTILE).to_csv(index=False).encode()
+    app = show(use(open_app(), "reviews.csv", data), "clusters")
+    sound(app.selectbox(key="widget_weights_name_mood").set_value(HOSTILE).run())
+    raced(app)
+    assert HOSTILE in captions(app).replace("\u2060", "")
+
+
+def test_a_corpus_without_labels_is_told(open_app):
+    app = show(use(open_app(), "tiny.csv", TINY.encode()), "clusters")
+    assert "no column with labels" in app.info[0].value
+
+
+def trained(app):
+    press(app, "Train")
+    until(lambda: not BOARD.get(app.session_state["tagger_id"]).active, 60)
+    return sound(app.run())
+
+
+def test_the_tagger_page_trains_and_tags(open_app):
+    app = show(open_app(), "tagger")
+    assert "Press **Train**" in app.info[0].value
+    trained(app)
+    assert set(numbers(app)) == {"F1 by entities", "Gap, proved", "Weights"}
+    tokens = app.dataframe[0].value
+    assert tokens["token"].iloc[8] == "Wim" and tokens["label"].iloc[8] == "B-PER"
+    sound(app.text_input(key="tagger_text").set_value("Nadia left.").run())
+    assert app.dataframe[0].value["token"].tolist() == ["Nadia", "left", "."]
+    sound(app.text_input(key="tagger_text").set_value("").run())
+
+
+def test_files_and_templates_of_the_user(open_app):
+    app = show(open_app(), "tagger")
+    data = "\n".join(f"{w} {t}\n{v} O\n" for w, t, v in [("Kim", "N", "ran"), ("Lee", "N", "sat")] * 5).encode()
+    sound(app.file_uploader[0].upload("mine.conll", data, "text/plain").run())
+    assert "mine.conll".replace(".", "\\.") in app.info[0].value and ",1]" not in app.session_state["tagger_template"]
+    trained(app)
+    assert set(app.dataframe[0].value["label"]) <= {"N", "O"}
+    sound(app.text_area(key="widget_tagger_template").set_value("U00:%x[0,7]\n").run())
+    assert "have changed since this tagger" in captions(app)
+    trained(app)
+    assert "column 7" in app.error[0].value
+    sound(app.file_uploader[0].upload("bad.conll", b"a b\nc\n", "text/plain").run())
+    assert "line 2" in app.error[0].value
+
+
+def test_the_usual_template_fits_the_sample():
+    assert TEMPLATE.endswith("B\n") and "%x[0,1]" in TEMPLATE
