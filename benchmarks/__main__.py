@@ -13,6 +13,7 @@ BENCHMARKS = {
     "compression": "benchmarks.compression",
     "compression-peers": "benchmarks.compression_peers",
     "sentences": "benchmarks.sentences",
+    "loglinear": "benchmarks.loglinear",
 }
 
 

@@ -14,15 +14,15 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 SAMPLE = "sample"
 
 
-def corpus_path(name: str, data: str | None = None) -> Path:
+def corpus_path(name: str, data: str | None = None, file: str = "docs.jsonl.gz") -> Path:
     """The file of a corpus, absolute. Raises FileNotFoundError, saying what to set, where it is absent."""
     if name == SAMPLE:
         return REPOSITORY / "sample_data" / "reviews.csv"
     folder = Path(data or os.environ.get("CFLENGINE_DATA") or REPOSITORY.parent / "shared" / "data")
-    path = folder.resolve() / name / "docs.jsonl.gz"
+    path = folder.resolve() / name / file
     if not path.is_file():
         raise FileNotFoundError(
-            f"no corpus '{name}': name the folder that holds {name}/docs.jsonl.gz by --data or CFLENGINE_DATA"
+            f"no corpus '{name}': name the folder that holds {name}/{file} by --data or CFLENGINE_DATA"
         )
     return path
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cflengine.loglinear import clusters
+from cflengine.loglinear.dense import bfgs
 from cflengine.loglinear.lbfgs import lbfgs
 from cflengine.loglinear.models import collected
 from cflengine.loglinear.objective import Objective, Point
@@ -70,6 +71,8 @@ def clustered(objective: Objective, point: Point, settings: ClusteredSettings, n
 
 
 def _fine(objective: Objective, point: Point, settings: ClusteredSettings) -> Iterator[Point]:
+    if settings.dense:
+        return bfgs(objective, point)
     return lbfgs(objective, point, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
 
 

@@ -45,7 +45,8 @@ class ClusteredSettings(LBFGSSettings):
     "random", and "restart", which forgets the curvature where the others cluster and has no coarse steps.
     window, coarse_tol: coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the
     least (the paper: 5, 1e-4). lift: "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse
-    than β. merge: pre-aggregate features before the coarse steps. seed: of k-means and "random".
+    than β. merge: pre-aggregate features before the coarse steps. dense: BFGS with its whole matrix for
+    fine and coarse steps, as in the paper's Section III-D (few features). seed: of k-means and "random".
     """
 
     rounds: int = 2
@@ -56,6 +57,7 @@ class ClusteredSettings(LBFGSSettings):
     coarse_tol: float = 1e-4
     lift: str = "replicate"
     merge: bool = False
+    dense: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -120,6 +120,16 @@ def test_the_scheme_ends_at_the_optimum_whatever_its_policies(clustering, lift, 
         assert found.n_clusters == len(np.unique(found.cluster_of)) <= 100 / 6 + 1
 
 
+def test_the_scheme_over_dense_bfgs():
+    """Section III-D: k-means, coarse steps to convergence, five fine steps first."""
+    model = binary(8, n=150, d=100)
+    settings = ClusteredSettings(tol=TIGHT, rounds=1, clustering="kmeans", coarse_tol=1e-10, dense=True)
+    result = solve(model, 1e-2, "clustered", settings)
+    plain = solve(model, 1e-2, "bfgs", DenseSettings(tol=TIGHT))
+    assert result.gap <= TIGHT and result.objective == pytest.approx(plain.objective, rel=1e-8)
+    assert len(result.clusters) == 1
+
+
 def test_lifting_by_increments_never_loses_what_was_gained():
     """β + Pδ starts at β; replication may throw away what tells a cluster's members apart."""
     model = binary(9, n=150, d=100)

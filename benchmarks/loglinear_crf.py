@@ -1,0 +1,123 @@
+"""The chain CRF on CoNLL-2003: ours and python-crfsuite with the same features and the same c2."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import corpus_path
+from benchmarks.loglinear_tasks import Say
+from cflengine import ChainCRF, ClusteredSettings
+from cflengine.loglinear.tagging import TaggedFile
+from cflengine.loglinear.tags import evaluate
+from cflengine.loglinear.templates import PAPER_TEMPLATE, attribute_maker
+
+#: As CRF++ ships with for chunking: words, parts of speech, and pairs of them, two tokens to either side.
+CHUNKING_TEMPLATE = (
+    "".join(f"U{k:02}:%x[{row},0]\n" for k, row in enumerate((-2, -1, 0, 1, 2)))
+    + "U05:%x[-1,0]/%x[0,0]\nU06:%x[0,0]/%x[1,0]\n"
+    + "".join(f"U{k}:%x[{row},1]\n" for k, row in enumerate((-2, -1, 0, 1, 2), 10))
+    + "".join(f"U{k}:%x[{row},1]/%x[{row + 1},1]\n" for k, row in enumerate((-2, -1, 0, 1), 15))
+    + "".join(f"U{k}:%x[{row},1]/%x[{row + 1},1]/%x[{row + 2},1]\n" for k, row in enumerate((-2, -1, 0), 20))
+    + "B\n"
+)
+TEMPLATES = {"paper's features": PAPER_TEMPLATE, "chunking template": CHUNKING_TEMPLATE}
+CLOSE = 1e-5
+
+
+def measure(data: str | None, quick: bool, say: Say) -> dict[str, dict[str, Any]]:
+    """Template -> contestant -> seconds, passes, objective, F1; empty, saying why, where the corpus is absent."""
+    try:
+        files = [
+            TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=300 if quick else None)
+            for part in ("train", "testa", "testb")
+        ]
+    except FileNotFoundError as error:
+        say(str(error))
+        return {}
+    return {name: _contest(template, files, say) for name, template in list(TEMPLATES.items())[: 1 if quick else None]}
+
+
+def _contest(template: str, files: Sequence[TaggedFile], say: Say, c2: float = 1.0) -> dict[str, Any]:
+    make, _ = attribute_maker(template)
+    train, *tests = files
+    attributes = [make(rows) for rows in train.rows]
+    figures: dict[str, Any] = {}
+    peer = _crfsuite(attributes, train.labels, tests, make, c2)
+    if peer is None:
+        say("python-crfsuite is not installed: ours stands alone")
+    else:
+        figures["python-crfsuite"] = peer
+        say(f"python-crfsuite: {peer}")
+    goal = peer["objective"] * (1 + CLOSE) if peer else None
+    for name, options in (
+        ("lbfgs, all threads", {}),
+        ("lbfgs, one thread", {"n_threads": 1}),
+        ("clustered", {"solver": "clustered", "settings": ClusteredSettings(tol=1e-6, cluster_factor=5.0)}),
+        ("random clusters", {"solver": "clustered", "settings": ClusteredSettings(tol=1e-6, clustering="random",
+                                                                                  cluster_factor=5.0)}),
+    ):  # fmt: skip
+        model = ChainCRF(**{"tol": 1e-6, "c2": c2} | options).fit(attributes, train.labels)
+        trace, result = model.trace_, model.result_
+        fine = trace[trace["stage"] != "coarse"]
+        reached = fine[fine["objective"] <= (goal or result.objective * (1 + CLOSE))]
+        scores = [model.evaluate([make(rows) for rows in test.rows], test.labels) for test in tests]
+        figures[name] = {
+            "seconds": float(reached["elapsed_s"].iloc[0]) if len(reached) else None,
+            "passes": float(reached["passes"].iloc[0]) if len(reached) else None,
+            "s_per_pass": result.seconds / result.n_passes,
+            "objective": result.objective,
+            "gap": result.gap,
+            "f1": [100 * float(score.loc[score["kind"] == "", "f1"].iloc[0]) for score in scores],
+            "weights": len(model.coef_),
+        }
+        say(f"{name}: {figures[name]}")
+    return figures
+
+
+def _crfsuite(attributes, labels, tests: Sequence[TaggedFile], make, c2: float) -> dict[str, Any] | None:
+    try:
+        import pycrfsuite
+    except ImportError:
+        return None
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for xs, ys in zip(attributes, labels, strict=True):
+        trainer.append(xs, ys)
+    trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": 5000})
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        began = time.perf_counter()
+        trainer.train(path)
+        seconds = time.perf_counter() - began
+        last = trainer.logparser.last_iteration
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        found = [evaluate(test.labels, [tagger.tag(make(rows)) for rows in test.rows])[""].f1 for test in tests]
+        tagger.close()
+    return {
+        "seconds": seconds, "passes": float(last["num"]), "s_per_pass": seconds / last["num"],
+        "objective": last["loss"], "gap": None, "f1": [100 * value for value in found], "weights": None,
+    }  # fmt: skip
+
+
+def show(results: dict[str, dict[str, Any]]) -> str:
+    """A table a template."""
+    lines = []
+    for title, figures in results.items():
+        lines.append(f"{title}: to python-crfsuite's last objective, or 1e-5 above it (without it: above ours)")
+        lines.append(f"  {'':<22}{'seconds':>9}{'passes':>8}{'ms a pass':>11}{'objective':>14}{'gap':>9}  F1 a / b")
+        base = figures.get("python-crfsuite", {}).get("seconds")
+        for name, one in figures.items():
+            seconds = "–" if one["seconds"] is None else f"{one['seconds']:.2f}"
+            passes = "–" if one["passes"] is None else f"{one['passes']:.0f}"
+            gap = "–" if one["gap"] is None else f"{one['gap']:.0e}"
+            f1 = " / ".join(f"{value:.2f}" for value in one["f1"])
+            ratio = f"  ({base / one['seconds']:.2f} times as fast)" if base and one["seconds"] else ""
+            lines.append(
+                f"  {name:<22}{seconds:>9}{passes:>8}{1000 * one['s_per_pass']:>11.1f}{one['objective']:>14.3f}{gap:>9}"
+                f"  {f1}{ratio}"
+            )
+    return "\n".join(lines)
