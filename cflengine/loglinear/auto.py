@@ -1,7 +1,7 @@
 """The default solver: whichever is fastest to a certified gap, found out on the way.
 
 Two classes: dual coordinate descent, which is fastest wherever the classes can (nearly) be told apart, as they mostly
-can in text. Where they cannot, or the ridge is small, it crawls; so after 15 passes, and every 5 from then on, the rate
+can in text. Where they cannot, or the ridge is small, it crawls; so after 17 passes, and every 5 from then on, the rate
 at which its proved gap fell says how many more passes it will take, and if that is more than 60, Newton's method goes
 on from where it stands. Other models: L-BFGS.
 """

@@ -79,15 +79,15 @@ def certify_binary(
     lasso: float = 0.0,
     alpha: np.ndarray | None = None,
 ) -> Certificate:
-    """Of the binary model: X sparse (n, d), y ±1. alpha: a dual point, float64 (n,) in [0, 1], if there is a better one
-    than the model's own predictions."""
+    """Of the binary model: X sparse (n, d), y ±1. alpha: the dual point to take instead of the model's predictions,
+    float64 (n,) in [0, 1], without c₁."""
     loss, scores, slope = problem.binary_loss(X, y, w)
-    own = _certify(loss, float(slope @ scores), X.T @ slope, w, ridge, lasso)
     if alpha is None:
-        return own
+        return _certify(loss, float(slope @ scores), X.T @ slope, w, ridge, lasso)
+    alpha = np.clip(alpha, 0.0, 1.0)
     gathered = X.T @ (y * alpha)
-    bound = dual_value(np.clip(alpha, 0.0, 1.0), float(gathered @ gathered) / (2 * ridge))
-    return Certificate(own.objective, max(own.lower_bound, bound))
+    bound = dual_value(alpha, float(gathered @ gathered) / (2 * ridge))
+    return Certificate(loss + 0.5 * ridge * float(w @ w), bound)
 
 
 def certify_multinomial(

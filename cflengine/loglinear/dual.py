@@ -13,6 +13,7 @@ from cflengine.loglinear.objective import Objective, Point
 
 _FIRST_PRECISION, _LAST_PRECISION = 1e-2, 1e-8  # of a document's own problem
 _START = 1e-8  # α of every document before the first pass
+_FIRST_CHECK = 3  # passes before the first objective: half a pass each, and no text is learnt in two
 
 
 def no_weights(objective: Objective) -> Point:
@@ -24,7 +25,7 @@ def no_weights(objective: Objective) -> Point:
 
 
 def dual(objective: Objective, seed: int) -> Iterator[Point]:
-    """The primal points w(α) after every pass, with the dual value of α as their bound (certificate.dual_value).
+    """The primal points w(α) after every pass from the third on, with the dual value of α as their bound.
 
     α starts near 0, where every document is right and w is nearly 0. Ends where no α moves any more.
     """
@@ -35,16 +36,18 @@ def dual(objective: Objective, seed: int) -> Iterator[Point]:
     alpha = np.full(len(y), min(_START, ridge / (ridge + float(square.max(initial=1.0)))))
     w = design.X.T @ (y * alpha) / ridge  # not by columns: they are not needed, and take longer to lay out than a pass
     objective.work.passes += 0.5
-    generator, precision = np.random.default_rng(seed), _FIRST_PRECISION
+    generator, precision, n_passes = np.random.default_rng(seed), _FIRST_PRECISION, 0
     while True:
         order = generator.permutation(len(y))
         _, steps = dual_pass(*design.by_rows, y, square, ridge, order, alpha, w, precision)
         objective.work.passes += 1.0
+        n_passes += 1
         if steps <= len(y) // 10:
             if precision <= _LAST_PRECISION and steps == 0:
                 return
             precision = max(_LAST_PRECISION, 0.1 * precision)
-        yield _point(objective, w, alpha)
+        if n_passes >= _FIRST_CHECK:
+            yield _point(objective, w, alpha)
 
 
 def _point(objective: Objective, w: np.ndarray, alpha: np.ndarray) -> Point:

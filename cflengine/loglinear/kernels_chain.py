@@ -71,6 +71,8 @@ def viterbi(emission, transition, ptr, label):
     for block in prange((n_sentences + BLOCK - 1) // BLOCK):
         for s in range(block * BLOCK, min(n_sentences, (block + 1) * BLOCK)):
             first, last = ptr[s], ptr[s + 1]
+            if first == last:
+                continue
             come_from = np.empty((last - first, n_labels), dtype=np.int32)
             best, following = emission[first].copy(), np.empty(n_labels)
             for t in range(first + 1, last):

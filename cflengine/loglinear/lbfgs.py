@@ -25,13 +25,11 @@ class History:
     def add(self, before: Point, after: Point) -> None:
         """Remember a move; one without positive curvature, where rounding rules, is left out."""
         at = (self.newest + 1) % len(self.steps)
-        np.subtract(after.w, before.w, out=self.steps[at])
-        np.subtract(after.gradient, before.gradient, out=self.changes[at])
-        curvature, square = (
-            kernels.dot(self.steps[at], self.changes[at]),
-            kernels.dot(self.changes[at], self.changes[at]),
-        )
-        if not curvature > 1e-12 * square * 1e-4:
+        step, change = self.steps[at], self.changes[at]
+        np.subtract(after.w, before.w, out=step)
+        np.subtract(after.gradient, before.gradient, out=change)
+        curvature, square = kernels.dot(step, change), kernels.dot(change, change)
+        if not curvature > 1e-16 * square:
             return
         self.curvature[at], self.newest = curvature, at
         self.count = min(self.count + 1, len(self.steps))

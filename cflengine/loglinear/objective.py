@@ -14,6 +14,7 @@ import numpy as np
 from cflengine.loglinear.models import ScoreModel, TiedModel, collected
 
 _REFRESH = 50  # moves after which scores are computed afresh: rounding adds up
+_MERGING = 3.0  # passes that pre-aggregation is charged with
 
 
 @dataclass
@@ -105,6 +106,9 @@ class Objective:
 
     def restricted(self, base: Point, cluster_of: np.ndarray, n_clusters: int, *, from_zero: bool, merge: bool):
         """f on base + Pδ, or, ``from_zero``, on Pδ alone. merge: pre-aggregate the features."""
+        if merge:
+            # every entry is read, added up, and laid out by rows and by columns: three times the traffic of a pass
+            self.work.passes += _MERGING
         clustered = self.model.merged if merge else None  # type: ignore[attr-defined]
         model = clustered(cluster_of, n_clusters) if clustered else TiedModel(self.model, cluster_of, n_clusters)
         count = collected(np.ones(len(cluster_of)), cluster_of, n_clusters)

@@ -122,7 +122,8 @@ def test_labels_and_attributes_never_seen():
     X, Y = sentences(3)
     model = ChainCRF(c2=0.1).fit(X, Y)
     assert model.predict([[["unheard of"], []]])[0] == ["O", "O"]
-    assert model.predict([[], X[0]]) == [[], model.predict([X[0]])[0]] and model.predict([]) == []
+    assert model.predict([[], X[0], []]) == [[], model.predict([X[0]])[0], []] and model.predict([]) == []
+    assert [found.shape for found in model.predict_marginals([[], X[0], []])] == [(0, 3), (len(X[0]), 3), (0, 3)]
     assert model.predict_marginals([[]])[0].shape == (0, 3) and model.predict_marginals([]) == []
     found = model.evaluate([[["w=Kim", "cap"]]], [["B-NEW"]])
     assert set(found["kind"]) == {"", "NEW"} and found.loc[found["kind"] == "", "f1"].item() == 0.0

@@ -48,7 +48,7 @@ def test_wrong_strengths_of_the_other_penalties(lam):
     assert PenalisedClassifier("lasso", lam_rid=lam).fit(TEXTS, LABELS).coef_.any()  # a strength it has not
 
 
-@pytest.mark.parametrize("penalty", ["group", "", None, "sentence"])
+@pytest.mark.parametrize("penalty", ["group", "", None, "sentence", ["lasso"]])
 def test_unknown_penalties(penalty):
     with pytest.raises(ValueError, match=r"penalty must be|SentenceLassoClassifier"):
         PenalisedClassifier(penalty).fit(TEXTS, LABELS)

@@ -1,0 +1,64 @@
+"""``python -m benchmarks loglinear`` runs every section on small stand-ins for its corpora."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import loglinear_tasks
+from benchmarks.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory) -> Path:
+    """A folder with the three corpora in small, made of invented words."""
+    folder = tmp_path_factory.mktemp("data")
+    generator = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(600)]
+
+    def text(topic: int) -> str:
+        own = words[20 * topic : 20 * topic + 20]
+        return " ".join(generator.choice(words, 15).tolist() + generator.choice(own, 4).tolist())
+
+    names = loglinear_tasks.CLASSES
+    reuters = [
+        {"text": text(k % 6), "topics": [names[k % 6]], "split": ("train", "test")[k % 10 == 9]} for k in range(500)
+    ]
+    movies = [{"text": text(k % 2), "label": "ab"[k % 2]} for k in range(200)]
+    for name, documents in (("reuters21578", reuters), ("movie_polarity_v2", movies)):
+        (folder / name).mkdir()
+        with gzip.open(folder / name / "docs.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(one) + "\n" for one in documents)
+    (folder / "conll2003").mkdir()
+    tagged = (ROOT / "sample_data" / "tagged.conll").read_bytes()
+    for part in ("train", "testa", "testb"):
+        (folder / "conll2003" / f"eng.{part}.gz").write_bytes(gzip.compress(tagged))
+    return folder
+
+
+def test_every_section_prints_its_table(corpora, capsys, tmp_path):
+    file = tmp_path / "figures.json"
+    options = ["--quick", "--limit", "2", "--data", str(corpora), "--json", str(file)]
+    assert main(["loglinear", *options]) == 0
+    said = capsys.readouterr().out
+    headings = [f"== {name} ==" for name in ("logistic", "scheme", "dense", "crf", "parsimony")]
+    rows = ["auto / best", "random, rounds 2", "clusters over bfgs", "lbfgs, one thread", "F1 by different weights"]
+    assert all(words in said for words in headings + rows)
+    figures = json.loads(file.read_text())["corpora"]
+    scheme = figures["scheme: money-fx 0.1"]
+    assert scheme["plain"]["passes"][1] <= scheme["plain"]["passes"][2]
+    assert figures["crf: paper's features"]["lbfgs, all threads"]["gap"] <= 1e-6
+    assert figures["parsimony: earn"]["128"] == pytest.approx(figures["parsimony: earn"]["0"], abs=10)
+
+
+def test_nothing_to_measure_and_wrong_names(tmp_path, capsys):
+    assert main(["loglinear", "--data", str(tmp_path), "--quick"]) == 2
+    assert "CFLENGINE_DATA" in capsys.readouterr().err
+    assert main(["loglinear", "--sections", "nothing"]) == 2
+    assert "no section nothing" in capsys.readouterr().err
