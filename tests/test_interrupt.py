@@ -82,7 +82,15 @@ def test_a_second_ctrl_c_gives_up():
     assert signal.getsignal(signal.SIGINT) is not progress._interrupt
 
 
-def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch):
+@pytest.fixture
+def interrupts():
+    """SIGINT as a terminal has it: a shell that runs the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch, interrupts):
     monkeypatch.setattr(compress, "read", lambda arguments: signal.raise_signal(signal.SIGINT))
     assert cli.main(["compress", str(SAMPLE), "--out", str(tmp_path / "out")]) == 130
     out, err = capsys.readouterr()

@@ -10,6 +10,8 @@ from cflengine.loglinear import kernels_linear as kernels
 from cflengine.loglinear.line_search import wolfe_step
 from cflengine.loglinear.objective import Objective, Point
 
+_NEARLY_EXACT, _LOOSE = 0.1, 0.9  # curvature of the Wolfe conditions
+
 
 class History:
     """The last ``memory`` pairs s = change of w, y = change of the gradient; gives the direction −H g.
@@ -50,12 +52,15 @@ class History:
 
 
 def lbfgs(
-    objective: Objective, point: Point, *, memory: int = 20, curvature: float = 0.9, scaled: bool = True
+    objective: Objective, point: Point, *, memory: int = 20, curvature: float | None = None, scaled: bool = True
 ) -> Iterator[Point]:
     """The points after ``point``; ends where no step decreases f any more.
 
-    memory: m of the paper. curvature: of the Wolfe conditions. scaled: see :class:`History`.
+    memory: m of the paper. curvature: of the Wolfe conditions, None for the default. scaled: see :class:`History`.
     """
+    if curvature is None:
+        trials_are_free = objective.model.cost[1] == 0
+        curvature = _NEARLY_EXACT if trials_are_free else _LOOSE
     history = History(objective.model.n_weights, memory, scaled=scaled)
     while True:
         direction = history.direction(point.gradient)

@@ -12,8 +12,9 @@ class LBFGSSettings:
     """Plain L-BFGS, and OWL-QN where there is c₁.
 
     tol: certified relative gap, objective/bound − 1, at which it ends. max_iter; time_limit: seconds or None.
-    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions. scaled: whether H begins as
-    (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
+    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions, below 1; None for 0.1 where a
+    trial step costs no pass over the data, which saves a tenth or so of the passes, and 0.9 elsewhere.
+    scaled: whether H begins as (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
 
     Raises ValueError for a value out of range.
     """
@@ -22,13 +23,13 @@ class LBFGSSettings:
     max_iter: int = 10_000
     time_limit: float | None = None
     memory: int = 20
-    curvature: float = 0.9
+    curvature: float | None = None
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit", "curvature"), optional=("time_limit",))
+        check_positive(self, ("tol", "time_limit", "curvature"), optional=("time_limit", "curvature"))
         check_whole(self, {"max_iter": 1, "memory": 1})
-        if self.curvature >= 1:
+        if self.curvature is not None and self.curvature >= 1:
             raise ValueError(f"curvature must be below 1, not {self.curvature!r}.")
 
 
