@@ -41,6 +41,21 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
 
 
+def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:
+    """Which labels, and how documents are split; dev: whether there is a development set. Returns the group."""
+    data = command.add_argument_group("labels and splits")
+    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
+    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
+    split = "a share such as 0.2, or COLUMN=VALUE"
+    if dev:
+        data.add_argument(
+            "--dev-split", default="0.2", metavar="S", help=f"to choose strengths by: {split} (default: 0.2)"
+        )
+    data.add_argument("--test-split", metavar="S", help=f"to judge by: {split} (default: none)")
+    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
+    return data
+
+
 def add_model(model: Any) -> None:
     """K and the weighting of features."""
     model.add_argument(

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, read
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
 _SENTENCES = """\
@@ -68,13 +68,7 @@ def add_command(commands: Any) -> None:
     )
     command.set_defaults(run=run)
     add_reading(command, r"\w+; of kgrams \w+|[^\w\s]")
-    data = command.add_argument_group("labels and splits")
-    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
-    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
-    split = "a share such as 0.2, or COLUMN=VALUE"
-    data.add_argument("--dev-split", default="0.2", metavar="S", help=f"to choose strengths by: {split} (default: 0.2)")
-    data.add_argument("--test-split", metavar="S", help=f"to judge the models by: {split} (default: none)")
-    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
+    data = add_labels(command, dev=True)
     data.add_argument("--language", default="en", metavar="CODE", help="of the texts, to find sentences (default: en)")
     model = command.add_argument_group("model")
     model.add_argument(

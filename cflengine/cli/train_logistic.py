@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, read
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
 _LOGISTIC = """\
@@ -42,11 +42,7 @@ def add_command(commands: Any) -> None:
     )
     command.set_defaults(run=run)
     add_reading(command, r"\w+; of kgrams \w+|[^\w\s]")
-    data = command.add_argument_group("labels and splits")
-    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
-    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
-    data.add_argument("--test-split", metavar="S", help="a share such as 0.2, or COLUMN=VALUE (default: none)")
-    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
+    add_labels(command, dev=False)
     model = command.add_argument_group("model")
     model.add_argument("--sigma2", type=number(float, 1e-300, 1e300), default=1.0, metavar="σ²", help="(default: 1)")
     model.add_argument(

@@ -163,6 +163,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         name = os.path.basename(os.fspath(path))
         require({"coef", "intercept"} <= set(arrays), name)
         require({"classes", "sigma2", "multiclass", "fit_intercept", "features"} <= set(header), name)
+        require(isinstance(header["classes"], list) and isinstance(header["features"], list | None), name)
         coef, intercept, names = arrays["coef"], arrays["intercept"], header["features"]
         n_rows = 1 if len(header["classes"]) == 2 else len(header["classes"])
         require(coef.ndim == 2 and coef.shape[0] == n_rows and intercept.shape == (n_rows,), name)

@@ -8,27 +8,39 @@ from cflengine.engine.checks import check_positive, check_whole, is_number
 
 
 @dataclass(frozen=True)
-class LBFGSSettings:
-    """Plain L-BFGS, and OWL-QN where there is c₁.
+class Limits:
+    """What every solver has. tol: certified relative gap, objective/bound − 1, at which it ends. max_iter: of its
+    iterations, which for dual coordinate descent are passes. time_limit: seconds or None.
 
-    tol: certified relative gap, objective/bound − 1, at which it ends. max_iter; time_limit: seconds or None.
-    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions, below 1; None for 0.1 where a
-    trial step costs no pass over the data, which saves a tenth or so of the passes, and 0.9 elsewhere.
-    scaled: whether H begins as (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
-
-    Raises ValueError for a value out of range.
+    Raises ValueError for a value out of range, as all settings do.
     """
 
     tol: float = 1e-4
     max_iter: int = 10_000
     time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
+        check_whole(self, {"max_iter": 1})
+
+
+@dataclass(frozen=True)
+class LBFGSSettings(Limits):
+    """Plain L-BFGS, and OWL-QN where there is c₁.
+
+    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions, below 1; None for 0.1 where a
+    trial step costs no pass over the data, which saves a tenth or so of the passes, and 0.9 elsewhere.
+    scaled: whether H begins as (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
+    """
+
     memory: int = 20
     curvature: float | None = None
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit", "curvature"), optional=("time_limit", "curvature"))
-        check_whole(self, {"max_iter": 1, "memory": 1})
+        Limits.__post_init__(self)
+        check_positive(self, ("curvature",), optional=("curvature",))
+        check_whole(self, {"memory": 1})
         if self.curvature is not None and self.curvature >= 1:
             raise ValueError(f"curvature must be below 1, not {self.curvature!r}.")
 
@@ -72,62 +84,41 @@ class ClusteredSettings(LBFGSSettings):
 
 
 @dataclass(frozen=True)
-class NewtonSettings:
-    """Newton's method: a trust region around conjugate gradients. forcing: their residual, of the gradient, at most."""
+class NewtonSettings(Limits):
+    """Newton's method: a trust region around conjugate gradients. forcing: their residual, of the gradient, at most.
+    max_products: of the Hessian with a vector, in an iteration."""
 
-    tol: float = 1e-4
-    max_iter: int = 1000
-    time_limit: float | None = None
     forcing: float = 0.3
     max_products: int = 500
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit", "forcing"), optional=("time_limit",))
-        check_whole(self, {"max_iter": 1, "max_products": 1})
+        Limits.__post_init__(self)
+        check_positive(self, ("forcing",))
+        check_whole(self, {"max_products": 1})
 
 
 @dataclass(frozen=True)
-class DualSettings:
-    """Dual coordinate descent. max_iter: passes over the documents. seed: of their order."""
+class DualSettings(Limits):
+    """Dual coordinate descent. seed: of the order of the documents."""
 
-    tol: float = 1e-4
-    max_iter: int = 10_000
-    time_limit: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
-        check_whole(self, {"max_iter": 1, "seed": 0})
+        Limits.__post_init__(self)
+        check_whole(self, {"seed": 0})
 
 
 @dataclass(frozen=True)
-class AutoSettings:
-    """The default: see auto.py for its rule. seed: of the order of documents in dual coordinate descent."""
-
-    tol: float = 1e-4
-    max_iter: int = 10_000
-    time_limit: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
-        check_whole(self, {"max_iter": 1, "seed": 0})
+class AutoSettings(DualSettings):
+    """The default: see auto.py for its rule."""
 
 
 @dataclass(frozen=True)
-class DenseSettings:
+class DenseSettings(Limits):
     """BFGS with its whole matrix, or iterative scaling: for comparison, on few features."""
 
-    tol: float = 1e-4
-    max_iter: int = 10_000
-    time_limit: float | None = None
 
-    def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
-        check_whole(self, {"max_iter": 1})
-
-
-Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings | AutoSettings
+Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings
 
 
 def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:

@@ -175,7 +175,7 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
 
 def draw_explained(run: WeightsRun) -> None:
     """How early the clusters of the end can be seen."""
-    explained = run.explained()
+    explained = run.explained
     st.plotly_chart(
         explained_figure(explained, run.wish.cluster_factor), key="weights_explained", config={"displayModeBar": False}
     )

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,7 @@ class WeightsRun:
         found = 2 * int(np.count_nonzero(truth & guess))
         return found / max(1, int(truth.sum() + guess.sum()))
 
+    @cached_property
     def explained(self) -> np.ndarray:
         """float64 (events,): the share of the final weights' variance that chunks of each moment's weights explain.
 

@@ -55,7 +55,7 @@ def test_clusters_their_words_and_what_they_explain(run):
     words = run.cluster_words(cluster_of, 2)
     assert set(words["word"]) == {"good", "nice", "fine"} and (words["weight"] > 0).all()
     assert words["documents"].between(1, 72).all()
-    explained = run.explained()
+    explained = run.explained
     assert len(explained) == len(run.plain.trace) and explained[-1] > 0.9 and explained.max() <= 1.0
 
 
@@ -92,7 +92,7 @@ def test_figures_have_a_frame_an_iteration_at_most_fifty_and_a_symbol_a_cluster(
     assert len({head.marker.symbol for head in heads}) == len(heads) == 3
     assert sum(len(head.x) for head in heads) == len(run.watch)
     assert [head.opacity for head in heads] == [0.2, 1.0, 0.2]
-    assert len(explained_figure(run.explained(), 3.0).data[0].x) == len(run.plain.trace)
+    assert len(explained_figure(run.explained, 3.0).data[0].x) == len(run.plain.trace)
     fits = run.fits or []
     assert parsimony_figure(fits, 0.9, 10, "F1").layout.xaxis.type == "log"
 

@@ -159,6 +159,8 @@ def rewritten(path, **header):
         ({"multiclass": "x"}, "damaged"),
         ({"features": ["only one"]}, "damaged"),
         ({"sigma2": 0}, "damaged"),
+        ({"classes": 2}, "damaged"),
+        ({"features": "ab"}, "damaged"),
     ],
 )
 def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said):
@@ -168,6 +170,22 @@ def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said)
     rewritten(path, **header)
     with pytest.raises(ModelFileError, match=said):
         LogisticModel.load(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{"classes": "xy"}, {"attributes": [1, 2]}, {"attributes": ["a"]}, {"template": 3}, {"gap": "small"}, {"c1": None}],
+)
+def test_chains_with_a_damaged_header_are_refused_or_harmless(tmp_path, header):
+    path = tmp_path / "chain.cflm"
+    model = ChainCRF().fit([[["a"], ["b"]]], [["x", "y"]])
+    model.save(path)
+    rewritten(path, **header)
+    if header == {"c1": None}:  # of no use to a model that only predicts
+        assert ChainCRF.load(path).predict([[["a"]]]) == model.predict([[["a"]]])
+        return
+    with pytest.raises(ModelFileError, match="damaged"):
+        ChainCRF.load(path)
 
 
 def test_truncated_files_and_files_of_another_kind(tmp_path):

@@ -113,6 +113,34 @@ def test_scores_beyond_the_range_of_exp_take_the_way_through_logarithms():
     assert np.isfinite(found).all() and found.sum(axis=1) == pytest.approx(np.ones(10))
 
 
+@pytest.mark.parametrize("n_labels", [2, 16, 17, 33])
+def test_tiles_of_every_width(n_labels):
+    """Many labels mean narrow tiles; and a tile is hardly ever full."""
+    generator = np.random.default_rng(n_labels)
+    lengths = generator.integers(0, 6, 75)
+    ptr = np.concatenate([[0], np.cumsum(lengths)])
+    emission, transition = 5 * generator.normal(size=(ptr[-1], n_labels)), generator.normal(size=(n_labels, n_labels))
+    log_z, marginals, pairs = forward_backward(emission, transition, ptr)
+    found = np.empty_like(marginals)
+    kernel_log_z, by_tile = infer(emission, transition, ptr, found)
+    np.testing.assert_allclose(kernel_log_z, log_z, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found, marginals, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(by_tile.sum(axis=0), pairs, rtol=1e-8, atol=1e-12)
+
+
+def test_the_exponential_of_tiles_is_exact_to_the_last_digits():
+    from cflengine.loglinear.kernels_sweep import exponentials
+
+    x = -np.concatenate([[0.0, 1e-300, 1e-17, 700.0], np.geomspace(1e-12, 690, 5000)])
+    expected, work = np.exp(x), np.empty(len(x))
+    exponentials(x, work, work.view(np.int64))
+    np.testing.assert_allclose(x, expected, rtol=5e-16)
+    far = np.array([-701.0, -1e300, -np.inf])
+    work = np.empty(3)
+    exponentials(far, work, work.view(np.int64))
+    assert (far < 1e-303).all() and (far >= 0).all()
+
+
 def test_a_long_sentence_of_large_scores():
     generator = np.random.default_rng(4)
     emission, transition = 30 * generator.normal(size=(3000, 5)), 30 * generator.normal(size=(5, 5))
