@@ -11,6 +11,8 @@ from cflengine.loglinear.design import Design
 from cflengine.loglinear.kernels_sweep import forward_backward
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 
+_MOST_CELLS = 50_000_000  # of a table of all state weights, at 8 bytes each
+
 
 class ChainModel:
     """−Σ log Pr(labels | sentence): equation (7). Weights as in problem.ChainFeatures; scores: emission (T, L) and
@@ -25,6 +27,8 @@ class ChainModel:
         self.n_scores = len(data.label) * features.n_labels + features.n_labels**2
         self._states = (features.ptr, features.label)
         self._order = by_length(data.ptr)
+        n_cells = data.X.shape[1] * features.n_labels
+        self._table = np.zeros((data.X.shape[1], features.n_labels)) if n_cells <= _MOST_CELLS else None
         before, after = neighbours(data)
         self._observed_pairs = np.zeros((features.n_labels, features.n_labels))
         np.add.at(self._observed_pairs, (before, after), 1.0)
@@ -33,7 +37,11 @@ class ChainModel:
         flat = np.empty(self.n_scores)  # not zeros: those are fresh pages, which cost as much as the kernel
         emission, transition = self._split(flat)
         transition[:] = 0.0
-        kernels.emissions(*self.design.by_rows, *self._states, w, emission)
+        if self._table is None:
+            kernels.emissions(*self.design.by_rows, *self._states, w, emission)
+        else:
+            kernels.spread_states(*self._states, w, self._table)
+            kernels.emissions_of_table(*self.design.by_rows, self._table, emission)
         transition[self.features.before, self.features.after] = w[self.features.n_states :]
         return flat
 

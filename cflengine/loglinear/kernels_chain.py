@@ -29,6 +29,29 @@ def emissions(indptr, attribute, values, ptr, label, w, out):
 
 
 @parallel_kernel
+def spread_states(ptr, label, w, table):
+    """table_{a, label} = the weight of the state feature, float64 (A, L); 0 elsewhere, from the start."""
+    for a in prange(table.shape[0]):
+        for e in range(ptr[a], ptr[a + 1]):
+            table[a, label[e]] = w[e]
+
+
+@parallel_kernel
+def emissions_of_table(indptr, attribute, values, table, out):
+    """As :func:`emissions`, from all labels of an attribute side by side, which takes a third of the time."""
+    ones = values.shape[0] == 0
+    n_labels = out.shape[1]
+    for t in prange(out.shape[0]):
+        for c in range(n_labels):
+            out[t, c] = 0.0
+        for k in range(indptr[t], indptr[t + 1]):
+            a = attribute[k]
+            value = 1.0 if ones else values[k]
+            for c in range(n_labels):
+                out[t, c] += value * table[a, c]
+
+
+@parallel_kernel
 def gather_states(indptr, token, values, ptr, label, slope, out):
     """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; X by columns."""
     ones = values.shape[0] == 0

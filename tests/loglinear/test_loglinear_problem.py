@@ -182,6 +182,18 @@ def test_tied_weights_are_equal_weights(which):
         assert merged.n_weights == 6 and sum(merged.cost) <= 1.0
 
 
+def test_scores_with_and_without_a_table_of_all_weights(chain, monkeypatch):
+    from cflengine.loglinear import chain as module
+
+    data, features = chain
+    w = np.random.default_rng(0).normal(size=features.n_weights)
+    with_table = ChainModel(data, features).scores(w)
+    monkeypatch.setattr(module, "_MOST_CELLS", 0)
+    without = ChainModel(data, features)
+    assert without._table is None
+    np.testing.assert_allclose(with_table, without.scores(w), rtol=1e-12, atol=1e-12)
+
+
 def test_features_are_those_that_occur(chain):
     data, features = chain
     names = {(a, int(features.label[e])) for a in range(30) for e in range(features.ptr[a], features.ptr[a + 1])}
