@@ -101,8 +101,8 @@ class ChainCRF(BaseEstimator):
             raise ValueError("no token has an attribute: nothing to learn from (does the template match the columns?).")
         n_labels = len(classes)
         require_bytes(
-            16 * X.nnz + (60 * len(label) + 8 * X.shape[1]) * n_labels, f"A chain of {len(label):,} tokens and {n_labels} labels",
-            "take fewer sentences.",
+            16 * X.nnz + (60 * len(label) + 8 * X.shape[1]) * n_labels,
+            f"A chain of {len(label):,} tokens and {n_labels} labels", "take fewer sentences.",
         )  # fmt: skip
         data = ChainData(X, ptr, label)
         features = chain_features(

@@ -89,6 +89,12 @@ def _warm() -> threading.Thread:
     return thread
 
 
+def engine_warmth() -> threading.Thread:
+    """The thread that warms the engine up. A job with parallel kernels of another room joins it first: two threads in
+    such kernels at a time can abort the process."""
+    return _warm()
+
+
 def engine_is_warm() -> bool:
     """Whether every kernel is compiled (a first start takes about half a minute)."""
     return not _warm().is_alive()

@@ -14,12 +14,13 @@ from cflengine.text.corpus import CorpusError
 from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
-from pages.parts.state import TAGGER, current_job, start_job, stop_job
+from pages.parts.state import TAGGER, current_job, engine_warmth, start_job, stop_job
 from pages.parts.study_tables import gap_text
 from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.tagger_view import tag_view
 from pages.parts.words import many, number, percent, plain
 
+PATIENCE_S = 20.0  # for a sentence, where another solve is running
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
 _STRENGTHS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -93,9 +94,10 @@ def _start() -> None:
     if file is None:
         return
     key = _key()
-    run = TaggerRun(key[2], file)
+    run, warm = TaggerRun(key[2], file), engine_warmth()
 
     def work(job: Job) -> TaggerRun:
+        warm.join()
         run.run(job)
         return run
 
@@ -137,7 +139,11 @@ def draw_tagger(run: TaggerRun) -> None:
         )  # fmt: skip
     metric_row(items)
     text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
-    rows, labels, chances = run.tagged(text)
+    try:
+        rows, labels, chances = BOARD.borrow(lambda: run.tagged(text), PATIENCE_S)
+    except TimeoutError:
+        st.caption("The engine is busy with a solve; your sentence is tagged when it is done.")
+        return
     if rows:
         kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
         tag_view([row[0] for row in rows], labels, chances, model.classes_, entities(labels), kinds, key="tagger_view")

@@ -8,6 +8,7 @@ import pytest
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
+from pages.parts import tagger
 from pages.parts.jobs import BOARD, Job
 from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.tagger_view import parts_of
@@ -203,6 +204,21 @@ def test_the_tagger_page_trains_and_tags(open_app):
     sound(app.text_input(key="tagger_text").set_value("Nadia left.").run())
     assert app.dataframe[0].value["token"].tolist() == ["Nadia", "left", "."]
     sound(app.text_input(key="tagger_text").set_value("").run())
+
+
+def test_a_sentence_waits_for_the_engine_and_says_so(open_app, monkeypatch):
+    """Tagging enters parallel kernels, so it happens in the solver's thread, behind what runs there."""
+    import threading
+
+    app = trained(show(open_app(), "tagger"))
+    monkeypatch.setattr(tagger, "PATIENCE_S", 0.2)
+    gate = threading.Event()
+    busy = BOARD.submit(Job("busy", ("c",), lambda job: gate.wait(30)))
+    sound(app.run())
+    assert "busy with a solve" in captions(app)
+    gate.set()
+    busy.result(timeout=10)
+    assert "busy with a solve" not in captions(sound(app.run()))
 
 
 def test_files_and_templates_of_the_user(open_app):
