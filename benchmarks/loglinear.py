@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import loglinear_crf, loglinear_logistic, loglinear_scheme
-from benchmarks.loglinear_tasks import CLASSES, Reuters, movies, reuters
+from benchmarks.loglinear_tasks import CLASSES, RIDGES, Reuters, movies, reuters
 from benchmarks.report import machine, machine_line, write_json
 from cflengine.engine.jit import threads
 from cflengine.loglinear.design import Design
@@ -30,6 +31,11 @@ TIES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options beside the common ones."""
     parser.add_argument("--sections", default=",".join(SECTIONS), metavar="A,B", help="(default: %(default)s)")
+    parser.add_argument("--classes", default=",".join(CLASSES), metavar="A,B", help="of Reuters (default: %(default)s)")
+    parser.add_argument(
+        "--ridges", default=",".join(f"{ridge:g}" for ridge in RIDGES), metavar="R,R",
+        help="of logistic regression (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="for each solve (default: 20)")
 
 
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         _say(f"no section {', '.join(unknown)}: they are {', '.join(SECTIONS)}")
         return 2
     results: dict[str, dict[str, Any]] = {}
-    options = {name: getattr(arguments, name) for name in ("sections", "limit", "quick")}
+    options = {name: getattr(arguments, name) for name in ("sections", "classes", "ridges", "limit", "quick")}
     task = None
     if set(chosen) - {"crf"}:
         task = reuters(arguments.data, _say, 600 if arguments.quick else None)
@@ -62,11 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _section(name: str, task: Reuters | None, arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], str]:
     quick, limit = arguments.quick, arguments.limit
+    classes, ridges = arguments.classes.split(","), [float(ridge) for ridge in arguments.ridges.split(",")]
+    if quick:
+        classes, ridges = classes[2:3] or classes[:1], ridges[2:3] or ridges[:1]
     if name == "crf":
         measured = loglinear_crf.measure(arguments.data, quick, _say)
         return measured, loglinear_crf.show(measured)
     if name == "logistic":
-        measured = loglinear_logistic.measure(task, limit, quick, _say) if task else {}
+        measured = loglinear_logistic.measure(task, classes, ridges, limit, _say) if task else {}
         found = movies(arguments.data, _say, 200 if quick else None)
         if found:
             peers = ["liblinear dual", "liblinear primal"]
@@ -80,19 +89,21 @@ def _section(name: str, task: Reuters | None, arguments: argparse.Namespace) -> 
     if task is None:
         return {}, ""
     if name == "scheme":
-        measured = loglinear_scheme.measure(task, limit, quick, _say)
+        measured = loglinear_scheme.measure(task, classes, ridges, limit, quick, _say)
         return measured, loglinear_scheme.show(measured)
     if name == "dense":
-        measured = loglinear_scheme.measure_dense(task, quick, _say)
+        measured = loglinear_scheme.measure_dense(task, classes, quick, _say)
         return measured, loglinear_scheme.show_dense(measured)
-    measured = _parsimony(task, quick)
+    measured = _parsimony(task, classes)
+    tagger = loglinear_crf.parsimony(arguments.data, TIES, quick, _say)
+    measured |= {"CoNLL-2003, testb": tagger} if tagger else {}
     return measured, _show_parsimony(measured)
 
 
-def _parsimony(task: Reuters, quick: bool) -> dict[str, dict[str, Any]]:
+def _parsimony(task: Reuters, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Class -> F1 on the test documents by the number of different weights; 0 stands for the untied model."""
     design, out = Design(task.X), {}
-    for name in CLASSES[:1] if quick else CLASSES:
+    for name in classes:
         model = BinaryModel(design, task.y(name))
         w = solve(model, 0.1, "newton-cg", NewtonSettings(tol=1e-6)).w
         fits = parsimony(model, 0.1, w, TIES, lambda tied, name=name: task.f1(name, tied))

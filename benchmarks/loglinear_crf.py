@@ -5,12 +5,21 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.corpora import corpus_path
 from benchmarks.loglinear_tasks import Say
 from cflengine import ChainCRF, ClusteredSettings
+from cflengine.loglinear.attributes import AttributeTable
+from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
+from cflengine.loglinear.parsimony import parsimony as tie
+from cflengine.loglinear.problem import ChainData
+from cflengine.loglinear.settings import LBFGSSettings
+from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.loglinear.tags import evaluate
 from cflengine.loglinear.templates import PAPER_TEMPLATE, attribute_maker
@@ -39,6 +48,40 @@ def measure(data: str | None, quick: bool, say: Say) -> dict[str, dict[str, Any]
         say(str(error))
         return {}
     return {name: _contest(template, files, say) for name, template in list(TEMPLATES.items())[: 1 if quick else None]}
+
+
+def parsimony(data: str | None, numbers: Sequence[int], quick: bool, say: Say) -> dict[str, Any]:
+    """F1 on testb by the number of different emission weights; "0" stands for the untied model."""
+    try:
+        train, test = (
+            TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=300 if quick else None)
+            for part in ("train", "testb")
+        )
+    except FileNotFoundError as error:
+        say(str(error))
+        return {}
+    make, _ = attribute_maker(PAPER_TEMPLATE)
+    table = AttributeTable()
+    X, ptr = table.matrix((make(rows) for rows in train.rows), learn=True)
+    classes = sorted({label for sequence in train.labels for label in sequence})
+    number = {label: c for c, label in enumerate(classes)}
+    label = np.array([number[one] for sequence in train.labels for one in sequence], dtype=np.int32)
+    sentences = ChainData(X, ptr, label)
+    features = chain_features(sentences, len(classes))
+    Z, at = table.matrix(make(rows) for rows in test.rows)
+
+    def f1(w: np.ndarray) -> float:
+        found = ChainScorer(features, w).decode(Z, at)
+        guesses = [[classes[c] for c in found[first:last]] for first, last in pairwise(at)]
+        return 100 * evaluate(test.labels, guesses)[""].f1
+
+    model = ChainModel(sentences, features)
+    w = solve(model, 2.0, "lbfgs", LBFGSSettings(tol=1e-5)).w
+    out = {"0": f1(w)}
+    for fit in tie(model, 2.0, w, numbers, f1, n_tied=features.n_states):
+        out[str(fit.k)] = fit.quality
+    say(f"CoNLL-2003: {out}")
+    return out
 
 
 def _contest(template: str, files: Sequence[TaggedFile], say: Say, c2: float = 1.0) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """f(w) = loss(scores(w)) + ridge/2 ‖w‖², where it stands, and along a line.
 
 Scores are linear in w, so along a line w + t p they are scores + t·(scores of p): a line search costs no pass over the
-data beyond the one for p. Without a line search an evaluation is a pass too, which is why every iteration of a solver
-of logistic regression costs exactly one, however long it searches.
+data beyond the one for p. So every iteration of L-BFGS on logistic regression costs one pass, half of it for the scores
+of p and half for the gradient at its end, however long it searches between.
 """
 
 from __future__ import annotations
@@ -69,12 +69,9 @@ class Objective:
         self.work.passes += self.model.cost[0]
         if self.base_scores is not None:
             scores = self.base_scores + scores
-        return self._evaluated(w, scores, 0)
-
-    def _evaluated(self, w: np.ndarray, scores: np.ndarray, age: int) -> Point:
         loss, slope = self.model.loss(scores)
         self.work.passes += self.model.cost[1]
-        return self.completed(w, scores, loss, slope, age)
+        return self.completed(w, scores, loss, slope, 0)
 
     def completed(self, w: np.ndarray, scores: np.ndarray, loss: float, slope: np.ndarray, age: int) -> Point:
         """The point whose loss and slope are known; half a pass for the gradient."""
