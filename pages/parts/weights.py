@@ -180,7 +180,7 @@ def draw_explained(run: WeightsRun) -> None:
         explained_figure(explained, run.wish.cluster_factor), key="weights_explained", config={"displayModeBar": False}
     )
     late = int(np.argmax(explained >= 0.9)) if (explained >= 0.9).any() else None
-    when = f" From iteration {late} of {len(explained) - 1} on it is 90 %." if late is not None else ""
+    when = f" From iteration {late} of {len(explained) - 1} on it is at least 90 %." if late is not None else ""
     st.caption(
         f"Weights cut into chunks of {run.wish.cluster_factor:g} by their size at an iteration: the share of the "
         f"variance of the final weights that lies between those chunks.{when} Of the {many(len(run.watch), 'word')} "
