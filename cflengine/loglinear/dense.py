@@ -12,6 +12,7 @@ from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective, Point
 
 MOST_FEATURES = 5000  # of BFGS: its matrix has the square of that
+_HALVINGS = 40
 
 
 def bfgs(objective: Objective, point: Point) -> Iterator[Point]:
@@ -69,8 +70,12 @@ def iterative_scaling(objective: Objective, point: Point) -> Iterator[Point]:
             *model.design.by_columns[:2], values, point.scores, mass, observed, point.w, objective.ridge, step
         )
         objective.work.passes += 0.5 * n_passes
-        there = objective.at(point.w + step)
-        if not there.value < point.value:
+        for _ in range(_HALVINGS):
+            there = objective.at(point.w + step)
+            if there.value < point.value:
+                break
+            step *= 0.5  # some problems were left too far beyond their solutions
+        else:
             return
         point = there
         yield point

@@ -14,10 +14,14 @@ _STEPS = 4  # of Newton's method for each feature
 def scale_features(indptr, rows, values, scores, mass, observed, w, ridge, step):
     """step_j: nearly the minimiser of the bound of dense.iterative_scaling plus ridge/2 (w_j + δ)²; returns its passes.
 
-    X by columns; scores: float64 (n,), of the positive class; mass: m_i; observed: Σ_{y_i = 1} x_ij.
+    X by columns; scores: float64 (n,), of the positive class; mass: m_i; observed: Σ_{y_i = 1} x_ij. A Newton step
+    moves no m_i δ by more than 2: the bound bends as the logistic function does, and otherwise further on.
     """
     for j in prange(step.shape[0]):
-        delta = 0.0
+        delta, heaviest = 0.0, 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            heaviest = max(heaviest, mass[rows[k]])
+        largest = 2.0 / heaviest if heaviest > 0.0 else 0.0
         for _ in range(_STEPS):
             slope = ridge * (w[j] + delta) - observed[j]
             bend = ridge
@@ -27,7 +31,6 @@ def scale_features(indptr, rows, values, scores, mass, observed, w, ridge, step)
                 slope += values[k] * chance
                 bend += values[k] * mass[i] * chance * (1.0 - chance)
             change = -slope / bend if bend > 0.0 else 0.0
-            largest = 2.0 / max(1.0, values[indptr[j]]) if indptr[j + 1] > indptr[j] else 0.0
             delta += min(max(change, -largest), largest)
         step[j] = delta
     return _STEPS

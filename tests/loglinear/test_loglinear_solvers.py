@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import TerminationReason
 from cflengine.loglinear.certificate import certify_binary
 from cflengine.loglinear.chain import ChainModel
+from cflengine.loglinear.design import Design
+from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective
 from cflengine.loglinear.owlqn import pseudo_gradient
 from cflengine.loglinear.settings import (
@@ -118,6 +121,20 @@ def test_the_scheme_ends_at_the_optimum_whatever_its_policies(clustering, lift, 
     for row, found in result.clusters:
         assert stages[row] == "coarse" and stages[row - 1] == "fine"
         assert found.n_clusters == len(np.unique(found.cluster_of)) <= 100 / 6 + 1
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+def test_iterative_scaling_goes_on_where_documents_are_long(ridge):
+    """Documents of 60 features: Newton's method on a feature's own bound must not jump over its solution."""
+    generator = np.random.default_rng(0)
+    X = sparse.csr_matrix((generator.random((300, 80)) < 0.75).astype(np.float64))
+    y = np.where(X @ generator.normal(size=80) > 0, 1.0, -1.0)
+    model = BinaryModel(Design(X), y)
+    best = solve(model, ridge, "newton-cg", NewtonSettings(tol=1e-9)).objective
+    result = solve(model, ridge, "fis", DenseSettings(max_iter=400))
+    values = result.trace["objective"].to_numpy()
+    assert result.n_iterations == 400 and (np.diff(values) < 0).all()
+    assert values[-1] - best < 0.2 * (values[0] - best)
 
 
 def test_the_scheme_over_dense_bfgs():
