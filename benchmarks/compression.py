@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ import numpy as np
 import cflengine
 from benchmarks.corpora import SAMPLE, present
 from benchmarks.measure import copy_of, in_turns, memory_of, timed
-from benchmarks.report import Figure, Section, machine, machine_line, table, write_json
+from benchmarks.report import Figure, Section, machine, machine_line, say, table, write_json
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.layout import PointerLayout
@@ -153,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure every corpus that is there and print the table; 2 if there is none."""
     found, missing = present(arguments.corpora.split(","), arguments.data)
     for sentence in missing:
-        _say(sentence)
+        say(sentence)
     if not found:
         return 2
     with threads(arguments.threads) as n_threads:
@@ -167,7 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
             case = Case(str(path), 300 if arguments.quick else None, threads=arguments.threads, **options)
             results[name] = {}
             for what, figures in _parts(case, homotopy=arguments.homotopy, linear=arguments.linear):
-                _say(f"{name}: {what} done")
+                say(f"{name}: {what} done")
                 results[name] |= figures
             if arguments.json:
                 write_json(arguments.json, "compression", facts, options, results)
@@ -175,10 +174,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"K = {arguments.max_gram}, lam = {arguments.lam:g}{quick}\n")
     print(table(SECTIONS, results))
     return 0
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 def _parts(case: Case, *, homotopy: bool, linear: bool) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,6 @@ dependencies "peers" (OR-tools and highspy cannot be imported into one process, 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import cflengine
 from benchmarks.peers import lam_path, relaxation, solvers, vocabularies
 from benchmarks.peers.cases import Context
-from benchmarks.report import machine, machine_line, write_json
+from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine.jit import threads
 
 SECTIONS = {"lp": relaxation, "solvers": solvers, "path": lam_path, "vocabularies": vocabularies}
@@ -38,10 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print the sections; 2 for a wrong name or where there is nothing to measure."""
-    chosen = arguments.sections.split(",")
-    unknown = [name for name in chosen if name not in SECTIONS]
-    if unknown:
-        _say(f"no section {', '.join(unknown)}: they are {', '.join(SECTIONS)}")
+    chosen = chosen_sections(arguments.sections, SECTIONS)
+    if not chosen:
         return 2
     parts = [part for part in arguments.cases.split(",") if part]
     limit = min(arguments.limit, QUICK_LIMIT) if arguments.quick else arguments.limit
@@ -59,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             limit=limit,
             quick=arguments.quick,
             wanted=lambda name: not parts or any(part in name for part in parts),
-            say=_say,
+            say=say,
             folder=Path(folder),
         )
         for name in chosen:
@@ -72,7 +69,3 @@ def run(arguments: argparse.Namespace) -> int:
             if measured:
                 print(f"\n== {section.TITLE} ==\n\n{section.show(measured)}", flush=True)
     return 0 if results else 2
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)

@@ -9,13 +9,12 @@ data: plain, clustered by every policy, controls, scipy), "dense" (BFGS, iterati
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import loglinear_crf, loglinear_logistic, loglinear_scheme
 from benchmarks.loglinear_tasks import CLASSES, RIDGES, Reuters, movies, reuters
-from benchmarks.report import machine, machine_line, write_json
+from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine.jit import threads
 from cflengine.loglinear.design import Design
 from cflengine.loglinear.models import BinaryModel
@@ -41,16 +40,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 2 for a wrong name or where there is nothing to measure."""
-    chosen = arguments.sections.split(",")
-    unknown = [name for name in chosen if name not in SECTIONS]
-    if unknown:
-        _say(f"no section {', '.join(unknown)}: they are {', '.join(SECTIONS)}")
+    chosen = chosen_sections(arguments.sections, SECTIONS)
+    if not chosen:
         return 2
     results: dict[str, dict[str, Any]] = {}
     options = {name: getattr(arguments, name) for name in ("sections", "classes", "ridges", "limit", "quick")}
     task = None
     if set(chosen) - {"crf"}:
-        task = reuters(arguments.data, _say, 600 if arguments.quick else None)
+        task = reuters(arguments.data, say, 600 if arguments.quick else None)
     with threads(arguments.threads) as n_threads:
         facts = machine(n_threads)
         print(machine_line(facts), flush=True)
@@ -72,11 +69,11 @@ def _section(name: str, task: Reuters | None, arguments: argparse.Namespace) -> 
     if quick:
         classes, ridges = classes[2:3] or classes[:1], ridges[2:3] or ridges[:1]
     if name == "crf":
-        measured = loglinear_crf.measure(arguments.data, quick, _say)
+        measured = loglinear_crf.measure(arguments.data, quick, say)
         return measured, loglinear_crf.show(measured)
     if name == "logistic":
-        measured = loglinear_logistic.measure(task, classes, ridges, limit, _say) if task else {}
-        found = movies(arguments.data, _say, 200 if quick else None)
+        measured = loglinear_logistic.measure(task, classes, ridges, limit, say) if task else {}
+        found = movies(arguments.data, say, 200 if quick else None)
         if found:
             peers = ["liblinear dual", "liblinear primal"]
             one = loglinear_logistic.contest(*found, 1.0, limit, peers)
@@ -84,18 +81,18 @@ def _section(name: str, task: Reuters | None, arguments: argparse.Namespace) -> 
             measured[f"movies, {found[0].shape[1]:,} features, 1"] = one | {
                 peer: one.get(peer, absent) for peer in loglinear_logistic.PEERS
             }
-            _say(f"movies: {one}")
+            say(f"movies: {one}")
         return measured, loglinear_logistic.show(measured) if measured else ""
     if task is None:
         return {}, ""
     if name == "scheme":
-        measured = loglinear_scheme.measure(task, classes, ridges, limit, quick, _say)
+        measured = loglinear_scheme.measure(task, classes, ridges, limit, quick, say)
         return measured, loglinear_scheme.show(measured)
     if name == "dense":
-        measured = loglinear_scheme.measure_dense(task, classes, quick, _say)
+        measured = loglinear_scheme.measure_dense(task, classes, quick, say)
         return measured, loglinear_scheme.show_dense(measured)
     measured = _parsimony(task, classes)
-    tagger = loglinear_crf.parsimony(arguments.data, TIES, quick, _say)
+    tagger = loglinear_crf.parsimony(arguments.data, TIES, quick, say)
     measured |= {"CoNLL-2003, testb": tagger} if tagger else {}
     return measured, _show_parsimony(measured)
 
@@ -109,7 +106,7 @@ def _parsimony(task: Reuters, classes: Sequence[str]) -> dict[str, dict[str, Any
         fits = parsimony(model, 0.1, w, TIES, lambda tied, name=name: task.f1(name, tied))
         f1 = {str(fit.k): fit.quality for fit in fits}
         out[name] = {"0": task.f1(name, w)} | f1
-        _say(f"{name}: {out[name]}")
+        say(f"{name}: {out[name]}")
     return out
 
 
@@ -118,7 +115,3 @@ def _show_parsimony(results: dict[str, dict[str, Any]]) -> str:
     for name, found in results.items():
         lines.append(f"{name:<24}{found['0']:>8.1f}" + "".join(f"{found[str(k)]:>7.1f}" for k in TIES))
     return "\n".join(lines)
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)

@@ -14,10 +14,9 @@ import numpy as np
 from benchmarks.corpora import corpus_path
 from benchmarks.loglinear_tasks import Say
 from cflengine import ChainCRF, ClusteredSettings
-from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
+from cflengine.loglinear.crf import training_data
 from cflengine.loglinear.parsimony import parsimony as tie
-from cflengine.loglinear.problem import ChainData
 from cflengine.loglinear.settings import LBFGSSettings
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tagging import TaggedFile
@@ -61,12 +60,7 @@ def parsimony(data: str | None, numbers: Sequence[int], quick: bool, say: Say) -
         say(str(error))
         return {}
     make, _ = attribute_maker(PAPER_TEMPLATE)
-    table = AttributeTable()
-    X, ptr = table.matrix((make(rows) for rows in train.rows), learn=True)
-    classes = sorted({label for sequence in train.labels for label in sequence})
-    number = {label: c for c, label in enumerate(classes)}
-    label = np.array([number[one] for sequence in train.labels for one in sequence], dtype=np.int32)
-    sentences = ChainData(X, ptr, label)
+    table, classes, sentences = training_data((make(rows) for rows in train.rows), train.labels)
     features = chain_features(sentences, len(classes))
     Z, at = table.matrix(make(rows) for rows in test.rows)
 

@@ -32,7 +32,7 @@ _TOLS = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 def measure(
     task: Reuters, classes: Sequence[str], ridges: Sequence[float], limit: float, say: Say
 ) -> dict[str, dict[str, Any]]:
-    """ "class ridge" -> contestant -> seconds, gap, how."""
+    """Class and ridge -> contestant -> seconds, gap, how."""
     out = {}
     for name in classes:
         y = task.y(name)

@@ -43,7 +43,7 @@ def contestants(limit: float, quick: bool) -> dict[str, Any]:
 def measure(
     task: Reuters, classes: Sequence[str], ridges: Sequence[float], limit: float, quick: bool, say: Say
 ) -> dict[str, dict[str, Any]]:
-    """ "class ridge" -> contestant -> passes to each target, seconds to the second, F1, shares of the time."""
+    """Class and ridge -> contestant -> passes to each target, seconds to the second, F1, shares of the time."""
     design, out = Design(task.X), {}
     for name in classes:
         model = BinaryModel(design, task.y(name))

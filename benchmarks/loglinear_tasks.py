@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.corpora import corpus_path
+from cflengine.loglinear.tags import Score
 
 CLASSES = ("earn", "acq", "money-fx", "grain", "crude", "trade")
 RIDGES = (1e-7, 1e-5, 0.1, 1.0)
@@ -34,7 +35,7 @@ class Reuters:
         """On the test documents, in per cent."""
         truth = np.array([name in topics for topics in self.test_topics])
         guess = self.test @ w > 0
-        return 100 * 2 * int((truth & guess).sum()) / max(1, int(truth.sum() + guess.sum()))
+        return 100 * Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
 
 def reuters(data: str | None, say: Say, most: int | None = None) -> Reuters | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,21 @@ class Section:
     title: str
     legend: str
     figures: tuple[Figure, ...]
+
+
+def say(what: str) -> None:
+    """How far it is, at once and beside the tables."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def chosen_sections(text: str, names: Collection[str]) -> list[str]:
+    """The sections in "A,B"; none, saying so, where one of them is unknown."""
+    chosen = text.split(",")
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        say(f"no section {', '.join(unknown)}: they are {', '.join(names)}")
+        return []
+    return chosen
 
 
 def machine(n_threads: int) -> dict[str, Any]:

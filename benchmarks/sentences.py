@@ -9,11 +9,10 @@ grid in full, over seeds), "solvers" (majorise and the paper's ADMM at several r
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from benchmarks import sentence_peers, sentence_scale, sentence_solvers, sentence_tables
-from benchmarks.report import machine, machine_line, write_json
+from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from benchmarks.sentence_tables import PAPER_GRID, RHOS
 from cflengine.engine.jit import threads
 from cflengine.sentence_lasso.warm import warm_up
@@ -36,10 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 2 for a wrong name or where there is nothing to measure."""
-    chosen = arguments.sections.split(",")
-    unknown = [name for name in chosen if name not in SECTIONS]
-    if unknown:
-        _say(f"no section {', '.join(unknown)}: they are {', '.join(SECTIONS)}")
+    chosen = chosen_sections(arguments.sections, SECTIONS)
+    if not chosen:
         return 2
     results: dict[str, dict[str, Any]] = {}
     options = {name: getattr(arguments, name) for name in ("sections", "tasks", "seeds", "admm", "limit", "quick")}
@@ -64,16 +61,12 @@ def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[s
         rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
         seeds = range(1 if quick else arguments.seeds)
         measured = sentence_tables.measure(
-            tasks, data, seeds, (1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds, _say
+            tasks, data, seeds, (1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds, say
         )
         return measured, sentence_tables.show(measured)
     if name == "scale":
         measured = sentence_scale.measure(quick)
         return measured, sentence_scale.show(measured)
     section = {"solvers": sentence_solvers, "peers": sentence_peers}[name]
-    measured = section.measure(data, arguments.limit, quick, _say)
+    measured = section.measure(data, arguments.limit, quick, say)
     return measured, section.show(measured)
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)

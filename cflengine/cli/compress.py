@@ -9,7 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import add_model, add_output, add_reading, add_solver, output_folder, read, solver_settings
+from cflengine.cli.options import (
+    add_model,
+    add_output,
+    add_reading,
+    add_solver,
+    output_folder,
+    plain_arguments,
+    read,
+    solver_settings,
+)
 from cflengine.cli.reports import document_table, run_report
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
@@ -89,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings=settings,
         ).fit(corpus.texts)
     features = model.weigh(model.encoding_)
-    report = run_report(model, corpus, time.perf_counter() - began, vars(arguments))
+    report = run_report(model, corpus, time.perf_counter() - began, plain_arguments(arguments))
     try:
         write_run(out, model, features, document_table(model, corpus), report)
     except KeyboardInterrupt:

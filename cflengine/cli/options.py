@@ -130,6 +130,11 @@ def add_output(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
 
 
+def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What was asked for, as a report has it."""
+    return {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
+
+
 def output_folder(arguments: argparse.Namespace) -> Path:
     """--out; ValueError if that is a file. Not made yet: bad input should leave nothing behind."""
     out = Path(arguments.out)

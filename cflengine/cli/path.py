@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_model, add_output, add_reading, output_folder, read
+from cflengine.cli.options import add_limits, add_model, add_output, add_reading, output_folder, plain_arguments, read
 from cflengine.cli.reports import document_table, path_report
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
             settings=GuidedSettings(gap=arguments.gap, time_limit=arguments.time_limit),
         ).path(corpus.texts, arguments.lams)
     try:
-        report = path_report(path, corpus, time.perf_counter() - began, vars(arguments))
+        report = path_report(path, corpus, time.perf_counter() - began, plain_arguments(arguments))
         write_path(out, path, document_table(path.estimator, corpus), report)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None

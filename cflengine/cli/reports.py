@@ -24,7 +24,6 @@ def _run_facts(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any
     """Sizes, time, memory and what was asked for."""
     from cflengine.engine.memory import peak_bytes
 
-    plain = {key: value for key, value in arguments.items() if key not in ("run", "command")}
     return {
         "n_documents": len(corpus),
         "n_tokens": model.table_.n_tokens,
@@ -34,7 +33,7 @@ def _run_facts(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "arguments": plain,
+        "arguments": arguments,
     }
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, plain_arguments, read
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
 _SENTENCES = """\
@@ -216,7 +216,6 @@ def _report(
     from cflengine.engine.results import versions
     from cflengine.sentence_lasso.export import PARTS, intercepts
 
-    plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
     models = [
         contender.row()
         | {"intercepts": intercepts(study, contender.model)}
@@ -233,7 +232,7 @@ def _report(
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "arguments": plain,
+        "arguments": plain_arguments(arguments),
         "versions": versions(),
     }
 

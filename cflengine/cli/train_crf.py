@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_output, output_folder
+from cflengine.cli.options import add_limits, add_output, output_folder, plain_arguments
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.cli.train_logistic import add_solver, solver_settings
 
@@ -92,10 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
             all_possible_states=arguments.all_states, all_possible_transitions=arguments.all_transitions,
             n_threads=arguments.threads, listeners=(progress,),
         ).fit(train.rows, train.labels)  # fmt: skip
-    plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
     try:
         scores = write_tagger(out, model, tests)
-        report = tagging_report(out, model, train, tests, scores, plain, time.perf_counter() - began)
+        report = tagging_report(
+            out, model, train, tests, scores, plain_arguments(arguments), time.perf_counter() - began
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
     if not arguments.quiet:

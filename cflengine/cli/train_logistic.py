@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, read
+from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, plain_arguments, read
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 
 _LOGISTIC = """\
@@ -120,8 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
             settings=settings, n_threads=arguments.threads, listeners=(progress,),
         ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
-    plain = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
-    report = study_report(study, model, corpus, plain, time.perf_counter() - began)
+    report = study_report(study, model, corpus, plain_arguments(arguments), time.perf_counter() - began)
     try:
         write_study(out, study, model, corpus.rows, report)
     except KeyboardInterrupt:

@@ -96,9 +96,8 @@ def _clusters(
 
 def _coarse(objective: Objective, point: Point, found: Clusters, settings: ClusteredSettings) -> Iterator[Point]:
     """Coarse steps until the last ``window`` objectives differ by too little."""
-    there = objective.restricted(
-        point, found.cluster_of, found.n_clusters, from_zero=found.base is None, merge=settings.merge
-    )
+    base = None if found.base is None else point
+    there = objective.restricted(found.cluster_of, found.n_clusters, base=base, merge=settings.merge)
     start = there.at(found.average(point.w) if found.base is None else np.zeros(found.n_clusters))
     values = deque([start.value], maxlen=settings.window)
     for here in _fine(there, start, settings):

@@ -25,7 +25,7 @@ from cflengine.loglinear.problem import ChainData, ChainFeatures
 from cflengine.loglinear.saving import plain_labels, read_model, require, write_model
 from cflengine.loglinear.settings import Settings
 from cflengine.loglinear.solvers import check_settings, solve
-from cflengine.loglinear.tags import evaluate
+from cflengine.loglinear.tags import evaluate, score_frame
 from cflengine.loglinear.templates import attribute_maker
 
 SOLVERS = ("lbfgs", "clustered", "bfgs")
@@ -94,19 +94,9 @@ class ChainCRF(BaseEstimator):
         """Learn from sentences and the labels of their tokens."""
         settings = self._settings()
         attributes_of, transitions = attribute_maker(self.template)
-        table = AttributeTable()
-        X, ptr = table.matrix((attributes_of(sentence) for sentence in sentences), learn=True)
-        classes, label = _labels(labels, ptr)
-        if not X.nnz:
-            raise ValueError("no token has an attribute: nothing to learn from (does the template match the columns?).")
-        n_labels = len(classes)
-        require_bytes(
-            16 * X.nnz + (60 * len(label) + 8 * X.shape[1]) * n_labels,
-            f"A chain of {len(label):,} tokens and {n_labels} labels", "take fewer sentences.",
-        )  # fmt: skip
-        data = ChainData(X, ptr, label)
+        table, classes, data = training_data((attributes_of(sentence) for sentence in sentences), labels)
         features = chain_features(
-            data, n_labels, all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
+            data, len(classes), all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
             transitions=transitions,
         )  # fmt: skip
         self._learn(data, features, settings)
@@ -170,13 +160,7 @@ class ChainCRF(BaseEstimator):
 
     def evaluate(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> pd.DataFrame:
         """Precision, recall and F1 by kind of entity, as conlleval counts them; the row "" is of all kinds."""
-        scores = evaluate(labels, self.predict(sentences))
-        rows = [
-            {"kind": kind, "precision": s.precision, "recall": s.recall, "f1": s.f1, "true": s.true,
-             "predicted": s.predicted, "right": s.right}
-            for kind, s in scores.items()
-        ]  # fmt: skip
-        return pd.DataFrame(rows)
+        return score_frame(evaluate(labels, self.predict(sentences)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file (saving.py); a callable template is not saved with it."""
@@ -240,6 +224,22 @@ class ChainCRF(BaseEstimator):
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)
+
+
+def training_data(
+    attributes: Iterable[Iterable[Any]], labels: Iterable[Sequence[str]]
+) -> tuple[AttributeTable, list[Any], ChainData]:
+    """Attributes numbered, classes sorted, and the sentences as arrays. Raises what :meth:`ChainCRF.fit` raises."""
+    table = AttributeTable()
+    X, ptr = table.matrix(attributes, learn=True)
+    classes, label = _labels(labels, ptr)
+    if not X.nnz:
+        raise ValueError("no token has an attribute: nothing to learn from (does the template match the columns?).")
+    require_bytes(
+        16 * X.nnz + (60 * len(label) + 8 * X.shape[1]) * len(classes),
+        f"A chain of {len(label):,} tokens and {len(classes)} labels", "take fewer sentences.",
+    )  # fmt: skip
+    return table, classes, ChainData(X, ptr, label)
 
 
 def _labels(labels: Iterable[Sequence[str]], ptr: np.ndarray) -> tuple[list[Any], np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cflengine.loglinear.kernels_scaling import scale_features
-from cflengine.loglinear.line_search import wolfe_step
+from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective, Point
 
@@ -20,7 +20,7 @@ def bfgs(objective: Objective, point: Point) -> Iterator[Point]:
     n = len(point.w)
     if n > MOST_FEATURES:
         raise ValueError(f"solver 'bfgs' keeps a matrix of {n:,} × {n:,}; it is for at most {MOST_FEATURES:,} weights.")
-    inverse = np.eye(n) / max(1e-300, float(np.linalg.norm(point.gradient)))
+    inverse = np.eye(n) * unit_step(point.gradient)
     fresh = True
     while True:
         line = objective.along(point, -inverse @ point.gradient)
@@ -28,7 +28,7 @@ def bfgs(objective: Objective, point: Point) -> Iterator[Point]:
         if step is None:
             if fresh:
                 return
-            inverse, fresh = np.eye(n) / max(1e-300, float(np.linalg.norm(point.gradient))), True
+            inverse, fresh = np.eye(n) * unit_step(point.gradient), True
             continue
         before, point = point, line.point(step)
         inverse = _updated(inverse, point.w - before.w, point.gradient - before.gradient, scale=fresh)

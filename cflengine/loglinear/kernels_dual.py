@@ -14,10 +14,10 @@ def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precis
     The dual: ½‖Σ α_i y_i x_i‖²/ridge + Σ α_i log α_i + (1 − α_i) log(1 − α_i), w = Σ α_i y_i x_i/ridge; square: ‖x_i‖².
     Each subproblem by Newton's method on whichever of α_i and 1 − α_i is the smaller at its solution, where it is
     safe (their Algorithm 4), until its derivative is below ``precision``. Values of length 0 stand for ones.
-    Returns the largest derivative met and the number of Newton steps.
+    Returns the number of Newton steps.
     """
     ones = values.shape[0] == 0
-    worst, n_steps = 0.0, 0
+    n_steps = 0
     for i in order:
         score = 0.0
         if ones:
@@ -35,7 +35,6 @@ def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precis
             sign = -1.0
         z = 0.1 * before if before > 0.5 else before
         slope = bend * (z - before) + sign * score + np.log(z / (1.0 - z))
-        worst = max(worst, abs(slope))
         steps = 0
         while abs(slope) >= precision and steps < 100:
             there = z - slope / (bend + 1.0 / (z * (1.0 - z)))
@@ -53,4 +52,4 @@ def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precis
             else:
                 for k in range(indptr[i], indptr[i + 1]):
                     w[indices[k]] += change * values[k]
-    return worst, n_steps
+    return n_steps

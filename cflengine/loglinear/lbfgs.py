@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cflengine.loglinear import kernels_linear as kernels
-from cflengine.loglinear.line_search import wolfe_step
+from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.objective import Objective, Point
 
 _NEARLY_EXACT, _LOOSE = 0.1, 0.9  # curvature of the Wolfe conditions
@@ -64,7 +64,7 @@ def lbfgs(
     history = History(objective.model.n_weights, memory, scaled=scaled)
     while True:
         direction = history.direction(point.gradient)
-        first = 1.0 if history.count else _first_step(point)
+        first = 1.0 if history.count else unit_step(point.gradient)
         step = wolfe_step(line := objective.along(point, direction), first, curvature)
         if step is None:
             if not history.count:
@@ -74,8 +74,3 @@ def lbfgs(
         before, point = point, line.point(step)
         history.add(before, point)
         yield point
-
-
-def _first_step(point: Point) -> float:
-    size = float(np.linalg.norm(point.gradient))
-    return 1.0 / size if size > 0 else 1.0

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from cflengine.loglinear.objective import Line
 
 _SUFFICIENT = 1e-4  # Armijo's constant
 _TRIALS = 40
+
+
+def unit_step(gradient: np.ndarray) -> float:
+    """1/‖g‖, the first trial along −g where nothing is known of the curvature; 1 where g is 0."""
+    size = float(np.linalg.norm(gradient))
+    return 1.0 / size if size > 0 else 1.0
 
 
 def wolfe_step(line: Line, first: float, curvature: float) -> float | None:

@@ -22,7 +22,7 @@ from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.saving import ModelFileError, plain_labels, read_model, require, write_model
 from cflengine.loglinear.settings import Settings
-from cflengine.loglinear.solvers import SOLVERS, check_settings, solve
+from cflengine.loglinear.solvers import check_settings, solve
 
 
 class LogisticModel(ClassifierMixin, BaseEstimator):
@@ -81,7 +81,6 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         if y is not None:
             y = checked_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        y = checked_labels(y)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
@@ -198,6 +197,3 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-__all__ = ["SOLVERS", "LogisticModel"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cflengine.loglinear.line_search import wolfe_step
+from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.objective import Line, Objective, Point
 
 _MIX = 0.1  # of the diagonal in the preconditioner
@@ -27,7 +27,7 @@ def newton(objective: Objective, point: Point, *, forcing: float = 0.3, max_prod
         length = wolfe_step(line, 1.0, 0.9)
         if length is None:
             line = objective.along(point, -point.gradient)
-            length = wolfe_step(line, 1.0 / max(1e-300, float(np.linalg.norm(point.gradient))), 0.9)
+            length = wolfe_step(line, unit_step(point.gradient), 0.9)
             if length is None:
                 return
             radius = math.inf

@@ -101,16 +101,18 @@ class Objective:
     def _pulled(self, w: np.ndarray) -> float:
         return 0.0 if self.pull is None else float(self.pull @ w)
 
-    def restricted(self, base: Point, cluster_of: np.ndarray, n_clusters: int, *, from_zero: bool, merge: bool):
-        """f on base + Pδ, or, ``from_zero``, on Pδ alone. merge: pre-aggregate the features."""
+    def restricted(self, cluster_of: np.ndarray, n_clusters: int, *, base: Point | None, merge: bool) -> Objective:
+        """f on Pδ, or, with ``base``, on base + Pδ. merge: pre-aggregate the features."""
         if merge:
+            model = self.model.merged(cluster_of, n_clusters)  # type: ignore[attr-defined]
             # every entry is read, added up, and laid out by rows and by columns: three times the traffic of a pass
             self.work.passes += _MERGING
-        clustered = self.model.merged if merge else None  # type: ignore[attr-defined]
-        model = clustered(cluster_of, n_clusters) if clustered else TiedModel(self.model, cluster_of, n_clusters)
-        count = collected(np.ones(len(cluster_of)), cluster_of, n_clusters)
-        there = Objective(model, self.ridge, self.work, count=count)
-        if from_zero:
+        else:
+            model = TiedModel(self.model, cluster_of, n_clusters)
+        there = Objective(
+            model, self.ridge, self.work, count=collected(np.ones(len(cluster_of)), cluster_of, n_clusters)
+        )
+        if base is None:
             return there
         return replace(
             there,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from cflengine.loglinear.lbfgs import History
+from cflengine.loglinear.line_search import unit_step
 from cflengine.loglinear.objective import Objective, Point
 
 _SUFFICIENT, _HALVINGS = 1e-4, 40
@@ -20,7 +20,7 @@ def owlqn(objective: Objective, point: Point, lasso: float, *, memory: int = 20)
         pull = pseudo_gradient(point.w, point.gradient, lasso)
         direction = history.direction(pull)
         direction[direction * pull >= 0] = 0.0  # only where it goes down
-        first = 1.0 if history.count else 1.0 / max(1e-300, float(np.linalg.norm(pull)))
+        first = 1.0 if history.count else unit_step(pull)
         found = _step(objective, point, direction, pull, lasso, first)
         if found is None:
             if not history.count:
@@ -52,6 +52,6 @@ def _step(
         there = objective.at(w)
         expected = float(pull @ (w - point.w))
         if expected < 0 and there.value + lasso * float(np.abs(w).sum()) <= before + _SUFFICIENT * expected:
-            return replace(there, age=0)
+            return there
         length *= 0.5
     return None

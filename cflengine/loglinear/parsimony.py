@@ -49,14 +49,13 @@ def parsimony(
     n_tied = len(w) if n_tied is None else n_tied
     ties = optimal_clusters(w[:n_tied], sorted(set(numbers)))
     objective = Objective(model, ridge)
-    there = objective.at(w)
     for k, tied in ties.items():
         if not may_go_on():
             return
         n_clusters = int(tied.max()) + 1
         cluster_of = np.concatenate([tied, n_clusters + np.arange(len(w) - n_tied)])
         found = Clusters(cluster_of, n_clusters + len(w) - n_tied)
-        coarse = objective.restricted(there, found.cluster_of, found.n_clusters, from_zero=True, merge=False)
+        coarse = objective.restricted(found.cluster_of, found.n_clusters, base=None, merge=False)
         point = _settled(coarse, coarse.at(found.average(w)))
         lifted = found.lift(point.w)
         yield TiedFit(k, lifted, point.value, explained_variance(w[:n_tied], tied), judge(lifted))

@@ -30,9 +30,7 @@ class ModelFileError(ValueError):
 def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write a model; an existing file is replaced only once the new one is whole."""
     target = Path(path)
-    text = json.dumps(
-        {"format": FORMAT, "version": VERSION, "kind": kind, **header}, ensure_ascii=True, allow_nan=False
-    )
+    text = json.dumps({"format": FORMAT, "version": VERSION, "kind": kind, **header}, allow_nan=False)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:

@@ -13,7 +13,7 @@ from cflengine.engine.files import frame_csv, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.loglinear.crf import ChainCRF
-from cflengine.loglinear.tags import convert
+from cflengine.loglinear.tags import convert, evaluate, score_frame
 from cflengine.text.conll import Rows, read_columns, write_columns
 from cflengine.text.corpus import CorpusError
 
@@ -67,7 +67,7 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
         name = _new_name(test.name, names)
         with (folder / f"{name}.predicted").open("w", encoding="utf-8") as file:
             file.writelines(write_columns(tagged))
-        found = model.evaluate(test.rows, test.labels)
+        found = score_frame(evaluate(test.labels, predicted))
         found.insert(0, "file", name)
         scores.append(found)
     frame = pd.concat(scores, ignore_index=True) if scores else pd.DataFrame()

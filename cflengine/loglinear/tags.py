@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 Span = tuple[int, int, str]
 
@@ -97,3 +99,13 @@ def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) 
                 counts[name][""] += 1
     kinds = sorted(set(counts["true"]) | set(counts["predicted"]) | {""})
     return {kind: Score(counts["right"][kind], counts["predicted"][kind], counts["true"][kind]) for kind in kinds}
+
+
+def score_frame(scores: dict[str, Score]) -> pd.DataFrame:
+    """A row a kind: kind, precision, recall, f1, true, predicted, right."""
+    rows = [
+        {"kind": kind, "precision": s.precision, "recall": s.recall, "f1": s.f1, "true": s.true,
+         "predicted": s.predicted, "right": s.right}
+        for kind, s in scores.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)

@@ -51,17 +51,17 @@ def draw_tagger_controls() -> TaggedFile | None:
     name, data = state.tagger_file or (SAMPLE_FILE.name, SAMPLE_FILE.read_bytes())
     if uploaded is None and state.tagger_file is not None:
         st.caption(f"Learning from {plain(name)}.")
+    digest = hashlib.sha256(data).hexdigest()
     try:
-        file = _parsed(hashlib.sha256(data).hexdigest(), data, name)
+        file = _parsed(digest, data, name)
     except CorpusError as error:
         st.error(plain(str(error)))
         return None
-    state.tagger_digest = hashlib.sha256(data).hexdigest()
+    state.tagger_digest = digest
     columns = len(file.rows[0][0])
     if state.get("tagger_columns") != columns:  # the user's own template may not fit
-        state.update(
-            tagger_columns=columns, tagger_template=_fitting(columns), widget_tagger_template=_fitting(columns)
-        )
+        fitting = _fitting(columns)
+        state.update(tagger_columns=columns, tagger_template=fitting, widget_tagger_template=fitting)
     state.setdefault("widget_tagger_template", state.tagger_template)
     with st.expander("Template"):
         st.text_area(

@@ -26,6 +26,7 @@ from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.selection import mutual_information
 from cflengine.loglinear.settings import AutoSettings
 from cflengine.loglinear.solvers import solve
+from cflengine.loglinear.tags import Score
 from cflengine.loglinear.warm import warm_up
 from cflengine.text.labels import read_labels, split_documents
 from pages.parts.jobs import Job, trace_row
@@ -137,8 +138,7 @@ class WeightsRun:
         rows = study.split.test if len(study.split.test) else study.split.train
         truth = study.labels.y[rows] == study.labels.classes.index(self.wish.name)
         guess = study.X[rows] @ w > 0
-        found = 2 * int(np.count_nonzero(truth & guess))
-        return found / max(1, int(truth.sum() + guess.sum()))
+        return Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
     @cached_property
     def explained(self) -> np.ndarray:
