@@ -8,7 +8,7 @@ import math
 
 import streamlit as st
 
-from cflengine.compression.certificate import relative_gap
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.files import frame_csv
 from pages.parts.explorer import choose_documents
 from pages.parts.gate import result_or_stop

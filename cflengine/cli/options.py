@@ -10,7 +10,7 @@ from cflengine.cli.terminal import number
 
 # option -> (the solvers it is for, the field of their settings); time_limit is everybody's
 SOLVER_OPTIONS = {
-    "gap": ("guided", "exact"),
+    "gap": ("guided", "exact", "homotopy", "reweighting"),
     "relaxation_gap": ("guided", "homotopy"),
     "last_zeta": ("homotopy",),
     "stage_iterations": ("homotopy",),
@@ -91,7 +91,7 @@ def add_solver(command: argparse.ArgumentParser) -> None:
         help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; exact: small corpora",
     )
     solver.add_argument(
-        "--gap", type=number(float, 0), metavar="G", help="guided, exact: stop at this proved gap (default: 0.001; 0)"
+        "--gap", type=number(float, 0), metavar="G", help="stop at this proved gap (default: guided 0.001, exact 0, the papers' by their own rules)"
     )
     solver.add_argument(
         "--relaxation-gap", type=number(float, 1e-12), metavar="G",
@@ -113,14 +113,16 @@ def add_solver(command: argparse.ArgumentParser) -> None:
 
 def solver_settings(arguments: argparse.Namespace) -> Any:
     """The settings of the chosen solver. Raises ValueError for an option that is another solver's."""
-    from cflengine.compression.solvers import find_solver
+    from cflengine.compression.solvers import SOLVERS
 
     given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}
     for name in given:
         if arguments.solver not in SOLVER_OPTIONS[name]:
             owners = " or ".join(SOLVER_OPTIONS[name])
             raise ValueError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
-    solver = find_solver(arguments.solver)
+    solver = SOLVERS.find(arguments.solver)
+    if "gap" in given:
+        given["tol"] = given.pop("gap")
     return solver.check(solver.settings(**given, time_limit=arguments.time_limit), polish=arguments.polish)
 
 

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
             weighting=arguments.weighting,
             listeners=(progress,),
             n_threads=arguments.threads,
-            settings=GuidedSettings(gap=arguments.gap, time_limit=arguments.time_limit),
+            settings=GuidedSettings(tol=arguments.gap, time_limit=arguments.time_limit),
         ).path(corpus.texts, arguments.lams)
     try:
         report = path_report(path, corpus, time.perf_counter() - began, plain_arguments(arguments))

@@ -71,7 +71,7 @@ class TerminalProgress:
             bound = "" if math.isnan(stats.lower_bound) else f"  bound {stats.lower_bound:,.0f}"
             best = "" if math.isnan(stats.best_objective) else f"  best {stats.best_objective:,.0f}"
             lam = f"λ {stats.lam:g}  " if self.show_lam else ""
-            zeta = f" ζ {stats.zeta:.1f}" if stats.zeta > 0 else ""  # also false for NaN
+            zeta = f" ζ {stats.get('zeta'):.1f}" if stats.get("zeta") > 0 else ""  # also false for NaN
             head = f"{lam}{stats.stage}{zeta}  step {stats.iteration:,}  {stats.elapsed_s:.0f} s"
             self.stream.write(f"\r\033[K{head}{best}{bound}{gap}")
             self.stream.flush()

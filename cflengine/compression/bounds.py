@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cflengine.compression import kernels_bound, kernels_prox
@@ -15,13 +17,13 @@ class DualBound:
 
     def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts) -> None:
         self.coder, self.groups, self.costs = coder, groups, costs
-        self.value = 0.0
+        self.value = math.nan  # until something is proved
         self.best_y = np.zeros(coder.index.n_tokens, dtype=np.float32)
 
     def update(self, y: np.ndarray) -> None:
         """Certify a lower bound from a multiplier y = −α of the coverage constraints; keep the better one."""
         bound = self._dual(y, np.empty(0, dtype=np.float64))
-        if np.isfinite(bound) and bound > self.value:
+        if np.isfinite(bound) and not bound <= self.value:
             self.value = bound
             self.best_y[:] = y
 

@@ -8,20 +8,23 @@ and then Σ α is a lower bound on the relaxation and on (1): for feasible w, wi
 Σα ≤ αᵀXw = Σ_i w_i (Xᵀα)_i ≤ Σ_i w_i d_i + Σ_i w_i ((Xᵀα)_i − d_i)₊ ≤ wᵀd + Σ_s W_s c(s).
 A vector that misses (*) by rounding is shrunk: for τ ≤ 1 and d ≥ 0, (τx − d)₊ ≤ τ (x − d)₊.
 
+Everything is rounded outward (engine/gaps.py): excesses and the objective up, Σ α down. So the bound holds for the
+costs as float64 numbers, whatever the order of summation. Its scope: dictionaries of K-grams of up to K words.
+
 Shapes as in problem.py; marks: uint8 (n,), bit k-1 of marks[i] says that pointer (k, i) is used.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from cflengine.compression.problem import StorageCosts
+from cflengine.engine.gaps import EPSILON, add_exactly, lower_sum, relative_gap, round_down, round_up, sum_above, sum_terms
 
-_CHUNK_TOKENS = 1 << 20
+_CHUNK_TOKENS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,8 @@ class Certificate:
         return asdict(self)
 
 
-def relative_gap(objective: float, lower_bound: float) -> float:
-    """objective / lower_bound − 1; 0 when both are 0, inf when only the bound is, NaN when one is unknown."""
-    if math.isnan(objective) or math.isnan(lower_bound):
-        return math.nan
-    if lower_bound > 0:
-        return objective / lower_bound - 1.0
-    return 0.0 if objective <= 0 else math.inf
-
-
 def _chunks(doc_ptr: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Token ranges of whole documents, about a million tokens each, so that temporaries stay small."""
+    """Token ranges of whole documents, about a hundred thousand tokens each, so that temporaries stay small."""
     first = 0
     while first < len(doc_ptr) - 1:
         last = int(np.searchsorted(doc_ptr, doc_ptr[first] + _CHUNK_TOKENS, side="right")) - 1
@@ -84,25 +78,32 @@ def dual_bound(alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, cost
     """
     excess = np.zeros(len(costs.dictionary))
     ratio = np.ones(len(costs.dictionary))  # the least d/x of each K-gram: shrinking by it leaves no excess at all
-    total = 0.0
+    counts = np.zeros(len(costs.dictionary), dtype=np.int32)  # positive excesses: as many roundings has their sum
+    total, K = 0.0, gram_of.shape[0]
+    exact = not costs.pointer_extra.size and add_exactly(costs.pointer_by_length)
+    exact = exact and all(add_exactly(alpha[a:e].astype(np.float64)) for a, e in _chunks(doc_ptr))
+    slack = 0.0 if exact else EPSILON * (K + 2)  # x is a sum of up to K prices, and a difference loses what it was off
     for a, e in _chunks(doc_ptr):
         price = np.maximum(alpha[a:e].astype(np.float64), 0.0)
-        total += float(price.sum())
+        total = -sum_above(-total, -lower_sum(price))
         for k, x in enumerate(_windows(price, gram_of.shape[0])):
             d = costs.pointer_by_length[k]
             if costs.pointer_extra.size:
                 d = d + costs.pointer_extra[k, a:e].astype(np.float64)
-            over = x - d
-            where = (over > 0) & (gram_of[k, a:e] >= 0)
-            grams = gram_of[k, a:e][where]
-            np.add.at(excess, grams, over[where])
-            np.minimum.at(ratio, grams, (np.broadcast_to(d, x.shape)[where]) / x[where])
+            where = (x > d) & (gram_of[k, a:e] >= 0)
+            grams, x, d = gram_of[k, a:e][where], x[where], np.broadcast_to(d, x.shape)[where]
+            np.add.at(excess, grams, x - d + slack * x)
+            np.add.at(counts, grams, 1)
+            np.minimum.at(ratio, grams, d / x)
+    if not exact:
+        excess *= 1.0 + EPSILON * (int(counts.max(initial=0)) + 2)
     broken = excess > costs.dictionary
     if not broken.any():
         return total, 1.0
     scaled = costs.dictionary[broken] / excess[broken]
     shrink = float(np.maximum(scaled, ratio[broken]).min())
-    return total * shrink, shrink
+    shrink = max(round_down(shrink, 8), 0.0) if shrink < 1.0 else 1.0
+    return max(round_down(total * shrink, 4), 0.0), shrink
 
 
 def binary_solution(
@@ -114,6 +115,7 @@ def binary_solution(
     steps = np.zeros(n + 1, dtype=np.int64)  # +1 where a pointer starts, -1 behind its end
     n_pointers = 0
     pointer_cost = 0.0
+    terms = 4.0 * K  # roundings of what follows
     for k in range(K):
         starts = np.flatnonzero(marks >> k & 1)
         grams = gram_of[k, starts]
@@ -123,11 +125,16 @@ def binary_solution(
         n_pointers += len(starts)
         pointer_cost += costs.pointer_by_length[k] * len(starts)
         if costs.pointer_extra.size:
-            pointer_cost += float(costs.pointer_extra[k, starts].astype(np.float64).sum())
+            extra = costs.pointer_extra[k, starts].astype(np.float64)
+            pointer_cost += float(extra.sum())
+            terms += sum_terms(len(extra))
         np.add.at(steps, starts, 1)
         np.add.at(steps, starts + k + 1, -1)
     covered = bool(np.all(np.cumsum(steps[:-1]) > 0))
-    return float(pointer_cost + costs.dictionary[used].sum()), covered, n_pointers, used
+    stored = costs.dictionary[used]
+    value = float(pointer_cost + stored.sum())
+    exact = not costs.pointer_extra.size and add_exactly(stored, n_pointers * costs.pointer_by_length)
+    return (value if exact else round_up(value, terms + sum_terms(len(stored)))), covered, n_pointers, used
 
 
 def certify(

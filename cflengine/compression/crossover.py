@@ -8,8 +8,8 @@ cover with it, one that only B stores as soon as any takes B's. That is
     minimise over x_s ∈ {A, B}   Σ_s pointer cost(s, x_s)
                                + Σ_{g only in A} c(g)·[some s with g takes A] + Σ_{g only in B} c(g)·[some s takes B],
 
-a minimum cut in a graph with a node for each segment and each such K-gram: of 2^segments combinations the cheapest,
-in a time that on text is negligible. What both store counts as paid: a mixture that happens to need it no longer is
+a minimum cut (minimum_cut.py) in a graph with a node for each segment and each such K-gram: of 2^segments combinations
+the cheapest, in a time that on text is negligible. What both store counts as paid: a mixture that happens to need it no longer is
 not looked for, but gains from it when it is re-encoded. So a solution that was improved in one place and spoilt in a
 thousand others still gives its one improvement. (Partition crossover, which Whitley and others use for the travelling
 salesman, takes whole connected components; the cut also goes through them. On all of 20 Newsgroups it gained a third
@@ -18,18 +18,17 @@ more.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from cflengine.compression import kernels_crossover as kernels
+from cflengine.compression.minimum_cut import minimum_cut
 from cflengine.compression.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
 _ROOM = 1 << 16  # segments listed at a time
-_CAPACITY = 1 << 29  # scipy's flows are 32-bit integers
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,12 @@ def combine(
     costs: StorageCosts,
     first: tuple[np.ndarray, np.ndarray],
     second: tuple[np.ndarray, np.ndarray],
+    poll: Callable[[], bool] = lambda: True,
 ) -> np.ndarray:
     """marks, uint8 (n,), of the cheapest combination of two solutions.
 
-    A solution: (marks uint8 (n,), used uint8 (G,), exactly the K-grams of its pointers). Costs are rounded to
-    what fits into 32 bits in all, so "cheapest" holds up to about 1e-8 of what the solutions differ by.
+    A solution: (marks uint8 (n,), used uint8 (G,), exactly the K-grams of its pointers). poll: asked a few times a
+    second whether to go on; where it says no, the first solution's marks are the answer.
     """
     (marks_a, used_a), (marks_b, used_b) = first, second
     only_one = ((used_a > 0) != (used_b > 0)).astype(np.uint8)
@@ -85,20 +85,20 @@ def combine(
     grams = np.flatnonzero(only_one)
     marks = marks_a.copy()
     if len(differences.first):
-        take = _cut(differences, grams, costs.dictionary[grams], used_a[grams] > 0)
+        take = _cut(differences, grams, costs.dictionary[grams], used_a[grams] > 0, poll)
         kernels.copy_segments(differences.first[take], differences.last[take], marks_b, marks)
     return marks
 
 
-def _cut(differences: Differences, grams: np.ndarray, cost: np.ndarray, in_first: np.ndarray) -> np.ndarray:
-    """bool (S,): the segments that take the second cover. Source side: the first solution.
+def _cut(
+    differences: Differences, grams: np.ndarray, cost: np.ndarray, in_first: np.ndarray, poll: Callable[[], bool]
+) -> np.ndarray:
+    """bool (S,): the segments that take the second cover, none where it was stopped. Source side: the first solution.
 
     grams: int64, ascending, the K-grams that only one solution stores; cost float64, in_first bool by K-gram.
     """
     n_segments = len(differences.first)
     delta, number = differences.delta, np.searchsorted(grams, differences.gram)
-    total = float(np.abs(delta).sum() + cost.sum())
-    scale = _CAPACITY / total if total > 0 else 1.0
     source, sink, segments = 0, 1, 2 + np.arange(n_segments)
     nodes = 2 + n_segments + np.arange(len(grams))
     user, stored = segments[differences.segment], nodes[number]
@@ -119,12 +119,5 @@ def _cut(differences: Differences, grams: np.ndarray, cost: np.ndarray, in_first
     tail, head, capacity = (np.concatenate(column) for column in zip(*edges, strict=True))
     _, where = np.unique(tail * np.int64(2 + n_segments + len(grams)) + head, return_index=True)
     tail, head, capacity = tail[where], head[where], capacity[where]
-    whole = np.minimum(np.rint(capacity * scale), _CAPACITY + 1).astype(np.int32)
-    size = 2 + n_segments + len(grams)
-    graph = sparse.csr_matrix((whole, (tail, head)), shape=(size, size))
-    residual = sparse.csr_matrix(graph - maximum_flow(graph, source, sink).flow)
-    residual.data = (residual.data > 0).astype(np.int8)
-    residual.eliminate_zeros()
-    on_source_side = np.zeros(size, dtype=bool)
-    on_source_side[breadth_first_order(residual, source, return_predecessors=False)] = True
-    return ~on_source_side[segments]
+    side = minimum_cut(tail, head, capacity, 2 + n_segments + len(grams), poll)
+    return np.zeros(n_segments, dtype=bool) if side is None else ~side[segments]

@@ -14,12 +14,10 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression import kernels_encode as kernels
+from cflengine.compression.corpus import Gram
 from cflengine.compression.layout import BLOCK_TOKENS, cut_evenly
 from cflengine.text.kgrams import number_grams
 from cflengine.text.tokens import TokenTable
-
-Gram = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class Encoding:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.compression.encoding import Codebook, Encoding, Gram, collect_pointers, decode
+from cflengine.compression.corpus import DictionaryCost, Gram, PreparedCorpus, dictionary_costs
+from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, decode
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.features import (
     check_weighting,
@@ -25,9 +28,9 @@ from cflengine.compression.features import (
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.memory import state_bytes
 from cflengine.compression.path import solve_path
-from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost, storage_costs
+from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost
 from cflengine.compression.result import CompressionResult
-from cflengine.compression.solvers import Settings, find_solver
+from cflengine.compression.solvers import SOLVERS, Settings
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -54,7 +57,9 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     weighting : "count", "tf", "idf" (count × idf) or "tf-idf"; idf from the documents of ``fit``.
     listeners : callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve,
         and the best solution so far, with its certificate, is kept.
-    random_state : accepted for scikit-learn's sake; the solver draws no random numbers.
+    random_state : whole number, None or numpy's RandomState: the seed of what the guided solver draws, where
+        ``settings`` are None (else theirs holds). The same number gives the same bytes; None draws one, and
+        ``result_.settings`` tells which. The other solvers draw nothing.
     n_threads : threads of the compiled kernels; None for all cores. The result does not depend on it.
     pointer_cost : None for λ; or an array (K,), the cost of a pointer by length; or (K, n_tokens), by pointer of the
         documents of ``fit`` (unseen documents are then charged the mean of each length).
@@ -63,7 +68,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
         a pointer plus the storage of a word.
     settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings or ExactSettings: every other
-        parameter of the solver.
+        parameter of the solver, random_state included.
     polish : better the solution of the homotopy or of reweighting by the guided solver's local search.
 
     Attributes
@@ -75,7 +80,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     encoding_ : the pointers of the documents of ``fit``.
     gram_ids_ : int32 (features,), the features' numbers in ``index_``.
     idf_ : float64 (features,).
-    index_, table_ : the K-gram index and the token table of the documents of ``fit``.
+    corpus_ : :class:`~cflengine.compression.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the index of
+        their K-grams and its prices; frozen. index_, table_ : its index and tokens.
 
     Raises
     ------
@@ -93,10 +99,10 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         lowercase: bool = True,
         weighting: str = "count",
         listeners: Sequence[Listener] = (),
-        random_state: int | None = 0,
+        random_state: int | np.random.RandomState | None = 0,
         n_threads: int | None = None,
         pointer_cost: np.ndarray | None = None,
-        dictionary_cost: str | Callable[[Gram], float] | np.ndarray = "words",
+        dictionary_cost: DictionaryCost = "words",
         literal_cost: float | None = None,
         settings: Settings | None = None,
         polish: bool = False,
@@ -119,75 +125,80 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any = None) -> CompressiveFeatures:
         """Learn the dictionary from documents ``X`` (strings). ``y`` is ignored."""
         self._check_settings()
-        documents = _documents(X)
-        return self.fit_tokens(self._tokenizer()(documents))
+        return self.fit_tokens(self._tokenizer()(_documents(X)))
 
     def fit_tokens(self, table: TokenTable) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow)."""
-        self.prepare(table)
-        solver = find_solver(self.solver)
+        corpus = self.prepare(table)
+        solver, costs = SOLVERS.find(self.solver), corpus.costs(float(self.lam))
         result = solver.solve(
-            self.index_,
-            self._costs,
-            solver.check(self.settings, polish=self.polish),
+            corpus.index,
+            costs,
+            self._solver_settings(),
             listeners=self.listeners,
             n_threads=self.n_threads,
             lam=float(self.lam),
         )
-        return self.adopt(self, self._costs, result)
+        return self.adopt(corpus, result)
 
     def path(self, X: Iterable[str] | TokenTable, lams: Iterable[float]) -> FeaturePath:
         """Fit for every λ in ``lams`` (any order), each from its neighbours; far cheaper than one by one.
 
-        X: documents, or a token table. The guided solver's; ``lam`` of the estimator is left aside. Raises ValueError
-        as ``fit`` does, and for another solver or costs given by pointer.
+        X: documents, or a token table. The guided solver's; ``lam`` of the estimator is left aside, and nothing that
+        was fitted changes. Raises ValueError as ``fit`` does, and for another solver or costs given by pointer.
         """
         if self.solver != "guided":
             raise ValueError(f"a path is the guided solver's; solver is {self.solver!r}.")
         if self.pointer_cost is not None:
             raise ValueError("a path varies the pointer cost λ; pointer_cost must be None.")
-        self.prepare(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+        self._check_settings()
+        corpus = self.prepare(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
         settings = self.settings if isinstance(self.settings, GuidedSettings) else None
         points = solve_path(
-            self.index_, lams, settings, costs_at=self.costs_at, listeners=self.listeners, n_threads=self.n_threads
+            corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
         )
-        return FeaturePath(self, points)
+        return FeaturePath(clone(self), corpus, points)
 
-    def prepare(self, table: TokenTable) -> None:
-        """Check and index a corpus, and price its K-grams: all that comes before the solver."""
+    def prepare(self, table: TokenTable) -> PreparedCorpus:
+        """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted."""
         self._check_settings()
+        max_gram = int(self.max_gram)
         if table.n_tokens == 0:
             raise ValueError(
                 "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
             )
         require_bytes(
-            state_bytes(table.n_tokens, self.max_gram, self.solver, grams_per_token=0.2 * self.max_gram),
-            f"Compressing {table.n_tokens:,} tokens with K = {self.max_gram}",
+            state_bytes(
+                table.n_tokens, max_gram, self.solver, grams_per_token=0.2 * max_gram,
+                longest=int(np.diff(table.doc_ptr).max()),
+            ),
+            f"Compressing {table.n_tokens:,} tokens with K = {max_gram}",
             "take fewer documents or a smaller K.",
-        )
-        self.table_ = table
-        self.index_ = index_kgrams(table.tokens, table.doc_ptr, self.max_gram)
-        self._costs = self._storage_costs(self.index_)
-
-    def share_corpus(self, other: CompressiveFeatures) -> None:
-        """Be prepared for the corpus that ``other`` is prepared for or fitted to, without copying it."""
-        self.table_, self.index_, self._costs = other.table_, other.index_, other._costs
+        )  # fmt: skip
+        index = index_kgrams(table.tokens, table.doc_ptr, max_gram)
+        stored = dictionary_costs(self.dictionary_cost, table, index)
+        pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
+        corpus = PreparedCorpus(table, index, stored, pointer_cost)
+        corpus.costs(float(self.lam))  # refuses costs that are none
+        return corpus
 
     def costs_at(self, lam: float) -> StorageCosts:
-        """The prepared corpus's costs with another pointer cost; the dictionary's stay."""
-        index = self.index_
-        return storage_costs(
-            index.gram_of, index.lengths(), lam, pointer_cost=self.pointer_cost, dictionary_cost=self._costs.dictionary
-        )
+        """The fitted corpus's costs with another pointer cost; the dictionary's stay."""
+        return self.corpus_.costs(lam)
 
-    def adopt(
-        self, prepared: CompressiveFeatures, costs: StorageCosts, result: CompressionResult
-    ) -> CompressiveFeatures:
-        """Be fitted with a result for a corpus that ``prepared`` has indexed, at the costs it was solved for."""
-        self.share_corpus(prepared)
-        self._costs, self.result_ = costs, result
-        self._set_dictionary()
+    def adopt(self, corpus: PreparedCorpus, result: CompressionResult) -> CompressiveFeatures:
+        """Be fitted with a result for a prepared corpus at λ = ``lam``. All at once: what stops it changes nothing."""
+        fitted = self._fitted(corpus, replace(result, digest=corpus.digest))
+        self.__dict__.update(fitted)
         return self
+
+    @property
+    def table_(self) -> TokenTable:
+        return self.corpus_.table
+
+    @property
+    def index_(self) -> KGramIndex:
+        return self.corpus_.index
 
     def transform(self, X: Iterable[str]) -> sparse.csr_matrix | pd.DataFrame:
         """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``."""
@@ -226,7 +237,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         check_weighting(self.weighting)
         if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
             raise ValueError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
-        find_solver(self.solver).check(self.settings, polish=self.polish)
+        self._solver_settings()
         literal = self.literal_cost
         if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
             raise ValueError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
@@ -234,66 +245,45 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase)
 
-    def _storage_costs(self, index: KGramIndex) -> StorageCosts:
-        return storage_costs(
-            index.gram_of,
-            index.lengths(),
-            self.lam,
-            pointer_cost=self.pointer_cost,
-            dictionary_cost=self._dictionary_cost(index),
-        )
+    def _solver_settings(self) -> Settings:
+        """The settings given, or the solver's own with this seed. ValueError for another solver's."""
+        solver = SOLVERS.find(self.solver)
+        own = {"random_state": _seed(self.random_state)} if hasattr(solver.settings, "random_state") else {}
+        return solver.check(self.settings, polish=self.polish, **own)
 
-    def _dictionary_cost(self, index: KGramIndex) -> np.ndarray | None:
-        """c(s) for every K-gram of the index; None for the number of words."""
-        cost = self.dictionary_cost
-        if isinstance(cost, str):
-            if cost == "words":
-                return None
-            if cost != "characters":
-                raise ValueError(
-                    f"dictionary_cost must be 'words', 'characters', a callable or an array, not {cost!r}."
-                )
-        if callable(cost) or isinstance(cost, str):
-            price = cost if callable(cost) else _characters
-            grams = self._words_of(np.arange(index.n_grams))
-            return np.fromiter((price(gram) for gram in grams), np.float64, len(grams))
-        return np.asarray(cost, dtype=np.float64)
-
-    def _words_of(self, grams: np.ndarray) -> list[Gram]:
-        """K-grams of the index as tuples of words."""
-        index, words = self.index_, self.table_.vocabulary
-        first = index.first_positions(grams).tolist()
-        lengths = np.searchsorted(index.len_ptr, grams, side="right").tolist()
-        tokens = index.tokens
-        return [tuple(words[t] for t in tokens[i : i + k]) for i, k in zip(first, lengths, strict=True)]
-
-    def _set_dictionary(self) -> None:
-        """Features in alphabetical order, the pointers of the corpus in their terms, and the codebook."""
-        chosen = self.result_.dictionary
-        grams = self._words_of(chosen)
-        order = sorted(range(len(grams)), key=grams.__getitem__)
-        self.grams_ = [grams[i] for i in order]
-        self.gram_ids_ = chosen[order]
-        feature_of = np.full(self.index_.n_grams, -1, dtype=np.int32)
-        feature_of[self.gram_ids_] = np.arange(len(order), dtype=np.int32)
-        encoding = collect_pointers(self.result_.marks, self.index_.gram_of, self.table_)
+    def _fitted(self, corpus: PreparedCorpus, result: CompressionResult) -> dict[str, Any]:
+        """What a fit leaves: features in alphabetical order, the corpus's pointers in their terms, the codebook."""
+        index, costs = corpus.index, corpus.costs(float(self.lam))
+        chosen = result.dictionary
+        found = corpus.words_of(chosen)
+        order = sorted(range(len(found)), key=found.__getitem__)
+        grams, gram_ids = [found[i] for i in order], chosen[order]
+        feature_of = np.full(index.n_grams, -1, dtype=np.int32)
+        feature_of[gram_ids] = np.arange(len(order), dtype=np.int32)
+        encoding = collect_pointers(result.marks, index.gram_of, corpus.table)
         encoding.gram[:] = feature_of[encoding.gram]
-        self.encoding_ = encoding
-        counts = count_matrix(encoding, len(order))
-        frequency = document_frequency(counts)
-        self.idf_ = inverse_document_frequency(frequency, encoding.n_documents)
-        self.dictionary_ = pd.DataFrame(
+        frequency = document_frequency(count_matrix(encoding, len(order)))
+        dictionary = pd.DataFrame(
             {
-                "gram": _names(self.grams_),
-                "length": np.array([len(gram) for gram in self.grams_], dtype=np.int8),
+                "gram": _names(grams),
+                "length": np.array([len(gram) for gram in grams], dtype=np.int8),
                 "count": np.bincount(encoding.gram, minlength=len(order)),
                 "documents": frequency,
-                "cost": self._costs.dictionary[chosen[order]],
+                "cost": costs.dictionary[gram_ids],
             }
         )
-        by_length = mean_pointer_cost(self._costs, self.index_.gram_of)
+        by_length = mean_pointer_cost(costs, index.gram_of)
         literal = by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
-        self._codebook = Codebook(self.grams_, by_length, literal)
+        return {
+            "corpus_": corpus,
+            "result_": result,
+            "grams_": grams,
+            "gram_ids_": gram_ids,
+            "encoding_": encoding,
+            "idf_": inverse_document_frequency(frequency, encoding.n_documents),
+            "dictionary_": dictionary,
+            "_codebook": Codebook(grams, by_length, literal),
+        }
 
     def _output(self, encoding: Encoding) -> sparse.csr_matrix | pd.DataFrame:
         features = self.weigh(encoding)
@@ -322,9 +312,11 @@ def _documents(X: Iterable[str]) -> list[str]:
     return list(X)
 
 
-def _characters(gram: Gram) -> float:
-    """What storing a K-gram as plain text takes: its letters and the blanks between its words."""
-    return float(len(" ".join(gram)))
+def _seed(random_state: Any) -> int:
+    """A whole number as it is; None and generators draw one."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _names(grams: list[Gram]) -> list[str]:

@@ -4,7 +4,7 @@ First the relaxation of the integer programme (program.py) is solved. Its dual p
 certificate, which is recomputed from the data and proves the relaxation's value; its w is rounded to a first solution
 by re-encoding with pointer costs d + c(s)/u_s, u_s the uses of s. Then branch and cut closes what is left. *Its*
 bound, ``mip_bound`` in every event, is HiGHS's word, true up to HiGHS's tolerances and recomputed by nobody. So a
-result is optimal where its reason is ``converged`` and the setting ``gap`` is 0, and its certified gap is still that
+result is optimal where its reason is ``converged`` and the setting ``tol`` is 0, and its certified gap is still that
 to the relaxation, on text 0.0001 to 0.005.
 
 Every v that HiGHS comes upon is turned into the best solution with that dictionary by the encoding programme. Where
@@ -18,19 +18,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cflengine.compression.certificate import binary_solution, dual_bound, relative_gap
+from cflengine.compression.certificate import binary_solution, dual_bound
+from cflengine.compression.guided import solve_guided
+from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.program import IntegerProgram
 from cflengine.compression.result import CompressionResult
-from cflengine.compression.run import Run
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.compression.run import CompressionRun, Problem
+from cflengine.engine.checks import MissingPackageError, check_whole
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import NAN, Listener, TerminationReason
+from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 RELAXATION, BRANCHING = "relaxation", "branch and cut"
@@ -47,23 +50,22 @@ NO_SUBPROBLEMS = {
 }
 
 
-@dataclass(frozen=True)
-class ExactSettings:
+@dataclass(frozen=True, kw_only=True)
+class ExactSettings(Limits):
     """Parameters of the solver.
 
-    gap: stop at this relative gap of HiGHS's bound; 0 is optimality, up to HiGHS's tolerances. time_limit: seconds.
+    tol: stop at this relative gap of HiGHS's bound; 0 is optimality, up to HiGHS's tolerances. time_limit: seconds.
     max_pointers: larger problems are refused; the default, 50,000 tokens at K = 3, takes about a minute and 1 GB at
     λ ≤ 1. At λ = 3 a tenth of it takes as long.
     """
 
-    gap: float = 0.0
-    time_limit: float | None = None
+    tol: float = 0.0
     max_pointers: int = 150_000
 
     def __post_init__(self) -> None:
-        if not is_number(self.gap) or not 0 <= self.gap < math.inf:
-            raise ValueError(f"gap must be a number of at least 0, not {self.gap!r}.")
-        check_positive(self, ("time_limit",), optional=("time_limit",))
+        Limits.__post_init__(self)
+        if self.tol is None:
+            raise ValueError("tol must be a number of at least 0; 0 is optimality.")
         check_whole(self, {"max_pointers": 1})
 
 
@@ -76,29 +78,70 @@ def solve_exact(
     listeners: Iterable[Listener] = (),
     n_threads: int | None = None,
     lam: float = NAN,
+    progress: Progress | None = None,
 ) -> CompressionResult:
     """Compress the indexed corpus optimally. ``lam`` only labels the events; HiGHS runs on one thread.
 
     start: uint8 (n,), the marks of a solution to begin with, such as another solver's; the better it is, the less
-    has to be searched. Events carry ``mip_bound`` in ``extra``; ``result.trace["mip_bound"].iloc[-1]`` is the last.
+    has to be searched. progress: of what came before, to go on with. Events carry ``mip_bound`` in ``extra``;
+    ``result.trace["mip_bound"].iloc[-1]`` is the last.
     A stop is honoured within a second or, during a round of cuts, within some ten.
     Raises ValueError for a corpus of more than ``max_pointers`` pointers and for a start that leaves a token
     uncovered, ImportError where highspy is missing.
     """
     settings = settings or ExactSettings()
+    _check_size(index, settings)
+    if start is not None and not binary_solution(start, index.doc_ptr, index.gram_of, costs)[1]:
+        raise ValueError("the solution to start from leaves a token uncovered.")
+    _highspy()
+    with threads(n_threads):
+        solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
+        if start is not None:
+            solve.keep(solve.coder.evaluate(start)[0], start)
+        return solve.run()
+
+
+def solve_exact_from_guided(
+    index: KGramIndex,
+    costs: StorageCosts,
+    settings: ExactSettings | None = None,
+    *,
+    listeners: Iterable[Listener] = (),
+    n_threads: int | None = None,
+    lam: float = NAN,
+) -> CompressionResult:
+    """:func:`solve_exact` from the guided solver's solution: the better that is, the less has to be searched.
+
+    One solve in every respect: its events, seconds and time limit are those of both.
+    """
+    settings = settings or ExactSettings()
+    _check_size(index, settings)
+    _highspy()
+    progress = Progress(listeners, time_limit=settings.time_limit)
+    first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
+    found = solve_guided(index, costs, first, listeners=(_Told(progress),), n_threads=n_threads, lam=lam)
+    return solve_exact(index, costs, settings, start=found.marks, n_threads=n_threads, lam=lam, progress=progress)
+
+
+class _Told:
+    """Passes the events of a first solver on, as a part of the run that follows it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __call__(self, stats: IterationStats) -> bool:
+        return self.progress.report(replace(stats, stage=f"guided: {stats.stage}"))
+
+    def poll(self) -> bool:
+        return self.progress.poll()
+
+
+def _check_size(index: KGramIndex, settings: ExactSettings) -> None:
     if index.n_pointers > settings.max_pointers:
         raise ValueError(
             f"the exact solver is for small corpora: {index.n_pointers:,} pointers are more than max_pointers = "
             f"{settings.max_pointers:,}; take fewer documents, a smaller K or another solver."
         )
-    if start is not None and not binary_solution(start, index.doc_ptr, index.gram_of, costs)[1]:
-        raise ValueError("the solution to start from leaves a token uncovered.")
-    _highspy()
-    with threads(n_threads):
-        solve = _Exact(index, costs, settings, listeners, lam)
-        if start is not None:
-            solve.keep(solve.coder.evaluate(start)[0], start)
-        return solve.run()
 
 
 def _highspy() -> Any:
@@ -106,42 +149,37 @@ def _highspy() -> Any:
     try:
         import highspy
     except ImportError as error:
-        raise ImportError("the exact solver needs the package highspy: pip install 'highspy>=1.12'.") from error
+        raise MissingPackageError("the exact solver needs the package highspy: pip install 'highspy>=1.12'.") from error
     return highspy
 
 
-class _Exact(Run):
+class _Exact(CompressionRun):
     """The outer loop: the relaxation, rounding, branch and cut."""
 
     solver = "exact"
 
     def __init__(
         self,
-        index: KGramIndex,
-        costs: StorageCosts,
+        problem: Problem,
         settings: ExactSettings,
         listeners: Iterable[Listener],
         lam: float,
+        progress: Progress | None,
     ) -> None:
-        super().__init__(index, costs, settings, listeners=listeners, lam=lam)
-        self.program = IntegerProgram(index, costs)
-        self.alpha = np.zeros(index.n_tokens)
-        self.mip_bound = 0.0
-        self._bound = 0.0
+        super().__init__(problem, settings, listeners=listeners, lam=lam, progress=progress)
+        self.program = IntegerProgram(self.index, self.costs)
+        self.alpha = np.zeros(self.index.n_tokens)
+        self.mip_bound = NAN
         self._asked = self._told = 0.0
         self._error: BaseException | None = None
 
-    @property
-    def lower_bound(self) -> float:
-        return self._bound
-
-    def report(self, stage: str, objective: float = NAN, **stats: Any) -> bool:
+    def tell(self, stage: str, objective: float = NAN, **stats: Any) -> bool:
         """Tell the listeners, with HiGHS's bound in ``extra``."""
-        return super().report(stage, objective, extra={"mip_bound": self.mip_bound}, **stats)
+        return super().tell(stage, objective, extra={"mip_bound": self.unit * self.mip_bound}, **stats)
 
     def run(self) -> CompressionResult:
         """Relaxation, then branch and cut where something is left to close, then the certificate."""
-        self.report(RELAXATION)
+        self.tell(RELAXATION)
         for step in (self._relax, self._branch):
             if self.progress.reason is None and not self._settled(self.lower_bound):
                 step()
@@ -150,7 +188,8 @@ class _Exact(Run):
     def _settled(self, bound: float) -> bool:
         """Whether ``bound`` proves the best solution optimal, or to the gap that was asked for."""
         near = self.best_objective - bound < 0.99 * self.program.step
-        return near or relative_gap(self.best_objective, bound) <= self.settings.gap
+        # HiGHS's bound is a float64 number of its own: what it proves it proves up to rounding
+        return near or self.best_objective - bound <= (self.settings.tol + 1e-15) * abs(bound)
 
     def _relax(self) -> None:
         """Solve the relaxation, certify its bound, round its solution."""
@@ -161,15 +200,16 @@ class _Exact(Run):
         if len(solution.row_dual):
             # stopped half-way the prices are not optimal; whatever they prove is proved
             alpha = np.maximum(np.array(solution.row_dual)[: self.index.n_tokens], 0.0)
-            self._bound, shrink = dual_bound(alpha, self.index.doc_ptr, self.index.gram_of, self.costs)
+            bound, shrink = dual_bound(alpha, self.index.doc_ptr, self.index.gram_of, self.costs)
             self.alpha = alpha * shrink
-            self._note_bound(self._bound)
+            self.raise_bound(bound)
+            self._note_bound(bound)
         if not solved:
             return
         w = np.maximum(np.array(solution.col_value)[: program.n_pointers], 0.0)
         self.relaxation = float(highs.getInfo().objective_function_value)
         self.relaxation_upper = program.relaxed_value(w)
-        self.report(RELAXATION, self._round(program.uses(w)), relaxation=self.relaxation)
+        self.tell(RELAXATION, self._round(program.uses(w)), relaxation=self.relaxation)
 
     def _round(self, uses: np.ndarray) -> float:
         """Re-encode with pointer cost d + c(s)/u_s, u_s the uses of s (float64 (G,)), then with the uses there are
@@ -185,7 +225,7 @@ class _Exact(Run):
 
     def _branch(self) -> None:
         """Branch and cut from the best solution so far; what HiGHS finds comes back through :meth:`_watch`."""
-        gaps = {"mip_rel_gap": float(self.settings.gap), "mip_abs_gap": max(1e-6, 0.99 * self.program.step)}
+        gaps = {"mip_rel_gap": float(self.settings.tol), "mip_abs_gap": max(1e-6, 0.99 * self.program.step)}
         highs = self._start(integral=True, options={**NO_SUBPROBLEMS, **gaps})
         start = _highspy().HighsSolution()
         start.col_value = self.program.point(self.best_marks).tolist()
@@ -206,7 +246,8 @@ class _Exact(Run):
 
     def _note_bound(self, bound: float) -> None:
         """HiGHS begins with bounds of 0 and −inf, below what is proved already."""
-        self.mip_bound = max(self.mip_bound, float(bound))
+        if not bound <= self.mip_bound:
+            self.mip_bound = float(bound)
 
     def _start(self, *, integral: bool, options: dict[str, Any]) -> Any:
         """HiGHS with the programme, relaxed or not, and our callback.
@@ -265,7 +306,7 @@ class _Exact(Run):
         events = _highspy().cb.HighsCallbackType
         if event == events.kCallbackMipImprovingSolution:
             found = self._keep_best_with(out.mip_solution)
-            return not found or self.report(BRANCHING, self.best_objective)
+            return not found or self.tell(BRANCHING, self.best_objective)
         now = self.progress.elapsed_s
         if event == events.kCallbackMipInterrupt:
             self._note_bound(out.mip_dual_bound)
@@ -274,7 +315,7 @@ class _Exact(Run):
                 return False
             if now - self._told >= REPORT_S:
                 self._told = now
-                return self.report(BRANCHING)
+                return self.tell(BRANCHING)
         if now - self._asked < POLL_S:
             return self.progress.reason is None
         self._asked = now

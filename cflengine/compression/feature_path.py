@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
+from cflengine.compression.corpus import PreparedCorpus
 from cflengine.compression.path import CompressionPath
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 class FeaturePath:
     """The λ-path of a corpus: one fitted :class:`CompressiveFeatures` for each λ, made when asked for.
 
-    points: :class:`~cflengine.compression.path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
+    estimator: with the path's settings, not fitted; corpus: what the path was solved for; both its own, so that
+    nothing that is done with the estimator it came from changes it. points: :class:`~cflengine.compression.path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
     lower_bound, gap, dictionary_size, n_pointers, the share of pointers of each length, seconds.
     """
 
-    def __init__(self, estimator: CompressiveFeatures, points: CompressionPath) -> None:
-        self.estimator, self.points = estimator, points
+    def __init__(self, estimator: CompressiveFeatures, corpus: PreparedCorpus, points: CompressionPath) -> None:
+        self.estimator, self.corpus, self.points = estimator, corpus, points
         self.frame = points.frame()
 
     @property
@@ -36,10 +38,9 @@ class FeaturePath:
         return len(self.points)
 
     def model(self, lam: float) -> CompressiveFeatures:
-        """The fitted estimator at the λ of the path that is nearest (in ratio) to ``lam``."""
+        """The fitted estimator at ``lam`` or, if that is not on the path, at the nearest λ that is."""
         point = self.points.nearest(lam)
-        model = clone(self.estimator).set_params(lam=point.lam)
-        return model.adopt(self.estimator, self.estimator.costs_at(point.lam), point.result)
+        return clone(self.estimator).set_params(lam=point.lam).adopt(self.corpus, point.result)
 
 
 class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):

@@ -41,6 +41,7 @@ from cflengine.compression.guided_run import GuidedRun, WarmState
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
+from cflengine.compression.run import Problem
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener
 from cflengine.text.kgrams import KGramIndex
@@ -85,14 +86,15 @@ class GuidedSolver:
         very problem the result is at least as good; the search starts from the last one's dictionary.
         """
         settings = settings or GuidedSettings()
+        problem = Problem(self.index, costs)
         with threads(self.n_threads):
             if self.admm is None:
                 K = self.index.max_gram
                 lengths = np.arange(1, K + 1)
                 # Σ_k k²/σ_k ≤ 1 is enough for convergence, as ‖X W‖ for weights W by length is at most that
                 sigma = lengths * lengths.sum()
-                self.admm = LinearisedAdmm(self.index, costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
-            solve = GuidedRun(self, costs, settings, listeners, lam)
+                self.admm = LinearisedAdmm(self.index, problem.costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
+            solve = GuidedRun(self, problem, settings, listeners, lam)
             for marks, alpha in known:
-                solve.take_up(marks, alpha)
+                solve.take_up(marks, None if alpha is None else alpha / problem.unit)
             return solve.run()

@@ -11,12 +11,12 @@ import numpy as np
 
 from cflengine.compression import kernels_prox
 from cflengine.compression.bounds import MultiplierAverage
-from cflengine.compression.certificate import relative_gap
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts, mean_pointer_cost
 from cflengine.compression.refine import Refinement
 from cflengine.compression.result import CompressionResult
-from cflengine.compression.run import Run
+from cflengine.compression.run import CompressionRun, Problem
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
@@ -32,15 +32,16 @@ _LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for
 
 @dataclass
 class WarmState:
-    """What a solve leaves for the next: the relaxation's iterate and multipliers, the best solution."""
+    """What a solve leaves for the next: the relaxation's iterate and multipliers, their unit, the best solution."""
 
     data: np.ndarray
     y: np.ndarray
     z: np.ndarray
+    unit: float
     marks: np.ndarray | None = None
 
 
-class GuidedRun(Run):
+class GuidedRun(CompressionRun):
     """The outer loop of one solve."""
 
     solver = "guided"
@@ -48,24 +49,24 @@ class GuidedRun(Run):
     def __init__(
         self,
         solver: GuidedSolver,
-        costs: StorageCosts,
+        problem: Problem,
         settings: GuidedSettings,
         listeners: Iterable[Listener],
         lam: float,
     ) -> None:
         assert solver.admm is not None
         self.owner, self.admm = solver, solver.admm
-        index = self.admm.index
+        index, costs = problem.index, problem.costs
         rho = settings.rho if settings.rho is not None else _usual_rho(costs, index)
         self.admm.retarget(costs, rho, settings.over)
-        super().__init__(index, costs, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
+        super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.refinement = Refinement(
             self, self.admm.groups, self.admm.data,
-            gap=settings.gap, patience=settings.patience, least_gain=settings.least_gain, seed=settings.seed,
+            tol=settings.tol, patience=settings.patience, least_gain=settings.least_gain, seed=settings.random_state,
         )  # fmt: skip
         self.stepped = self.searched = False
         self.average = MultiplierAverage(index.n_tokens)
-        self.random = np.random.default_rng(settings.seed)
+        self.random = np.random.default_rng(settings.random_state)
         self.start: np.ndarray | None = None  # the marks whose dictionary the search begins with
         if solver.warm is not None:
             self._restart(solver.warm)
@@ -113,6 +114,9 @@ class GuidedRun(Run):
 
     def _restart(self, warm: WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
+        if warm.unit != self.unit:
+            warm.y *= warm.unit / self.unit
+            warm.unit = self.unit
         self._return_to_relaxation()
         self.admm.bound.update(self.admm.y)
         if warm.marks is not None:
@@ -125,7 +129,7 @@ class GuidedRun(Run):
         if self.progress.reason is TerminationReason.NUMERICAL_ERROR:
             return  # nothing to go on from
         if warm is None:
-            self.owner.warm = WarmState(admm.data.copy(), admm.y.copy(), admm.z.copy())
+            self.owner.warm = WarmState(admm.data.copy(), admm.y.copy(), admm.z.copy(), self.unit)
         else:
             warm.data[:], warm.y[:], warm.z[:] = admm.data, admm.y, admm.z
 
@@ -295,7 +299,7 @@ class GuidedRun(Run):
     def _report(self, stage: str) -> bool:
         admm = self.admm
         annealing = stage == ANNEALING
-        return self.report(
+        return self.tell(
             stage,
             relaxation=NAN if annealing else admm.relaxation,
             zeta=NAN if annealing else 0.0,
@@ -310,4 +314,4 @@ def _usual_rho(costs: StorageCosts, index: KGramIndex) -> float:
     pointer = float(mean_pointer_cost(costs, index.gram_of).mean())
     entry = float(np.median(costs.dictionary[costs.dictionary > 0])) if np.any(costs.dictionary > 0) else 1.0
     lengths = index.max_gram * (index.max_gram + 1) / 2
-    return 0.5 * math.sqrt(max(pointer, 0.01 * entry, 1e-6) * entry) / lengths
+    return 0.5 * math.sqrt(max(pointer, 0.01 * entry) * entry) / lengths

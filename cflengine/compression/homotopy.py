@@ -3,7 +3,7 @@
     ζ = 0:                linearised ADMM on the relaxation until r and u fall below ρ·tol;
     ζ = 0.1, 0.2 .. 1:    the same with the non-convex constraint ‖w_T(j)‖∞ ≥ ζ, warm, until r and u do or
                           150 steps have gone by; every step encodes the corpus, which gives a binary solution;
-    at the end            the best of these is re-encoded with its own dictionary; with ``polish``, which is not the
+    at the end of each ζ  the last of these is re-encoded with its own dictionary, and the best of all kept; with ``polish``, which is not the
                           paper's, it is first bettered by the guided solver's local search (refine.py).
 
 "Best" begins with the solution that has single words only, so that a run has one from the start.
@@ -22,25 +22,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
-from cflengine.compression.certificate import relative_gap
-from cflengine.compression.problem import StorageCosts, cost_scale
+from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult, StageSnapshot
-from cflengine.compression.run import Run
+from cflengine.compression.run import CompressionRun, Problem
 from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, TerminationReason
+from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 RELAXATION, HOMOTOPY = "relaxation", "homotopy"
 
 
-@dataclass(frozen=True)
-class HomotopySettings:
+@dataclass(frozen=True, kw_only=True)
+class HomotopySettings(Limits):
     """Every parameter of the solver; the defaults are the paper's (§4.2.4, §5.1).
 
     rho: first ρ, None for 1/K. rho_factor, rho_window, rho_ratio: ρ grows by the factor when the mean of r/u
-    over the window exceeds the ratio. sigma: None for Theorem 1's σ. tol: a stage ends when r and u < ρ·tol.
+    over the window exceeds the ratio. sigma: None for Theorem 1's σ. residual_tol: a stage ends when r and u are below
+    ρ times it. tol: end when the best solution's gap is proved to be at most this (None: run to the last ζ).
     zeta_step: increment of ζ. stage_iterations: at most so many steps at each ζ > 0.
     relaxation_iterations: at most so many at ζ = 0 (None: to tolerance, as the paper). relaxation_gap: end ζ = 0
     already when the relaxation is solved to this proved relative gap, if residuals do not end it first (None: by
@@ -54,21 +56,21 @@ class HomotopySettings:
     rho_window: int = 15
     rho_ratio: float = 5.0
     sigma: float | None = None
-    tol: float = 1e-3
+    residual_tol: float = 1e-3
     zeta_step: float = 0.1
     stage_iterations: int = 150
     relaxation_iterations: int | None = None
     relaxation_gap: float | None = None
     last_zeta: float = 1.0
     bound_every: int = 20
-    time_limit: float | None = None
     keep_stages: bool = False
     weights_bytes: int = 1 << 28
     polish: bool = False
 
     def __post_init__(self) -> None:
-        optional = ("rho", "sigma", "relaxation_gap", "time_limit", "relaxation_iterations")
-        numbers = ("rho", "rho_factor", "rho_ratio", "sigma", "tol", "zeta_step", "relaxation_gap", "time_limit")
+        Limits.__post_init__(self)
+        optional = ("rho", "sigma", "relaxation_gap", "relaxation_iterations")
+        numbers = ("rho", "rho_factor", "rho_ratio", "sigma", "residual_tol", "zeta_step", "relaxation_gap")
         check_positive(self, numbers, optional=optional)
         whole = ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations")
         check_whole(self, dict.fromkeys(whole, 1), optional=optional)
@@ -95,27 +97,26 @@ def solve_homotopy(
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
     settings = settings or HomotopySettings()
     with threads(n_threads):
-        return _Homotopy(index, costs, settings, listeners, lam).run()
+        return _Homotopy(Problem(index, costs), settings, listeners, lam).run()
 
 
-class _Homotopy(Run):
+class _Homotopy(CompressionRun):
     """The outer loop: when to bound, when to raise ζ, what to keep."""
 
     solver = "homotopy"
 
     def __init__(
         self,
-        index: KGramIndex,
-        costs: StorageCosts,
+        problem: Problem,
         settings: HomotopySettings,
         listeners: Iterable[Listener],
         lam: float,
     ) -> None:
-        self.scale = cost_scale(costs)
-        rho = settings.rho if settings.rho is not None else self.scale / index.max_gram
+        index = problem.index
+        rho = settings.rho if settings.rho is not None else 1.0 / index.max_gram
         rule = RhoRule(rho, settings.rho_factor, settings.rho_window, settings.rho_ratio)
-        self.admm = LinearisedAdmm(index, costs, rule, sigma=settings.sigma)
-        super().__init__(index, costs, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
+        self.admm = LinearisedAdmm(index, problem.costs, rule, sigma=settings.sigma)
+        super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.whole = False  # whether the last step ran to its end
 
     @property
@@ -130,7 +131,7 @@ class _Homotopy(Run):
                 break
             self._stage(zeta)
             self._finish_stage(zeta)
-            going = self.progress.reason is None
+            going = self.progress.reason is None and not self.proved
         return self._finish()
 
     def _stage(self, zeta: float) -> None:
@@ -149,7 +150,7 @@ class _Homotopy(Run):
             if not math.isfinite(admm.relaxation):
                 self.progress.reason = TerminationReason.NUMERICAL_ERROR
                 return
-            small = max(admm.r, admm.u) < admm.rho / self.scale * settings.tol
+            small = max(admm.r, admm.u) < admm.rho * settings.residual_tol
             if zeta > 0:
                 self.keep(admm.objective, admm.marks)
             elif steps % settings.bound_every == 0:
@@ -168,22 +169,24 @@ class _Homotopy(Run):
         return relative_gap(upper, self.lower_bound) <= wanted
 
     def _finish_stage(self, zeta: float) -> None:
-        """Bound, snapshot and, at ζ = 0, the relaxation's value and its first rounding."""
+        """Bound, re-encoding, snapshot and, at ζ = 0, the relaxation's value and its first rounding."""
         admm = self.admm
         admm.bound.update(admm.y)
-        if zeta > 0 and not self.settings.keep_stages:
+        if zeta > 0 and self.whole and not self.settings.keep_stages:
+            self._keep_re_encoded(admm.marks)
             return
         w = admm.current_w()
         marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
         objective, n_pointers, used = self.coder.evaluate(marks)
         self.keep(objective, marks)
+        self._keep_re_encoded(marks)
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(
                     zeta,
                     self.iteration,
-                    objective,
-                    admm.relaxation,
+                    self.unit * objective,
+                    self.unit * admm.relaxation,
                     n_pointers,
                     int(used.sum()),
                     admm.binary_share(w),
@@ -193,6 +196,11 @@ class _Homotopy(Run):
             )
         if zeta == 0:  # last, since it overwrites w
             self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
+
+    def _keep_re_encoded(self, marks: np.ndarray) -> None:
+        """The last solution of a ζ may need less than it uses, and then beat one that was cheaper before."""
+        marks, objective, _ = self.coder.re_encode(marks)
+        self.keep(objective, marks)
 
     def _weights(self, w: np.ndarray) -> np.ndarray | None:
         """w by position in steps of 1/255, if all stages' copies are small enough to keep."""
@@ -206,7 +214,7 @@ class _Homotopy(Run):
 
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm
-        return self.report(
+        return self.tell(
             stage,
             objective,
             relaxation=admm.relaxation,

@@ -25,9 +25,6 @@ from cflengine.compression.kernels_cover import store_block
 from cflengine.compression.kernels_encode import mark_cover, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
-DEAR = 1e6  # stands for "cannot be done without" in sums
-
-
 @kernel
 def price_pointers(gram_of, present, gram_cost, d_len, d_extra, a, cost, plain):
     """cost[k, i]: price of the pointer in the current dictionary, inf if absent; plain: d alone, inf for no pointer."""
@@ -101,7 +98,7 @@ def worth_of_document(cost, plain, first, n, marks, a, reach, back, after, ahead
         for i in range(n - k + 1):
             if marks[a + first + i] >> (k - 1) & 1:
                 value = cost_without(cost, first, n, k, i, reach, ahead, anew) - reach[n]
-                worth[k - 1, first + i] = min(max(value, 0.0), DEAR)
+                worth[k - 1, first + i] = max(value, 0.0)  # inf where it cannot be done without
             elif cost[k - 1, first + i] > plain[k - 1, first + i]:  # absent, and not because it crosses an end
                 saved = reach[n] - (after[i] + plain[k - 1, first + i] + ahead[i + k])
                 worth[k - 1, first + i] = max(saved, 0.0)

@@ -9,9 +9,12 @@ weights, z and the best z 36, α 8 in the place of y and z.
 
 from __future__ import annotations
 
+import os
+
 from cflengine.text.kgrams import index_bytes
 
-# solver -> (bytes a pointer, a token, a K-gram) beside the index
+# solver -> (bytes a pointer, a token, a K-gram) beside the index, and (a pointer, a token) of a document that is worked
+# on as a whole: costs and reaches of the encoding programme, and for the local search worth and a second cost
 _STATE = {
     "relaxation": (14, 13, 8),
     "homotopy": (18, 14, 9),
@@ -19,16 +22,21 @@ _STATE = {
     "reweighting": (26, 30, 9),
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
+_DOCUMENT = {"relaxation": (8, 16), "homotopy": (16, 21), "guided": (20, 33), "reweighting": (24, 80), "exact": (20, 33)}
 
 
-def state_bytes(n_tokens: int, max_gram: int, solver: str = "guided", *, grams_per_token: float = 0.6) -> int:
+def state_bytes(
+    n_tokens: int, max_gram: int, solver: str = "guided", *, grams_per_token: float = 0.6, longest: int = 0
+) -> int:
     """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
 
-    solver: a solver's name, or "relaxation" for the homotopy's first stage alone.
+    solver: a solver's name, or "relaxation" for the homotopy's first stage alone. longest: tokens of the longest
+    document, of which as many as there are threads may be worked on at once.
 
     >>> round(state_bytes(1_000_000, 3, "relaxation", grams_per_token=0.56) / 1e6, 1)
     77.7
     """
     pointer, token, gram = _STATE[solver]
     per_token = pointer * max_gram + token + gram * grams_per_token
-    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token)
+    at_once = min(n_tokens, longest * (os.cpu_count() or 1)) * (_DOCUMENT[solver][0] * max_gram + _DOCUMENT[solver][1])
+    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token) + at_once

@@ -59,8 +59,15 @@ class CompressionPath(Sequence[PathPoint]):
         return iter(self.points)
 
     def nearest(self, lam: float) -> PathPoint:
-        """The point whose λ is nearest in ratio (0 counts as a thousandth)."""
-        return min(self.points, key=lambda point: abs(np.log(max(point.lam, 1e-3) / max(lam, 1e-3))))
+        """The point at ``lam``, else the one whose λ is nearest in ratio; 0 is near to what is nearer to it than to
+        any other λ."""
+        positive = [point for point in self.points if point.lam > 0]
+        least = self.points[0]
+        if least.lam == 0 and (not positive or lam < positive[0].lam / 2):
+            return least
+        if lam <= 0:
+            return least
+        return min(positive, key=lambda point: (point.lam != lam, abs(np.log(point.lam / lam))))
 
     def frame(self) -> pd.DataFrame:
         """A row a λ: objective, lower_bound, gap, dictionary_size, n_pointers, share_1 .. share_K, seconds, reason."""
@@ -117,7 +124,7 @@ def solve_path(
 # many λ, each near a solved one: short annealings do nearly as well as long ones, and the bounds are good enough as
 # they are; whoever wants more of one λ solves it from here (session.py)
 PATH_SETTINGS = GuidedSettings(
-    gap=2e-3,
+    tol=2e-3,
     relaxation_gap=5e-4,
     early=False,
     annealings=1,
@@ -157,7 +164,7 @@ class _Path:
         for lam, above in zip(order[-2::-1], order[:0:-1], strict=True):
             if self.stopped:
                 return
-            if self.points[lam].result.gap > self.settings.gap:
+            if not self.points[lam].result.gap <= self.settings.tol:
                 self._solve(lam, brief, above)
 
     def _solve(self, lam: float, settings: GuidedSettings, above: float | None = None) -> None:

@@ -18,6 +18,7 @@ document's end (such entries are no pointers and count for nothing).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 
@@ -49,6 +50,18 @@ class StorageCosts:
         least = self.pointer_extra.min(axis=1) if self.pointer_extra.size else 0.0
         if np.any(self.pointer_by_length + least < 0):
             raise ValueError("pointer costs must not be negative.")
+
+    def in_unit(self, unit: float) -> StorageCosts:
+        """These costs divided by ``unit``, to 40 bits, so that it does not show what they were multiplied by."""
+        if unit == 1.0:
+            return self
+        extra = self.pointer_extra / np.float32(unit)
+        return StorageCosts(_to_40_bits(self.pointer_by_length / unit), extra, _to_40_bits(self.dictionary / unit))
+
+
+def _to_40_bits(values: np.ndarray) -> np.ndarray:
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40)
 
 
 def check_lam(lam: float) -> float:
@@ -102,16 +115,24 @@ def mean_pointer_cost(costs: StorageCosts, gram_of: np.ndarray) -> np.ndarray:
     return by_length
 
 
-def cost_scale(costs: StorageCosts) -> float:
-    """How much dearer than "about 1" storage is: a tenth of a usual pointer or entry, and 1 at least.
+def unit_of(costs: StorageCosts, lengths: np.ndarray) -> float:
+    """What "about 1" is for these costs: the usual price of storing a word, or twice, four .. times that where a usual
+    pointer or entry costs more than ten of it. lengths: int (G,). 1 where c(s) is the number of words and λ ≤ 10. Where
+    pointers have costs of their own, which are kept in float32, a power of two, so that none loses a bit.
 
-    The paper's ρ and tolerances are made for costs of about 1, and the problem is the same when all costs and ρ are
-    multiplied by one number.
+    The problem stays the same when all costs are multiplied by one number; ρ, tolerances and float32 do not. So solvers
+    work with costs in this unit (:meth:`StorageCosts.in_unit`).
     """
+    stored = costs.dictionary > 0
+    word = float(np.median(costs.dictionary[stored] / lengths[stored])) if stored.any() else 0.0
     pointer = float(costs.pointer_by_length.mean())
     if costs.pointer_extra.size:
         pointer += float(costs.pointer_extra.mean(dtype=np.float64))
-    return max(1.0, pointer / 10.0, float(np.median(costs.dictionary)) / 10.0 if len(costs.dictionary) else 1.0)
+    unit = word if word > 0 else pointer if pointer > 0 else 1.0
+    most = max(pointer, float(np.median(costs.dictionary))) / (10.0 * unit)
+    if most > 1:
+        unit *= 2.0 ** math.ceil(math.log2(most) - 1e-9)
+    return 2.0 ** round(math.log2(unit)) if costs.pointer_extra.size else unit
 
 
 def external_macro_costs(gram_of: np.ndarray, lengths: np.ndarray, lam: float, unigram: float) -> StorageCosts:

@@ -1,7 +1,7 @@
 """From any binary solution or fractional w to a better binary solution: rounding, local search, recombination.
 
 Shared by the guided solver and, as ``polish=True``, by the homotopy and by reweighting, so that the three can be
-compared. Everything found is offered to the :class:`~cflengine.compression.run.Run`, whose best solution never
+compared. Everything found is offered to the :class:`~cflengine.compression.run.CompressionRun`, whose best solution never
 gets worse.
 """
 
@@ -13,7 +13,7 @@ from cflengine.compression import kernels_encode
 from cflengine.compression.crossover import combine
 from cflengine.compression.groups import Groups
 from cflengine.compression.moves import DictionarySearch
-from cflengine.compression.run import Run
+from cflengine.compression.run import CompressionRun
 from cflengine.engine.progress import NAN
 
 SEARCH, RECOMBINATION = "local search", "recombination"
@@ -32,17 +32,17 @@ class Refinement:
     """Works on a run's best solution; ``data`` is work space, float32 (m,), that nobody else needs meanwhile."""
 
     def __init__(
-        self, run: Run, groups: Groups, data: np.ndarray, *, gap: float, patience: int, least_gain: float, seed: int
+        self, run: CompressionRun, groups: Groups, data: np.ndarray, *, tol: float, patience: int, least_gain: float, seed: int
     ) -> None:
         self.run, self.groups = run, groups
-        self.gap, self.patience, self.least_gain = gap, patience, least_gain
+        self.tol, self.patience, self.least_gain = tol, patience, least_gain
         self.search = DictionarySearch(run.coder, groups, run.costs, data)
         self.random = np.random.default_rng(seed)
 
     @property
     def done(self) -> bool:
         """Whether somebody said stop or the gap is reached."""
-        return self.run.progress.reason is not None or self.run.gap <= self.gap
+        return self.run.progress.reason is not None or self.run.gap <= self.tol
 
     def round(self, uses: np.ndarray, rounds: int = _PRICE_ROUNDS) -> np.ndarray:
         """uint8 (G,), the dictionary of the best of ``rounds`` encodings at pointer prices d + c(s)/u_s.
@@ -109,19 +109,20 @@ class Refinement:
         """Combine the search's solution with another one (marks), keep what is cheaper, and report."""
         run, search = self.run, self.search
         if np.isfinite(search.objective) and run.progress.reason is None:
+            run.keep(search.objective, search.marks)
             _, _, used = run.coder.evaluate(other)
-            marks = combine(run.index, run.costs, (other, used), (search.marks, search.used))
+            marks = combine(run.index, run.costs, (other, used), (search.marks, search.used), run.progress.poll)
             marks, objective, _ = run.coder.re_encode(marks)
             run.keep(objective, marks)
         run.iteration += 1
         run.work += 8
-        return run.report(stage, search.objective if np.isfinite(search.objective) else NAN)
+        return run.tell(stage, search.objective if np.isfinite(search.objective) else NAN)
 
 
-def polish(run: Run, groups: Groups, data: np.ndarray) -> None:
+def polish(run: CompressionRun, groups: Groups, data: np.ndarray) -> None:
     """Better the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
     if run.progress.reason is None:
-        refinement = Refinement(run, groups, data, gap=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
+        refinement = Refinement(run, groups, data, tol=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
         _, _, used = run.coder.evaluate(run.best_marks)
         if refinement.descend(used):
             refinement.recombine()

@@ -49,32 +49,33 @@ from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
-from cflengine.compression.problem import StorageCosts, cost_scale
+from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
-from cflengine.compression.run import Run
+from cflengine.compression.run import CompressionRun, Problem
 from cflengine.engine.checks import check_positive, check_whole, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, Progress, TerminationReason
+from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 REWEIGHTING = "reweighting"
 
 
-@dataclass(frozen=True)
-class ReweightingSettings:
+@dataclass(frozen=True, kw_only=True)
+class ReweightingSettings(Limits):
     """Every parameter of the solver; where they come from is said in the module's docstring.
 
-    rho: first ρ, None for the scale of the costs (1 where they are about 1). rho_factor, rho_ratio, rho_window: ρ grows
+    rho: first ρ, None for 1. rho_factor, rho_ratio, rho_window: ρ grows
     (shrinks) by the factor when the relative primal residual exceeds the dual one (is below it) by the ratio, at most
     once in so many steps and not after the first ``rho_steps`` of a round (ADMM need not converge if ρ never rests).
-    A round ends when ‖w − z‖ ≤ √m absolute + tol max(‖w‖, ‖z‖) and
-    ρ‖z − z̄‖ ≤ √m absolute · scale + tol ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
+    A round ends when ‖w − z‖ ≤ √m absolute + residual_tol max(‖w‖, ‖z‖) and
+    ρ‖z − z̄‖ ≤ √m absolute + residual_tol ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
     epsilon: ε of the weights. nonzero: indicators above it are rounded to 1. The run ends when a share ``binary`` of
     them is at least 1 − margin, after ``patience`` rounds without a better solution, or after ``rounds``.
     projection_tol, projection_iterations: the z-update ends when every token is covered by 1 − projection_tol, after
-    so many factorisations at most. bound_every: steps between bounds in the first round. time_limit: seconds.
-    polish: better the solution by the guided solver's local search at the end.
+    so many factorisations at most. bound_every: steps between bounds in the first round. tol: end when the best
+    solution's gap is proved to be at most this, None to go on by the rule above. polish: better the solution by the guided solver's local search at the end.
     """
 
     rho: float | None = None
@@ -82,7 +83,7 @@ class ReweightingSettings:
     rho_ratio: float = 10.0
     rho_window: int = 10
     rho_steps: int = 100
-    tol: float = 1e-3
+    residual_tol: float = 1e-3
     absolute: float = 1e-5
     least_iterations: int = 10
     round_iterations: int = 500
@@ -95,12 +96,12 @@ class ReweightingSettings:
     projection_tol: float = 1e-6
     projection_iterations: int = 60
     bound_every: int = 20
-    time_limit: float | None = None
     polish: bool = False
 
     def __post_init__(self) -> None:
-        numbers = ("rho", "rho_factor", "rho_ratio", "tol", "absolute", "epsilon", "projection_tol", "time_limit")
-        check_positive(self, numbers, optional=("rho", "time_limit"))
+        Limits.__post_init__(self)
+        numbers = ("rho", "rho_factor", "rho_ratio", "residual_tol", "absolute", "epsilon", "projection_tol")
+        check_positive(self, numbers, optional=("rho",))
         whole = ("rho_window", "rho_steps", "least_iterations", "round_iterations", "rounds", "patience",
                  "projection_iterations", "bound_every")  # fmt: skip
         check_whole(self, dict.fromkeys(whole, 1))
@@ -125,7 +126,7 @@ def solve_reweighting(
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
     settings = settings or ReweightingSettings()
     with threads(n_threads):
-        return _Reweighting(index, costs, settings, listeners, lam).run()
+        return _Reweighting(Problem(index, costs), settings, listeners, lam).run()
 
 
 class WeightedAdmm:
@@ -139,13 +140,12 @@ class WeightedAdmm:
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, settings: ReweightingSettings) -> None:
         self.index, self.costs, self.settings = index, costs, settings
-        self.scale = cost_scale(costs)
         self.layout = PointerLayout.of(index)
         self.coder = Coder(index, costs, self.layout.blocks)
         self.groups = Groups(index, self.layout)
         self.bound = DualBound(self.coder, self.groups, costs)
         n, m = index.n_tokens, index.n_pointers
-        self.rho = self.scale if settings.rho is None else settings.rho
+        self.rho = 1.0 if settings.rho is None else settings.rho
         self._rho_next, self._since, self._steps = self.rho, 0, 0
         self.data, self.weight = np.zeros(m, dtype=np.float32), np.zeros(m, dtype=np.float32)
         self.z = np.zeros(index.gram_of.shape, dtype=np.float32)
@@ -205,8 +205,8 @@ class WeightedAdmm:
         largest, y = max(w, z), rho * y
         self.r, self.u = primal, rho * moved
         self.small = (
-            self.r <= settings.absolute + settings.tol * largest
-            and self.u <= settings.absolute * self.scale + settings.tol * y
+            self.r <= settings.absolute + settings.residual_tol * largest
+            and self.u <= settings.absolute + settings.residual_tol * y
         )
         self.rho = self._rho_next
         self._since += 1
@@ -255,21 +255,20 @@ class WeightedAdmm:
         del self.layout, self.groups, self.bound.groups
 
 
-class _Reweighting(Run):
+class _Reweighting(CompressionRun):
     """The outer loop: when a round is over, when to bound, when to end."""
 
     solver = "reweighting"
 
     def __init__(
         self,
-        index: KGramIndex,
-        costs: StorageCosts,
+        problem: Problem,
         settings: ReweightingSettings,
         listeners: Iterable[Listener],
         lam: float,
     ) -> None:
-        self.admm = WeightedAdmm(index, costs, settings)
-        super().__init__(index, costs, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
+        self.admm = WeightedAdmm(problem.index, problem.costs, settings)
+        super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.round = 1
 
     @property
@@ -287,7 +286,7 @@ class _Reweighting(Run):
             idle = 0 if self.admm.best_objective < least else idle + 1
             least = min(least, self.admm.best_objective)
             binary = self.admm.binary_share() >= self.settings.binary
-            if self.progress.reason or binary or idle == self.settings.patience:
+            if self.progress.reason or self.proved or binary or idle == self.settings.patience:
                 break
             if self.round == self.settings.rounds:
                 self.limited = True
@@ -321,7 +320,7 @@ class _Reweighting(Run):
 
     def _report(self) -> bool:
         admm = self.admm
-        return self.report(
+        return self.tell(
             REWEIGHTING,
             admm.objective if math.isfinite(admm.objective) else NAN,
             relaxation=admm.value if self.round == 1 else NAN,

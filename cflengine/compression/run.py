@@ -1,64 +1,61 @@
-"""What every solver of problem (1) shares: the best solution so far, the events, the certified result.
+"""What every solver of problem (1) shares: the best solution so far and, at the end, its certificate.
 
-A solver subclasses :class:`Run`, calls ``keep`` with every binary solution it meets, ``report`` after every step, and
-``result`` once at the end, which re-encodes the best solution with its own dictionary and certifies what is left.
-The best solution begins with single words, so that a run can be stopped from its first moment on.
+A solver subclasses :class:`CompressionRun`, calls ``keep`` with every binary solution it meets, ``tell`` after every
+step, and ``result`` once at the end, which re-encodes the best solution with its own dictionary and certifies what is
+left. The best solution begins with single words, so that a run can be stopped from its first moment on.
+
+Solvers are dimensionless: ``costs`` are the user's divided by a unit (:func:`~cflengine.compression.problem.unit_of`),
+and so are all numbers of a solver; events and the result are in the user's.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from cflengine.compression.certificate import certify, relative_gap
+from cflengine.compression.certificate import certify
 from cflengine.compression.coder import Coder
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.problem import StorageCosts, unit_of
 from cflengine.compression.result import CompressionResult, StageSnapshot
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
-from cflengine.engine.results import settings_dict
+from cflengine.engine.progress import NAN, Listener, Progress
+from cflengine.engine.run import Run
+from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 FINISHED = "re-encoded"
 
 
-class Run:
-    """One solve. Subclasses set ``solver`` and, once they have one, ``lower_bound`` (proved)."""
+class Problem:
+    """A corpus and its costs as solvers take them: ``costs`` in ``unit``, ``given`` as the user has them."""
 
-    solver = ""
+    def __init__(self, index: KGramIndex, given: StorageCosts) -> None:
+        self.index, self.given = index, given
+        self.unit = unit_of(given, index.lengths())
+        self.costs = given.in_unit(self.unit)
+
+
+class CompressionRun(Run):
+    """One solve; subclasses set ``solver`` and raise the bound as they prove more."""
 
     def __init__(
         self,
-        index: KGramIndex,
-        costs: StorageCosts,
-        settings: Any,
+        problem: Problem,
+        settings: Limits,
         *,
         blocks: np.ndarray | None = None,
         listeners: Iterable[Listener] = (),
         lam: float = NAN,
+        progress: Progress | None = None,
     ) -> None:
-        self.index, self.costs, self.settings, self.lam = index, costs, settings, lam
-        self.progress = Progress(listeners, time_limit=settings.time_limit)
-        self.coder = Coder(index, costs, blocks)
-        self.iteration = 0
-        self.work = 0.0
+        super().__init__(settings, listeners, lam=lam, unit=problem.unit, progress=progress)
+        self.problem, self.index, self.costs = problem, problem.index, problem.costs
+        self.coder = Coder(self.index, self.costs, blocks)
         self.best_marks = self.coder.single_words()
         self.best_objective, _, _ = self.coder.evaluate(self.best_marks)
         self.relaxation = self.relaxation_upper = NAN
         self.stages: list[StageSnapshot] = []
-        self.limited = False  # by a number of iterations
-
-    @property
-    def lower_bound(self) -> float:
-        """The best proved bound, 0 before there is one."""
-        raise NotImplementedError
-
-    @property
-    def gap(self) -> float:
-        """best / bound − 1, proved; NaN before there is a bound."""
-        return relative_gap(self.best_objective, self.lower_bound if self.lower_bound > 0 else NAN)
 
     def keep(self, objective: float, marks: np.ndarray) -> bool:
         """Note a binary solution if it is the best so far."""
@@ -68,7 +65,7 @@ class Run:
         self.best_marks = marks.copy()
         return True
 
-    def report(
+    def tell(
         self,
         stage: str,
         objective: float = NAN,
@@ -79,25 +76,9 @@ class Run:
         support: int = -1,
         extra: Mapping[str, float] | None = None,
     ) -> bool:
-        """Tell the listeners; False means stop."""
-        bound = self.lower_bound if self.lower_bound > 0 else NAN
-        stats = IterationStats(
-            iteration=self.iteration,
-            stage=stage,
-            elapsed_s=self.progress.elapsed_s,
-            work=self.work,
-            objective=objective,
-            best_objective=self.best_objective,
-            relaxation=relaxation,
-            lower_bound=bound,
-            gap=relative_gap(self.best_objective, bound),
-            zeta=zeta,
-            rho=rho,
-            lam=self.lam,
-            support=support,
-            extra=extra or {},
-        )
-        return self.progress.report(stats)
+        """Report; ζ, ρ and the value of the continuous iterate (an estimate) go into the event's ``extra``."""
+        own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
+        return self.report(stage, objective, support=support, extra=own | dict(extra or {}))
 
     def re_encode(self) -> np.ndarray:
         """Re-encode the best solution with its own dictionary; uint8 (G,), the K-grams that are left."""
@@ -105,37 +86,25 @@ class Run:
         self.best_marks, self.best_objective, used = self.coder.re_encode(self.best_marks)
         return used
 
-    def result(self, used: np.ndarray, alpha: np.ndarray) -> CompressionResult:
-        """Certify the best solution, whose K-grams are flagged in ``used``, with the dual prices ``alpha`` (kept)."""
-        index, costs = self.index, self.costs
-        certificate = certify(self.best_marks, alpha, index.doc_ptr, index.gram_of, costs)
+    def result(self, used: np.ndarray, alpha: np.ndarray, **fields: Any) -> CompressionResult:
+        """Certify the best solution, whose K-grams are flagged in ``used``, with the dual prices ``alpha`` (kept).
+
+        alpha: float64 (n,), in the solver's unit. fields: what a subclass of the result has besides.
+        """
+        index = self.index
+        alpha *= self.unit
+        certificate = certify(self.best_marks, alpha, index.doc_ptr, index.gram_of, self.problem.given)
         alpha *= certificate.shrink
-        reason = self.progress.reason or (
-            TerminationReason.ITERATION_LIMIT if self.limited else TerminationReason.CONVERGED
-        )
-        zeta = self.progress.records[-1].zeta if self.progress.records else NAN
-        self.report(FINISHED, certificate.objective, zeta=zeta)
+        zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN
+        self.tell(FINISHED, certificate.objective / self.unit, zeta=zeta)
         return CompressionResult(
+            **self.facts(certificate.objective, certificate.lower_bound),
             marks=self.best_marks,
             dictionary=np.flatnonzero(used).astype(np.int32),
             alpha=alpha,
             certificate=certificate,
-            reason=reason,
-            relaxation=self.relaxation,
-            relaxation_upper=self.relaxation_upper,
-            n_iterations=self.iteration,
-            seconds=self.progress.elapsed_s,
-            solver=self.solver,
-            settings=settings_dict(self.settings),
-            digest=corpus_digest(index),
-            trace=self.progress.trace(),
+            relaxation=self.unit * self.relaxation,
+            relaxation_upper=self.unit * self.relaxation_upper,
             stages=tuple(self.stages),
+            **fields,
         )
-
-
-def corpus_digest(index: KGramIndex) -> str:
-    """First 16 hexadecimal digits of a SHA-256 over tokens, document borders and K."""
-    digest = hashlib.sha256(f"{index.max_gram}".encode())
-    digest.update(np.ascontiguousarray(index.tokens).data)
-    digest.update(np.ascontiguousarray(index.doc_ptr).data)
-    return digest.hexdigest()[:16]

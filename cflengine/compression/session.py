@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from cflengine.compression.certificate import Certificate, binary_solution, relative_gap
+from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import MAX_COST, StorageCosts
 from cflengine.compression.result import CompressionResult
+from cflengine.engine.gaps import relative_gap, sum_above
 from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
 
-QUICK = GuidedSettings(gap=0.0).search_only(patience=1)
+QUICK = GuidedSettings(tol=0.0).search_only(patience=1)
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,13 @@ class CompressionSession:
     def __init__(self, estimator: CompressiveFeatures, table: TokenTable | None = None) -> None:
         settings = estimator.settings if isinstance(estimator.settings, GuidedSettings) else None
         self.estimator = clone(estimator).set_params(solver="guided", settings=settings, polish=False)
-        if table is None:
-            self.estimator.share_corpus(estimator)
-        else:
-            self.estimator.prepare(table)
-        self.solver = GuidedSolver(self.estimator.index_, n_threads=estimator.n_threads)
+        self.corpus = estimator.corpus_ if table is None else self.estimator.prepare(table)
+        self.estimator.corpus_ = self.corpus
+        self.solver = GuidedSolver(self.corpus.index, n_threads=estimator.n_threads)
 
     def solve(
         self,
-        lam: float,
+        lam: float | None = None,
         *,
         force: Sequence[int] = (),
         forbid: Sequence[int] = (),
@@ -74,32 +73,36 @@ class CompressionSession:
     ) -> CompressiveFeatures:
         """The fitted estimator at ``lam``. force, forbid: numbers of K-grams in ``index_``.
 
-        known: an earlier result, where the search starts; for the same λ and wishes this one is at least as good. With
+        lam: None for the estimator's own, as it must be where every pointer has a cost of its own. known: an earlier result, where the search starts; for the same λ and wishes this one is at least as good. With
         ``QUICK`` as settings the bound is what its prices prove, and the answer is there at once. Raises ValueError for
-        a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it.
+        a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it, and for
+        a λ that would mean nothing.
         """
+        if lam is None:
+            lam = float(self.estimator.lam)
+        elif self.corpus.pointer_cost is not None:
+            raise ValueError("pointers have costs of their own here (pointer_cost), so λ would mean nothing: leave it out.")
         if set(force) & set(forbid):
             raise ValueError("a K-gram cannot be forced and forbidden at once.")
-        plain = self.estimator.costs_at(lam)
+        plain = self.corpus.costs(lam)
         force, forbid = sorted(set(force)), sorted(set(forbid))
         costs, paid = replace(plain, dictionary=plain.dictionary.copy()), float(plain.dictionary[force].sum())
         costs.dictionary[force] = 0.0
         start: list[tuple[np.ndarray, np.ndarray | None]] = [] if known is None else [(known.marks, known.alpha)]
         if forbid:
             marks, objective = self._without(costs, forbid, known)
-            costs.dictionary[forbid] = min(2.0 * objective + 1.0, MAX_COST)
+            costs.dictionary[forbid] = min(3.0 * objective if objective > 0 else 1.0, MAX_COST)
             start.append((marks, None))
-        result = self.solver.solve(
-            costs, settings or self.estimator.settings, listeners=tuple(listeners), lam=lam, known=start
-        )
+        settings = settings or self.estimator._solver_settings()
+        result = self.solver.solve(costs, settings, listeners=tuple(listeners), lam=lam, known=start)
         model = clone(self.estimator).set_params(lam=lam)
-        return model.adopt(self.estimator, plain, _with_paid(result, paid))
+        return model.adopt(self.corpus, _with_paid(result, paid))
 
     def _without(
         self, costs: StorageCosts, forbid: Sequence[int], known: CompressionResult | None
     ) -> tuple[np.ndarray, float]:
         """A solution without the K-grams ``forbid``, from the known one's dictionary: marks uint8 (n,), objective."""
-        index = self.estimator.index_
+        index = self.corpus.index
         coder = Coder(index, costs)
         price = costs.dictionary.copy()
         if known is not None:
@@ -116,8 +119,6 @@ def _with_paid(result: CompressionResult, paid: float) -> CompressionResult:
     if not paid:
         return result
     before = result.certificate
-    objective, bound = before.objective + paid, before.lower_bound + paid
-    certificate: Certificate = replace(
-        before, objective=objective, lower_bound=bound, gap=relative_gap(objective, bound)
-    )
-    return replace(result, certificate=certificate)
+    objective, bound = sum_above(before.objective, paid), -sum_above(-before.lower_bound, -paid)
+    facts = {"objective": objective, "lower_bound": bound, "gap": relative_gap(objective, bound)}
+    return replace(result, certificate=replace(before, **facts), **facts)

@@ -9,6 +9,10 @@ from numbers import Real
 import numpy as np
 
 
+class MissingPackageError(ImportError):
+    """An optional package is not installed; the message says which, and how to get it."""
+
+
 def is_number(value: object) -> bool:
     """Whether it is a real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

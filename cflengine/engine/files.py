@@ -9,8 +9,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
@@ -43,16 +47,33 @@ def frame_csv(frame: pd.DataFrame) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _finite(value: Any) -> Any:
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of ``path`` once it is written whole; what fails or dies leaves ``path`` as it was."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def finite(value: Any) -> Any:
     """``value`` with NaN and infinities as None, which JSON can say."""
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
+        return [finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
     """``report.json`` in ``folder``; NaN and infinities become null."""
-    text = json.dumps(_finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
-    (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    with replaced(folder / "report.json") as file:
+        file.write((text + "\n").encode("utf-8", "replace"))

@@ -8,13 +8,22 @@
 Kernels take arrays and scalars only, allocate no large arrays in their loops, and run a bounded chunk
 so that Python can stop them. Sums over blocks are written per block and combined in order, so that the
 same input gives the same bytes with one thread or many.
+
+Parallel kernels pass through one gateway, :class:`ParallelKernel`:
+
+- several Python threads may call them. Where numba's threading layer bears only one at a time (``workqueue``, which
+  otherwise aborts the process) they take turns, a chunk each;
+- a process that was forked after the first of them cannot run any: GNU OpenMP would wait for threads that the fork left
+  behind. It gets a :class:`ForkedProcessError`; ``spawn`` and ``forkserver`` are fine.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from numbers import Integral
 from typing import Any
@@ -28,7 +37,69 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-parallel_kernel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+_parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+
+
+class ForkedProcessError(RuntimeError):
+    """A forked process cannot run what its parent has started threads for."""
+
+
+class _Gate:
+    """Whether threads of this process may enter parallel kernels together, and whether it may enter them at all."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.alone: bool | None = None  # None: no parallel kernel has run yet
+        self.forked = False
+
+    def after_fork(self) -> None:
+        """In the child: the parent's threads are gone, and its lock may be held by one of them."""
+        self.forked, self.lock = self.forked or self.alone is not None, threading.RLock()
+
+    def check(self) -> None:
+        """Raise ForkedProcessError where kernels cannot run."""
+        if self.forked:
+            raise ForkedProcessError(
+                "this process was forked after cflengine had started its threads, which a fork does not copy: start "
+                "processes by 'spawn', as in multiprocessing.get_context('spawn').Pool(), or run before anything else."
+            )
+
+    def enter(self) -> Any:
+        """A context for one call of a parallel kernel."""
+        self.check()
+        return nullcontext() if self.alone is False else self.lock
+
+    def note_layer(self) -> None:
+        """After the first call, when numba knows which threading layer it has."""
+        if self.alone is None:
+            self.alone = numba.threading_layer() == "workqueue"
+
+
+_gate = _Gate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_gate.after_fork)
+
+
+class ParallelKernel:
+    """A parallel kernel behind the gateway; everything else is the dispatcher's."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.dispatcher = _parallel(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        with _gate.enter():
+            answer = self.dispatcher(*arguments)
+            _gate.note_layer()
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dispatcher":  # not there yet: an instance that is being copied
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+
+parallel_kernel = ParallelKernel
 
 
 @contextmanager
@@ -57,6 +128,7 @@ def threads(n_threads: int | None) -> Iterator[int]:
     """
     if n_threads is not None and (not isinstance(n_threads, Integral) or n_threads < 1):
         raise ValueError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
+    _gate.check()
     available: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     before = numba.get_num_threads()
     count = available if n_threads is None else min(int(n_threads), available)

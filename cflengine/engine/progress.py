@@ -30,12 +30,13 @@ class TerminationReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IterationStats:
-    """The state of a solve after an iteration. Only scalars; NaN stands for "not computed in this event".
+    """The state of a solve after an iteration. Only scalars; NaN stands for "not known yet".
 
     iteration: 0 is the starting point. stage: which part of the algorithm. elapsed_s: seconds of solver
-    time, listeners excluded. work: passes over the data. objective and best_objective: the current and the
-    best feasible (binary) solution. relaxation: value of the continuous iterate, an estimate.
-    lower_bound: the best certified bound so far. gap: best_objective / lower_bound - 1, proved.
+    time, listeners excluded. work: passes over the data. objective and best_objective: of the current and of the
+    best solution. lower_bound: the best proved bound so far. gap: best_objective / lower_bound - 1, proved.
+    lam: the strength that the problem is solved for. support: how many of its parts are not zero, -1 if not counted.
+    extra: what only this solver knows, by name (ζ and the value of the relaxation, ρ, residuals ...).
     """
 
     iteration: int
@@ -44,14 +45,15 @@ class IterationStats:
     work: float = NAN
     objective: float = NAN
     best_objective: float = NAN
-    relaxation: float = NAN
     lower_bound: float = NAN
     gap: float = NAN
-    zeta: float = NAN
-    rho: float = NAN
     lam: float = NAN
     support: int = -1
     extra: Mapping[str, float] = field(default_factory=dict)
+
+    def get(self, name: str) -> float:
+        """An entry of ``extra``, NaN where the solver has none of that name."""
+        return self.extra.get(name, NAN)
 
     def to_row(self) -> dict[str, float | int | str]:
         """A flat dict: the fields in order, then the entries of ``extra``."""

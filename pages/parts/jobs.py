@@ -1,8 +1,7 @@
 """Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
 
-The worker thread calls no ``st.*``; it appends rows to its job, and whoever looks takes a copy. One worker,
-since two Python threads in parallel numba kernels abort the process under the workqueue threading layer;
-other sessions' jobs wait, and are told so. A job whose page has gone (closed tab, lost browser) is stopped
+The worker thread calls no ``st.*``; it appends rows to its job, and whoever looks takes a copy. One worker, since a
+solve takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page has gone (closed tab, lost browser) is stopped
 after a grace period long enough for a reload to find it again by the job id in its address.
 """
 
@@ -97,7 +96,7 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
     relaxing = stats.stage == "relaxation" or stats.extra.get("round") == 1
     words = stats.stage
     if stats.stage == "homotopy":
-        words = f"ζ = {stats.zeta:.1f}"
+        words = f"ζ = {stats.get("zeta"):.1f}"
     elif "round" in stats.extra:
         words = f"round {stats.extra['round']:.0f}"
     return {
@@ -106,9 +105,9 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
         "objective": stats.objective,
         "best": stats.best_objective,
         # later on w no longer solves the relaxation, and its value says nothing of interest
-        "relaxed": stats.relaxation if stats.iteration and relaxing else math.nan,
+        "relaxed": stats.get("relaxation") if stats.iteration and relaxing else math.nan,
         "bound": stats.lower_bound,
-        "zeta": stats.zeta,
+        "zeta": stats.get("zeta"),
         "lam": stats.lam,
         "gap": stats.gap,
         "phase": math.nan if stats.stage == FINISHED else float(not relaxing),
@@ -136,12 +135,16 @@ class JobBoard:
 
     def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
         """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""
-        future = self._pool.submit(work)
+        future = self.enqueue(work)
         try:
             return future.result(timeout=patience_s)
         except TimeoutError:
             future.cancel()
             raise
+
+    def enqueue(self, work: Callable[[], Any]) -> Future:
+        """Run something in the solver's thread, unlisted, after what is queued already."""
+        return self._pool.submit(work)
 
     def get(self, job_id: str | None) -> Job | None:
         """A job by its id; None if there is none (any more)."""

@@ -82,7 +82,7 @@ def start_path() -> None:
     """Queue the path on the session's corpus."""
     loaded, chosen, key = current_corpus(), settings(), _path_key()
     first, last, count = st.session_state.path_wanted
-    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(gap=chosen.gap))
+    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(tol=chosen.gap))
 
     def work(job: Job) -> PathRun:
         warm_up("guided")

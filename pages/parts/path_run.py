@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
-from cflengine.compression.certificate import relative_gap
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.path import CompressionPath, PathPoint, solve_path
 from cflengine.compression.result import CompressionResult
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable, printable
@@ -170,7 +170,7 @@ class PathRun:
 
     def effort(self, lam: float) -> int:
         """What a solve at ``lam`` would be: 1 brief, 2 thorough, 0 for none, since nothing is left to gain."""
-        if lam in self.lams or not self.points or self.at(lam).gap <= self.settings.gap:
+        if lam in self.lams or not self.points or self.at(lam).gap <= self.settings.tol:
             return 0
         return (self._efforts.get(lam, 0) + 1) % 3
 
@@ -217,7 +217,7 @@ class PathRun:
     def model(self, lam: float) -> CompressiveFeatures:
         """The fitted estimator at a solved λ."""
         assert self.session is not None
-        return FeaturePath(self.session.estimator, self.points).model(lam)
+        return FeaturePath(self.session.estimator, self.session.corpus, self.points).model(lam)
 
 
 class _Watched(GuidedSolver):

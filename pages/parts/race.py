@@ -18,7 +18,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, IterationStats, warm_up
 from cflengine.compression.problem import StorageCosts
-from cflengine.compression.solvers import find_solver
+from cflengine.compression.solvers import SOLVERS
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
 from pages.parts.controls import SOLVERS_HERE, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
@@ -81,19 +81,18 @@ def run_race(
     there is. A contestant that refuses the corpus is told of in its standing. Raises what ``prepare`` does."""
     race = job.so_far = Race(tuple(names))
     warm_up(*names)
-    model = CompressiveFeatures(lam=lam, max_gram=max_gram)
-    model.prepare(table)
-    costs = model.costs_at(lam)
+    corpus = CompressiveFeatures(lam=lam, max_gram=max_gram).prepare(table)
+    costs = corpus.costs(lam)
     for s, name in enumerate(names):
         if not job.poll():
             break
         lane = Lane(job, s, name)
-        race.over.append(_run(lane, model.index_, costs, lam, time_limit))
+        race.over.append(_run(lane, corpus.index, costs, lam, time_limit))
     return race
 
 
 def _run(lane: Lane, index: KGramIndex, costs: StorageCosts, lam: float, time_limit: float | None) -> Standing:
-    solver = find_solver(lane.name)
+    solver = SOLVERS.find(lane.name)
     try:
         result = solver.solve(index, costs, solver.settings(time_limit=time_limit), listeners=(lane,), lam=lam)
     except (ValueError, MemoryError) as error:  # sentences meant for the user

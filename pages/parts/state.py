@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import math
-import threading
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,32 +72,25 @@ class Settings:
             return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
         if self.solver == "exact":
             return ExactSettings(time_limit=self.time_limit)
-        return GuidedSettings(gap=self.gap, time_limit=self.time_limit)
+        return GuidedSettings(tol=self.gap, time_limit=self.time_limit)
 
 
 @st.cache_resource(show_spinner=False)
-def _warm() -> threading.Thread:
-    """Compile the engine in the background, once a server, then take what exists out of the collector's hands."""
+def _warm() -> Future[None]:
+    """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
+    it. Then take what exists out of the collector's hands."""
 
     def work() -> None:
         warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
         gc.collect()
         gc.freeze()
 
-    thread = threading.Thread(target=work, name="warm-up", daemon=True)
-    thread.start()
-    return thread
-
-
-def engine_warmth() -> threading.Thread:
-    """The thread that warms the engine up. A job with parallel kernels of another room joins it first: two threads in
-    such kernels at a time can abort the process."""
-    return _warm()
+    return BOARD.enqueue(work)
 
 
 def engine_is_warm() -> bool:
     """Whether every kernel is compiled (a first start takes about half a minute)."""
-    return not _warm().is_alive()
+    return _warm().done()
 
 
 def _orphan(job_ids: list[str]) -> None:

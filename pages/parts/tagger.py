@@ -14,7 +14,7 @@ from cflengine.text.corpus import CorpusError
 from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
-from pages.parts.state import TAGGER, current_job, engine_warmth, start_job, stop_job
+from pages.parts.state import TAGGER, current_job, start_job, stop_job
 from pages.parts.study_tables import gap_text
 from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.tagger_view import tag_view
@@ -94,10 +94,9 @@ def _start() -> None:
     if file is None:
         return
     key = _key()
-    run, warm = TaggerRun(key[2], file), engine_warmth()
+    run = TaggerRun(key[2], file)
 
     def work(job: Job) -> TaggerRun:
-        warm.join()
         run.run(job)
         return run
 

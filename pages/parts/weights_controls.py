@@ -9,7 +9,7 @@ import streamlit as st
 from cflengine.loglinear.settings import CLUSTERINGS
 from pages.parts.controls import run_and_stop
 from pages.parts.jobs import Job
-from pages.parts.state import WEIGHTS, current_corpus, current_job, engine_warmth, start_job, stop_job
+from pages.parts.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 from pages.parts.study_controls import current_label_columns
 from pages.parts.weights_run import RIDGES, WeightsRun, WeightsWish
 
@@ -105,10 +105,9 @@ def _key() -> tuple[Any, ...]:
 def start_weights() -> None:
     """Queue a race on the session's corpus."""
     loaded, wish = current_corpus(), st.session_state.weights_wish
-    run, warm = WeightsRun(wish), engine_warmth()
+    run = WeightsRun(wish)
 
     def work(job: Job) -> WeightsRun:
-        warm.join()
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 

@@ -21,7 +21,7 @@ from pages.parts.jobs import BOARD, Job
 from pages.parts.path_run import PathRun
 
 LAMS = (0.05, 0.3, 2.0)
-SETTINGS = GuidedSettings(gap=1e-4)
+SETTINGS = GuidedSettings(tol=1e-4)
 
 
 def going(stats) -> bool:
@@ -142,7 +142,7 @@ def test_a_solve_betters_what_was_known_in_two_efforts(table):
 
 
 def test_nothing_is_solved_where_nothing_can_be_gained(table):
-    run = solved_run(table, settings=GuidedSettings(gap=0.5))
+    run = solved_run(table, settings=GuidedSettings(tol=0.5))
     assert run.at(0.7).gap < 0.5 and [run.effort(lam) for lam in (0.05, 0.7, 2.0)] == [0, 0, 0]
     assert PathRun(LAMS, 3, SETTINGS).effort(0.7) == 0
 

@@ -11,7 +11,7 @@ import pytest
 from visiting import captions, in_address, numbers, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, IterationStats
-from cflengine.compression.solvers import SOLVERS, find_solver
+from cflengine.compression.solvers import SOLVERS
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts import jobs, race
 from pages.parts.jobs import BOARD, Job
@@ -98,9 +98,9 @@ def test_a_time_limit_is_for_each(table, monkeypatch):
         race,
         "find_solver",
         lambda name: replace(
-            find_solver(name),
+            SOLVERS.find(name),
             solve=lambda *a, listeners, **b: (
-                given.append(a[2]) or find_solver(name).solve(*a, listeners=listeners, **b)
+                given.append(a[2]) or SOLVERS.find(name).solve(*a, listeners=listeners, **b)
             ),
         ),
     )
@@ -113,7 +113,7 @@ def test_a_contestant_that_refuses_the_corpus_says_why_and_the_others_run(table,
         raise ValueError("the exact solver is for small corpora.")
 
     monkeypatch.setattr(
-        race, "find_solver", lambda n: replace(find_solver(n), solve=refuse) if n == "exact" else find_solver(n)
+        race, "find_solver", lambda n: replace(SOLVERS.find(n), solve=refuse) if n == "exact" else SOLVERS.find(n)
     )
     over = run(job_of_race(), ("exact", "guided"), table).over
     assert over[0].ended == "the exact solver is for small corpora." and over[1].ended == "converged"

@@ -24,7 +24,7 @@ HOSTILE = ["<script>alert(1)</script>", "**bold** $x$ :red[a]", "=cmd()|' /C cal
 def reviews(warm) -> CompressiveFeatures:
     """The first 150 of the sample's reviews, solved well."""
     texts = corpora.recall(corpora.SAMPLE).corpus.texts[:150]
-    return CompressiveFeatures(lam=1.0, max_gram=3, settings=GuidedSettings(gap=5e-3)).fit(texts)
+    return CompressiveFeatures(lam=1.0, max_gram=3, settings=GuidedSettings(tol=5e-3)).fit(texts)
 
 
 def lines(*phrases: str, name: str = "") -> Brought:

@@ -84,9 +84,9 @@ def test_dictionary_costs_hold_along_the_path():
 
 
 def test_estimator_of_a_path_is_not_fitted_itself():
-    estimator = CompressiveFeatures(settings=GuidedSettings(seed=5))
+    estimator = CompressiveFeatures(settings=GuidedSettings(random_state=5))
     path = estimator.path(TEXTS, [1.0])
-    assert path.model(1.0).result_.settings["seed"] == 5 and path.model(1.0) is not estimator
+    assert path.model(1.0).result_.settings["random_state"] == 5 and path.model(1.0) is not estimator
     with pytest.raises(NotFittedError):
         estimator.transform(TEXTS)
 

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 
+from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.guided import solve_guided
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.text.kgrams import index_kgrams
@@ -16,7 +17,7 @@ from naive.programs import solve_relaxation
 
 SHORT = HomotopySettings(relaxation_iterations=45, stage_iterations=3, zeta_step=0.25, keep_stages=True)
 TIGHT = HomotopySettings(
-    rho=0.3, rho_factor=1.0, tol=1e-7, relaxation_gap=1e-3, relaxation_iterations=2000, last_zeta=0.0
+    rho=0.3, rho_factor=1.0, residual_tol=1e-7, relaxation_gap=1e-3, relaxation_iterations=2000, last_zeta=0.0
 )
 
 
@@ -114,16 +115,11 @@ def test_numbers_of_tokens_do_not_matter():
     one, other = (solve_homotopy(i, costs_of(i), settings) for i in (index, renumbered))
     np.testing.assert_array_equal(one.marks, other.marks)
     np.testing.assert_array_equal(one.alpha, other.alpha)
-    assert one.digest != other.digest
 
 
-def test_digest_tells_corpora_and_lengths_of_gram_apart():
-    settings = HomotopySettings(relaxation_iterations=1, last_zeta=0.0)
-    indices = [
-        index_of(["a b c", "a b"], 2),
-        index_of(["a b c", "a b"], 3),
-        index_of(["a b", "c a b"], 2),
-        index_of(["a b c", "a c"], 2),
-    ]
-    digests = [solve_homotopy(index, costs_of(index), settings).digest for index in indices]
-    assert len(set(digests)) == 4 and all(len(digest) == 16 for digest in digests)
+def test_digest_tells_corpora_words_and_lengths_of_gram_apart():
+    corpora = [(["a b c", "a b"], 2), (["a b c", "a b"], 3), (["a b", "c a b"], 2), (["a b c", "a c"], 2)]
+    corpora += [(["cats eat cats"], 2), (["dogs run dogs"], 2), (["x y", "x"], 2), (["x y x"], 2)]
+    digests = [CompressiveFeatures(max_gram=K).fit(texts).result_.digest for texts, K in corpora]
+    assert len(set(digests)) == len(corpora) and all(len(digest) == 16 for digest in digests)
+

@@ -14,8 +14,8 @@ from cflengine.compression.groups import Groups
 from cflengine.compression.homotopy import HomotopySettings
 from cflengine.compression.refine import RECOMBINATION, SEARCH, Refinement
 from cflengine.compression.reweighting import ReweightingSettings
-from cflengine.compression.run import Run
-from cflengine.compression.solvers import find_solver
+from cflengine.compression.run import CompressionRun, Problem
+from cflengine.compression.solvers import SOLVERS
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.cover import by_document, cheapest, prices_from
@@ -24,23 +24,24 @@ from naive.programs import solve_exactly
 KINDS = ["random words", "repeated phrases", "one long document", "one word again and again"]
 
 
-class Bare(Run):
+class Bare(CompressionRun):
     """A run without a solver."""
 
     solver = "bare"
-    lower_bound = 0.0
+    lower_bound = math.nan
 
-    def __init__(self, index, costs, listeners=(), bound: float = 0.0, time_limit: float | None = None) -> None:
+    def __init__(self, index, costs, listeners=(), bound: float = math.nan, time_limit: float | None = None) -> None:
         self.places = layout.PointerLayout.of(index)
+        problem = Problem(index, costs)
         super().__init__(
-            index, costs, GuidedSettings(time_limit=time_limit), blocks=self.places.blocks, listeners=listeners
+            problem, GuidedSettings(time_limit=time_limit), blocks=self.places.blocks, listeners=listeners
         )
         self.lower_bound = bound
 
     def refinement(self, *, gap: float = 0.0, patience: int = 2, seed: int = 0) -> Refinement:
         data = np.full(self.index.n_pointers, 7.0, dtype=np.float32)
         groups = Groups(self.index, self.places)
-        return Refinement(self, groups, data, gap=gap, patience=patience, least_gain=1e-5, seed=seed)
+        return Refinement(self, groups, data, tol=gap, patience=patience, least_gain=1e-5, seed=seed)
 
     @property
     def stages(self) -> list[str]:
@@ -94,7 +95,7 @@ def test_rounding_keeps_the_best_and_answers_with_its_dictionary(kind, cost):
     index = index_of(SMALL[kind])
     costs = costs_by_kind(index)[cost]
     run = Bare(index, costs)
-    single = run.best_objective
+    single = run.unit * run.best_objective
     dictionary = run.refinement().round(counts(index))
     assert dictionary.dtype == np.uint8 and dictionary.shape == (index.n_grams,)
     assert_sound(run)
@@ -102,7 +103,7 @@ def test_rounding_keeps_the_best_and_answers_with_its_dictionary(kind, cost):
     prices = prices_from(np.where(dictionary[index.gram_of] * (index.gram_of >= 0) > 0, prices, np.inf))
     value = sum(cheapest(part, n) for part, n in by_document(prices, index.doc_ptr.tolist()))
     value += costs.dictionary[dictionary > 0].sum()
-    assert run.best_objective == pytest.approx(min(value, single), rel=1e-6)
+    assert run.unit * run.best_objective == pytest.approx(min(value, single), rel=1e-6)
 
 
 def test_dictionary_of_the_best_round_is_answered(words):
@@ -172,7 +173,7 @@ def test_search_and_recombination_come_near_the_optimum_and_never_get_worse(kind
     values.append(run.best_objective)
     assert values == sorted(values, reverse=True)
     assert_sound(run)
-    assert optimum * (1 - 1e-7) - 1e-9 <= run.best_objective <= 1.1 * optimum
+    assert optimum * (1 - 1e-7) - 1e-9 <= run.unit * run.best_objective <= 1.1 * optimum
     assert run.stages[0] == SEARCH and set(run.stages[1:]) == {RECOMBINATION}
     assert run.iteration == len(run.stages)
 
@@ -244,12 +245,12 @@ def test_recombination_stops_at_the_gap(words):
     refinement = run.refinement(patience=50)
     refinement.descend(refinement.round(counts(index)))
     run.lower_bound = run.best_objective / 1.01
-    refinement.gap = 0.0101
+    refinement.tol = 0.0101
     assert refinement.done
     events = len(run.stages)
     refinement.recombine()
     assert len(run.stages) == events
-    refinement.gap = 0.0099
+    refinement.tol = 0.0099
     assert not refinement.done
 
 
@@ -365,7 +366,7 @@ QUICK = {
 
 
 def solve_with(name: str, index, costs, polish: bool, **more):
-    solver = find_solver(name)
+    solver = SOLVERS.find(name)
     return solver.solve(index, costs, solver.check(QUICK[name], polish=polish), **more)
 
 

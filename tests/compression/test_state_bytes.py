@@ -27,7 +27,7 @@ SOLVES = {
     ),
     "guided": (
         solve_guided,
-        GuidedSettings(gap=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
+        GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
     ),
     "reweighting": (solve_reweighting, ReweightingSettings(rounds=2, round_iterations=10)),
 }

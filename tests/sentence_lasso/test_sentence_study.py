@@ -115,7 +115,7 @@ def test_words_with_a_weight_stand_where_they_are_in_the_text(study, contenders)
 def test_kgrams_are_features_too(texts):
     metadata = documents()[1]
     labels = read_labels(metadata, "mood")
-    grams = GramFeatures(CompressiveFeatures(max_gram=2, settings=GuidedSettings(gap=0.01)))
+    grams = GramFeatures(CompressiveFeatures(max_gram=2, settings=GuidedSettings(tol=0.01)))
     study = prepare(texts, labels, split_documents(labels, metadata, test=0.2), features=grams)
     pointers = grams.model.encode([texts[d] for d in study.documents[study.train]])
     assert study.data.counts.sum() == np.count_nonzero(pointers.gram >= 0)

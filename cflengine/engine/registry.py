@@ -1,0 +1,78 @@
+"""Solvers by name, with what each of them can do: for estimators, commands and the app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cflengine.engine.settings import Limits
+
+#: what a solver may be able to do:
+#:   pointer costs      costs given pointer by pointer, not only by length
+#:   warm start         begin from a solution that is known
+#:   polish             its result can be bettered by the local search
+#:   bounds             it proves a bound while it runs
+#:   many classes       all classes in one problem, not one against the rest
+#:   lasso              an ℓ1 penalty
+ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso")
+
+
+@dataclass(frozen=True)
+class Solver:
+    """name; one line that says what it is; the class of its settings; what it can do; the function that solves."""
+
+    name: str
+    summary: str
+    settings: type[Limits]
+    abilities: frozenset[str] = field(default=frozenset())
+    solve: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        unknown = self.abilities - set(ABILITIES)
+        if unknown:
+            raise ValueError(f"no solver can {sorted(unknown)[0]!r}: abilities are {', '.join(ABILITIES)}.")
+
+    def can(self, ability: str) -> bool:
+        """Whether it has one of :data:`ABILITIES`."""
+        return ability in self.abilities
+
+    def check(self, given: Limits | None, *, polish: bool = False, **defaults: Any) -> Any:
+        """``given``, or the solver's own settings with ``defaults`` where that is None; polish: with the local search.
+
+        ValueError for another solver's settings, and for the polish of a result that needs none.
+        """
+        if given is not None and type(given) is not self.settings:
+            raise ValueError(f"settings must be a {self.settings.__name__} or None, not {given!r}.")
+        found = self.settings(**defaults) if given is None else given
+        if not polish:
+            return found
+        if not self.can("polish"):
+            raise ValueError(f"polish betters results that leave something to find; the solver {self.name!r} needs none.")
+        return replace(found, polish=True)
+
+
+class Registry(Mapping[str, Solver]):
+    """The solvers of one system, in the order in which they are offered; the first is the default."""
+
+    def __init__(self, *solvers: Solver) -> None:
+        self._solvers = {solver.name: solver for solver in solvers}
+
+    def __getitem__(self, name: str) -> Solver:
+        return self._solvers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._solvers)
+
+    def __len__(self) -> int:
+        return len(self._solvers)
+
+    def find(self, name: Any) -> Solver:
+        """The solver of that name. ValueError if there is none."""
+        if not isinstance(name, str) or name not in self._solvers:
+            raise ValueError(f"solver must be one of {', '.join(self._solvers)}, not {name!r}.")
+        return self._solvers[name]
+
+    def able(self, ability: str) -> list[str]:
+        """The names of those that can."""
+        return [name for name, solver in self._solvers.items() if solver.can(ability)]
