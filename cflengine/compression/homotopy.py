@@ -179,7 +179,6 @@ class _Homotopy(CompressionRun):
         marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
         objective, n_pointers, used = self.coder.evaluate(marks)
         self.keep(objective, marks)
-        self._keep_re_encoded(marks)
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(
@@ -194,8 +193,10 @@ class _Homotopy(CompressionRun):
                     self._weights(w),
                 )
             )
-        if zeta == 0:  # last, since it overwrites w
+        if zeta == 0:  # after all else, since it overwrites w
             self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
+        del w  # what follows needs its memory
+        self._keep_re_encoded(marks)
 
     def _keep_re_encoded(self, marks: np.ndarray) -> None:
         """The last solution of a ζ may need less than it uses, and then beat one that was cheaper before."""

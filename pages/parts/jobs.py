@@ -96,7 +96,7 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
     relaxing = stats.stage == "relaxation" or stats.extra.get("round") == 1
     words = stats.stage
     if stats.stage == "homotopy":
-        words = f"ζ = {stats.get("zeta"):.1f}"
+        words = f"ζ = {stats.get('zeta'):.1f}"
     elif "round" in stats.extra:
         words = f"round {stats.extra['round']:.0f}"
     return {

@@ -22,7 +22,7 @@ from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.path import CompressionPath, PathPoint, solve_path
 from cflengine.compression.result import CompressionResult
-from cflengine.engine.gaps import relative_gap
+from cflengine.engine.gaps import relative_gap, round_down, round_up
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable, printable
@@ -147,7 +147,7 @@ class PathRun:
         cheapest = min(points, key=lambda point: _cost(point, lam))
         low, high, t = self._between(lam)
         bound = sum(share * point.result.lower_bound for point, share in ((low, 1 - t), (high, t)) if point is not None)
-        return Here(lam, cheapest, _cost(cheapest, lam), bound)
+        return Here(lam, cheapest, _cost(cheapest, lam), round_down(bound, 8))
 
     def _between(self, lam: float) -> tuple[PathPoint | None, PathPoint | None, float]:
         """The points on either side of λ and the share t of the upper one: λ = (1−t) low + t high.
@@ -238,7 +238,9 @@ class _Watched(GuidedSolver):
 def _cost(point: PathPoint, lam: float) -> float:
     """What a point's solution costs at another λ; exactly what was certified at its own."""
     result = point.result
-    return result.objective + (lam - point.lam) * result.n_pointers
+    if lam == point.lam:
+        return result.objective
+    return round_up(result.objective + (lam - point.lam) * result.n_pointers, 64)
 
 
 def _uses(marks: np.ndarray, index: KGramIndex) -> Uses:

@@ -25,7 +25,9 @@ def work_until_stopped(job: Job) -> str:
 
 
 def stats(**values) -> IterationStats:
-    return IterationStats(iteration=values.pop("iteration", 1), stage=values.pop("stage", "s"), elapsed_s=0.5, **values)
+    extra = {name: values.pop(name) for name in ("zeta", "relaxation", "rho", "round") if name in values}
+    step, stage = values.pop("iteration", 1), values.pop("stage", "s")
+    return IterationStats(iteration=step, stage=stage, elapsed_s=0.5, extra=extra | values.pop("extra", {}), **values)
 
 
 @pytest.fixture

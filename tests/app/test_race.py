@@ -12,6 +12,7 @@ from visiting import captions, in_address, numbers, show, sidebar, sound, until,
 
 from cflengine import CompressiveFeatures, IterationStats
 from cflengine.compression.solvers import SOLVERS
+from cflengine.engine.registry import Registry
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts import jobs, race
 from pages.parts.jobs import BOARD, Job
@@ -94,16 +95,11 @@ def test_a_stop_keeps_what_is_over_and_starts_nobody_else(table):
 
 def test_a_time_limit_is_for_each(table, monkeypatch):
     given = []
-    monkeypatch.setattr(
-        race,
-        "find_solver",
-        lambda name: replace(
-            SOLVERS.find(name),
-            solve=lambda *a, listeners, **b: (
-                given.append(a[2]) or SOLVERS.find(name).solve(*a, listeners=listeners, **b)
-            ),
-        ),
-    )
+
+    def spied(solver):
+        return replace(solver, solve=lambda *a, **b: given.append(a[2]) or solver.solve(*a, **b))
+
+    monkeypatch.setattr(race, "SOLVERS", Registry(*(spied(solver) for solver in SOLVERS.values())))
     run(job_of_race(), ("guided", "homotopy"), table, time_limit=7.0)
     assert given == [SOLVERS[n].settings(time_limit=7.0) for n in ("guided", "homotopy")]
 
@@ -112,9 +108,8 @@ def test_a_contestant_that_refuses_the_corpus_says_why_and_the_others_run(table,
     def refuse(*_, **__):
         raise ValueError("the exact solver is for small corpora.")
 
-    monkeypatch.setattr(
-        race, "find_solver", lambda n: replace(SOLVERS.find(n), solve=refuse) if n == "exact" else SOLVERS.find(n)
-    )
+    refusing = [replace(s, solve=refuse) if s.name == "exact" else s for s in SOLVERS.values()]
+    monkeypatch.setattr(race, "SOLVERS", Registry(*refusing))
     over = run(job_of_race(), ("exact", "guided"), table).over
     assert over[0].ended == "the exact solver is for small corpora." and over[1].ended == "converged"
     frame = race_table(over)

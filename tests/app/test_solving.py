@@ -80,7 +80,7 @@ def test_each_solver_has_its_own_settings(open_app):
         assert "changed" not in captions(app) and f"{solver}: converged" in sidebar(app)
     sound(app.segmented_control(key="widget_solver").set_value("guided").run())
     sound(app.select_slider(key="widget_gap").set_value(0.01).run())
-    assert app.session_state["settings"].solver_settings().gap == 0.01
+    assert app.session_state["settings"].solver_settings().tol == 0.01
 
 
 def test_the_exact_solver_says_when_a_corpus_is_too_large(open_app):
