@@ -16,12 +16,12 @@ from benchmarks import loglinear_crf, loglinear_logistic, loglinear_scheme
 from benchmarks.loglinear_tasks import CLASSES, RIDGES, Reuters, movies, reuters
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine.jit import threads
-from cflengine.loglinear.design import Design
+from cflengine.linear.design import Design
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.parsimony import parsimony
 from cflengine.loglinear.settings import NewtonSettings
 from cflengine.loglinear.solvers import solve
-from cflengine.loglinear.warm import warm_up, warm_up_chain
+from cflengine.loglinear.warm import warm_up
 
 SECTIONS = ("logistic", "scheme", "dense", "crf", "parsimony")
 TIES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         facts = machine(n_threads)
         print(machine_line(facts), flush=True)
         warm_up()
-        warm_up_chain()
+        warm_up("chain")
         for name in chosen:
             measured, text = _section(name, task, arguments)
             results |= {f"{name}: {key}": figures for key, figures in measured.items()}

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.loglinear_tasks import Reuters, Say
+from cflengine.linear.design import Design
 from cflengine.loglinear.certificate import certify_binary
-from cflengine.loglinear.design import Design
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.settings import AutoSettings, LBFGSSettings
 from cflengine.loglinear.solvers import solve

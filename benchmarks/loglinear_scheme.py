@@ -9,11 +9,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.loglinear_tasks import Reuters, Say
-from cflengine.loglinear.design import Design
+from cflengine.linear.design import Design
+from cflengine.linear.selection import mutual_information
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.selection import mutual_information
 from cflengine.loglinear.settings import ClusteredSettings, DenseSettings, LBFGSSettings, NewtonSettings
 from cflengine.loglinear.solvers import solve
 

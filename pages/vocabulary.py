@@ -8,8 +8,8 @@ import math
 
 import streamlit as st
 
-from cflengine.engine.gaps import relative_gap
 from cflengine.engine.files import frame_csv
+from cflengine.engine.gaps import relative_gap
 from pages.parts.explorer import choose_documents
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row

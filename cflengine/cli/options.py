@@ -91,7 +91,10 @@ def add_solver(command: argparse.ArgumentParser) -> None:
         help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; exact: small corpora",
     )
     solver.add_argument(
-        "--gap", type=number(float, 0), metavar="G", help="stop at this proved gap (default: guided 0.001, exact 0, the papers' by their own rules)"
+        "--gap",
+        type=number(float, 0),
+        metavar="G",
+        help="stop at this proved gap (default: guided 0.001, exact 0, the papers' by their own rules)",
     )
     solver.add_argument(
         "--relaxation-gap", type=number(float, 1e-12), metavar="G",

@@ -141,8 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = output_folder(arguments)
     if arguments.rho is not None and arguments.solver != "admm":
         raise ValueError("--rho is for --solver admm.")
+    from cflengine.linear.labels import read_labels, split_documents
     from cflengine.sentence_lasso.export import write_study
-    from cflengine.text.labels import read_labels, split_documents
 
     began = time.perf_counter()
     corpus = read(arguments)

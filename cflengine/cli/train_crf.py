@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.tagging import TaggedFile, tagging_report, write_tagger
     from cflengine.loglinear.templates import PAPER_TEMPLATE, parse_template
-    from cflengine.loglinear.warm import warm_up_chain
+    from cflengine.loglinear.warm import warm_up
 
     began = time.perf_counter()
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     for test in tests:
         test.require_columns(train)
     out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(warm_up_chain, quiet=arguments.quiet)
+    show = load_engine(lambda: warm_up("chain"), quiet=arguments.quiet)
     with TerminalProgress(sys.stderr, show=show) as progress:
         model = ChainCRF(
             arguments.solver, c1=arguments.c1, c2=arguments.c2, template=template, settings=settings,

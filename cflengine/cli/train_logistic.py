@@ -102,10 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     out = output_folder(arguments)
     settings = solver_settings(arguments)
+    from cflengine.linear.labels import read_labels, split_documents
     from cflengine.loglinear.export import Study, study_report, write_study
     from cflengine.loglinear.logistic import LogisticModel
     from cflengine.loglinear.warm import warm_up
-    from cflengine.text.labels import read_labels, split_documents
 
     began = time.perf_counter()
     corpus = read(arguments)

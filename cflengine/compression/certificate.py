@@ -22,7 +22,16 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from cflengine.compression.problem import StorageCosts
-from cflengine.engine.gaps import EPSILON, add_exactly, lower_sum, relative_gap, round_down, round_up, sum_above, sum_terms
+from cflengine.engine.gaps import (
+    EPSILON,
+    add_exactly,
+    lower_sum,
+    relative_gap,
+    round_down,
+    round_up,
+    sum_above,
+    sum_terms,
+)
 
 _CHUNK_TOKENS = 1 << 17
 

@@ -19,6 +19,7 @@ from cflengine.compression.layout import BLOCK_TOKENS, cut_evenly
 from cflengine.text.kgrams import number_grams
 from cflengine.text.tokens import TokenTable
 
+
 @dataclass(frozen=True)
 class Encoding:
     """The pointers of N documents, p in all, by document, start and length.

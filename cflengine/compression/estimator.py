@@ -80,8 +80,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     encoding_ : the pointers of the documents of ``fit``.
     gram_ids_ : int32 (features,), the features' numbers in ``index_``.
     idf_ : float64 (features,).
-    corpus_ : :class:`~cflengine.compression.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the index of
-        their K-grams and its prices; frozen. index_, table_ : its index and tokens.
+    corpus_ : :class:`~cflengine.compression.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the index
+        of their K-grams and its prices; frozen. index_, table_ : its index and tokens.
 
     Raises
     ------

@@ -90,6 +90,15 @@ def _write_features(folder: Path, model: Any, features: sparse.csr_matrix) -> No
     (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
 
 
+def lam_folders(lams: Sequence[float]) -> list[str]:
+    """A folder's name for each λ, as short as they can be told apart by."""
+    for digits in range(6, 18):
+        names = [f"lam-{lam:.{digits}g}" for lam in lams]
+        if len(set(names)) == len(set(lams)):
+            break
+    return names
+
+
 def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: dict[str, Any]) -> None:
     """Everything that ``cflengine path`` leaves in its output folder (see its help).
 
@@ -98,9 +107,9 @@ def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: d
     folder = Path(folder)
     path.frame.to_csv(folder / "path.csv", index=False)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
-    for lam in path.lams:
+    for lam, name in zip(path.lams, lam_folders(path.lams), strict=True):
         model = path.model(lam)
-        below = folder / f"lam-{lam:g}"
+        below = folder / name
         below.mkdir(exist_ok=True)
         _write_features(below, model, model.weigh(model.encoding_))
     write_report(folder, report)

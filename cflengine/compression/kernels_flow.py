@@ -6,8 +6,6 @@ where it leads, the arc back, what it can still take; level int32 (N,); cursor i
 
 from __future__ import annotations
 
-import numpy as np
-
 from cflengine.engine.jit import kernel
 
 

@@ -25,6 +25,7 @@ from cflengine.compression.kernels_cover import store_block
 from cflengine.compression.kernels_encode import mark_cover, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
+
 @kernel
 def price_pointers(gram_of, present, gram_cost, d_len, d_extra, a, cost, plain):
     """cost[k, i]: price of the pointer in the current dictionary, inf if absent; plain: d alone, inf for no pointer."""

@@ -22,7 +22,13 @@ _STATE = {
     "reweighting": (26, 30, 9),
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
-_DOCUMENT = {"relaxation": (8, 16), "homotopy": (16, 21), "guided": (20, 33), "reweighting": (24, 80), "exact": (20, 33)}
+_DOCUMENT = {
+    "relaxation": (8, 16),
+    "homotopy": (16, 21),
+    "guided": (20, 33),
+    "reweighting": (24, 80),
+    "exact": (20, 33),
+}
 
 
 def state_bytes(

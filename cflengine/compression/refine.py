@@ -32,7 +32,15 @@ class Refinement:
     """Works on a run's best solution; ``data`` is work space, float32 (m,), that nobody else needs meanwhile."""
 
     def __init__(
-        self, run: CompressionRun, groups: Groups, data: np.ndarray, *, tol: float, patience: int, least_gain: float, seed: int
+        self,
+        run: CompressionRun,
+        groups: Groups,
+        data: np.ndarray,
+        *,
+        tol: float,
+        patience: int,
+        least_gain: float,
+        seed: int,
     ) -> None:
         self.run, self.groups = run, groups
         self.tol, self.patience, self.least_gain = tol, patience, least_gain

@@ -81,7 +81,9 @@ class CompressionSession:
         if lam is None:
             lam = float(self.estimator.lam)
         elif self.corpus.pointer_cost is not None:
-            raise ValueError("pointers have costs of their own here (pointer_cost), so λ would mean nothing: leave it out.")
+            raise ValueError(
+                "pointers have costs of their own here (pointer_cost), so λ would mean nothing: leave it out."
+            )
         if set(force) & set(forbid):
             raise ValueError("a K-gram cannot be forced and forbidden at once.")
         plain = self.corpus.costs(lam)

@@ -25,6 +25,8 @@ def checked_labels(y: Any) -> np.ndarray:
 
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, list | tuple) and any(isinstance(one, str) and one.endswith("\0") for one in y):
+        y = np.array(y, dtype=object)  # numpy's own strings would lose the zeros at their end
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")

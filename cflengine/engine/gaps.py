@@ -23,7 +23,7 @@ def relative_gap(objective: float, lower_bound: float) -> float:
     if math.isnan(objective) or math.isnan(lower_bound):
         return math.nan
     if lower_bound > 0:
-        return (objective - lower_bound) / lower_bound
+        return objective / lower_bound - 1.0
     return 0.0 if objective == 0 and lower_bound == 0 else math.inf
 
 

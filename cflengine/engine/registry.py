@@ -48,7 +48,9 @@ class Solver:
         if not polish:
             return found
         if not self.can("polish"):
-            raise ValueError(f"polish betters results that leave something to find; the solver {self.name!r} needs none.")
+            raise ValueError(
+                f"polish betters results that leave something to find; the solver {self.name!r} needs none."
+            )
         return replace(found, polish=True)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from cflengine.loglinear.certificate import relative_gap
+from cflengine.engine.gaps import relative_gap
 from cflengine.loglinear.dual import dual
 from cflengine.loglinear.lbfgs import lbfgs
 from cflengine.loglinear.models import BinaryModel

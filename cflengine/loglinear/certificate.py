@@ -12,26 +12,26 @@ bound of strong convexity; smaller τ help where w is far from the optimum. S_c(
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 from scipy.special import entr
 
+from cflengine.engine.gaps import EPSILON, relative_gap, round_down, round_up, sum_terms
 from cflengine.loglinear import problem
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """objective: f(w). lower_bound: proved on min f. gap: objective/lower_bound − 1."""
+    """objective: f(w), rounded up. lower_bound: proved on min f, rounded down. gap: objective/lower_bound − 1."""
 
     objective: float
     lower_bound: float
 
     @property
     def gap(self) -> float:
-        """(objective − bound)/bound; inf without a bound above 0."""
+        """See :func:`~cflengine.engine.gaps.relative_gap`."""
         return relative_gap(self.objective, self.lower_bound)
 
 
@@ -54,21 +54,36 @@ def lower_bound(entropy: float, gathered: np.ndarray, ridge: float, lasso: float
     return max(0.0, best)
 
 
-def dual_value(alpha: np.ndarray, square: float) -> float:
-    """D(α) of the binary model: the entropy of α ∈ [0, 1]ⁿ less square = ‖Σ α_i y_i x_i‖²/(2 ridge); at least 0."""
-    return max(0.0, float((entr(alpha) + entr(1.0 - alpha)).sum()) - square)
+def dual_value(alpha: np.ndarray, square: float, off: float = 0.0) -> float:
+    """D(α) of the binary model: the entropy of α ∈ [0, 1]ⁿ less square = ‖Σ α_i y_i x_i‖²/(2 ridge); at least 0.
+
+    off: by how much rounding may have made that too large.
+    """
+    return max(0.0, float((entr(alpha) + entr(1.0 - alpha)).sum()) - square - off)
 
 
-def relative_gap(objective: float, bound: float) -> float:
-    """(objective − bound)/bound, at least 0; inf unless the bound is above 0."""
-    if not (bound > 0 and math.isfinite(objective)):
-        return math.inf if objective > 0 else 0.0
-    return max(0.0, objective / bound - 1.0)
+def _certify(
+    loss: float, inner: float, gathered: np.ndarray, w: np.ndarray, ridge: float, lasso: float, size: float
+) -> Certificate:
+    """size: what the terms of loss and inner product may add up to; ``gathered`` already includes what it is off by."""
+    off = EPSILON * (64.0 + sum_terms(len(w))) * (size + abs(loss) + abs(inner))
+    penalty = lasso * float(np.abs(w).sum()) + 0.5 * ridge * float(w @ w)
+    objective = round_up(loss + penalty, 8.0 + sum_terms(len(w))) + off
+    bound = lower_bound(max(loss - inner - off, 0.0), gathered, ridge, lasso)
+    return Certificate(objective, max(round_down(bound, 8.0 + sum_terms(len(w)), bound), 0.0))
 
 
-def _certify(loss: float, inner: float, gathered: np.ndarray, w: np.ndarray, ridge: float, lasso: float) -> Certificate:
-    objective = loss + lasso * float(np.abs(w).sum()) + 0.5 * ridge * float(w @ w)
-    return Certificate(objective, lower_bound(loss - inner, gathered, ridge, lasso))
+def _outward(gathered: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Numbers moved away from 0 by what rounding may have hidden."""
+    return gathered + np.sign(gathered) * off
+
+
+def _gathered(X: sparse.csr_matrix, slope: np.ndarray) -> np.ndarray:
+    """Xᵀ slope, (d,) or (d, C), rounded outward: a sum of as many terms as the column has entries."""
+    sizes = sparse.csr_matrix((np.abs(X.data), X.indices, X.indptr), X.shape)
+    counts = np.bincount(X.indices, minlength=X.shape[1]) + 2.0
+    most = np.asarray(sizes.T @ np.abs(slope))
+    return _outward(np.asarray(X.T @ slope), EPSILON * (counts if most.ndim == 1 else counts[:, None]) * most)
 
 
 def certify_binary(
@@ -82,12 +97,19 @@ def certify_binary(
     """Of the binary model: X sparse (n, d), y ±1. alpha: the dual point to take instead of the model's predictions,
     float64 (n,) in [0, 1], without c₁."""
     loss, scores, slope = problem.binary_loss(X, y, w)
+    n = len(y)
+    most = float(np.diff(X.indptr).max(initial=0))
     if alpha is None:
-        return _certify(loss, float(slope @ scores), X.T @ slope, w, ridge, lasso)
+        inner, size = float(slope @ scores), float(np.abs(slope) @ (np.abs(scores) + 1.0))
+        return _certify(loss, inner, _gathered(X, slope), w, ridge, lasso, size * (1.0 + most / 64.0))
     alpha = np.clip(alpha, 0.0, 1.0)
-    gathered = X.T @ (y * alpha)
-    bound = dual_value(alpha, float(gathered @ gathered) / (2 * ridge))
-    return Certificate(loss + 0.5 * ridge * float(w @ w), bound)
+    gathered = _gathered(X, y * alpha)
+    square = round_up(float(gathered @ gathered) / (2 * ridge), 8.0 + sum_terms(len(w)))
+    entropy = float((entr(alpha) + entr(1.0 - alpha)).sum())
+    bound = dual_value(alpha, square, EPSILON * (64.0 + sum_terms(n)) * entropy)
+    size = float(np.abs(slope) @ np.abs(scores))  # a score that is off changes the loss by the slope
+    objective = round_up(loss + 0.5 * ridge * float(w @ w), 64.0 + most + sum_terms(max(n, len(w))), 2.0 * loss + size)
+    return Certificate(objective, bound)
 
 
 def certify_multinomial(
@@ -95,7 +117,9 @@ def certify_multinomial(
 ) -> Certificate:
     """Of the multinomial model: w float64 (d·C,)."""
     loss, scores, slope = problem.multinomial_loss(X, label, w)
-    return _certify(loss, float((slope * scores).sum()), np.asarray(X.T @ slope).ravel(), w, ridge, lasso)
+    size = float((np.abs(slope) * (np.abs(scores) + 1.0)).sum())
+    size *= 1.0 + float(np.diff(X.indptr).max(initial=0)) / 64.0
+    return _certify(loss, float((slope * scores).sum()), _gathered(X, slope).ravel(), w, ridge, lasso, size)
 
 
 def certify_chain(
@@ -104,4 +128,15 @@ def certify_chain(
     """Of the linear-chain CRF with c₁ = ``lasso``."""
     loss, scores, slopes = problem.chain_loss(data, features, w)
     inner = sum(float((slope * score).sum()) for slope, score in zip(slopes, scores, strict=True))
-    return _certify(loss, inner, problem.gathered_chain(data, features, slopes), w, ridge, lasso)
+    ends = np.setdiff1d(np.arange(len(data.label)), data.ptr[:-1])
+    observed = np.zeros_like(slopes[1])
+    np.add.at(observed, (data.label[ends - 1], data.label[ends]), 1.0)
+    # expected less observed counts of label pairs: pairwise sums, of counts that nearly cancel
+    magnitudes = (np.abs(slopes[0]), (np.abs(slopes[1]) + 2.0 * observed) * (64.0 / (len(data.label) + 4.0)))
+    most = problem.gathered_chain(replace(data, X=abs(data.X)), features, magnitudes)
+    found = _outward(problem.gathered_chain(data, features, slopes), EPSILON * (len(data.label) + 4.0) * most)
+    # forward and backward add up logarithms along a sentence, each good to some ulp of the scores so far
+    longest = float(np.diff(data.ptr).max(initial=1))
+    pairs = zip(scores, slopes, strict=True)
+    size = sum(float((np.abs(slope) * (np.abs(score) + 1.0)).sum()) for score, slope in pairs) * (1.0 + longest / 64.0)
+    return _certify(loss, inner, found, w, ridge, lasso, size)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from cflengine.linear.design import Design
 from cflengine.loglinear import kernels_chain as kernels
 from cflengine.loglinear.certificate import Certificate, certify_chain
-from cflengine.loglinear.design import Design
 from cflengine.loglinear.kernels_sweep import forward_backward
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 

@@ -49,7 +49,7 @@ class Step:
 
 def clustered(objective: Objective, point: Point, settings: ClusteredSettings, n_tied: int) -> Iterator[Step]:
     """The steps after ``point``. n_tied: only so many weights, the first, are ever clustered (a chain's emissions)."""
-    generator = np.random.default_rng(settings.seed)
+    generator = np.random.default_rng(settings.random_state)
     recent: deque[np.ndarray] = deque([point.w], maxlen=settings.window)
     for _ in range(settings.rounds):
         fine = _fine(objective, point, settings)
@@ -85,7 +85,7 @@ def _clusters(
     elif settings.clustering == "kmeans":
         cluster_of = clusters.lloyd_clusters(w, factor)
     elif settings.clustering == "trajectories":
-        cluster_of = clusters.trajectory_clusters([one[:n_tied] for one in recent], factor, settings.seed)
+        cluster_of = clusters.trajectory_clusters([one[:n_tied] for one in recent], factor, settings.random_state)
     else:
         cluster_of = clusters.random_clusters(n_tied, factor, generator)
     n_clusters = int(cluster_of.max()) + 1 if n_tied else 0

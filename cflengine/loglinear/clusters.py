@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +12,14 @@ from cflengine.loglinear import kernels_clusters as kernels
 _LLOYD_ROUNDS = 100
 
 
+def _number_of_clusters(n: int, cluster_factor: float) -> int:
+    """So many that none of nearly equal ones has more than ``cluster_factor`` members, as the paper caps them."""
+    return max(1, math.ceil(n / cluster_factor - 1e-9))
+
+
 def chunks(w: np.ndarray, cluster_factor: float) -> np.ndarray:
     """int64 (d,): clusters of (nearly) equal size, contiguous in the order of the weights."""
-    n_clusters = max(1, int(len(w) / cluster_factor))
+    n_clusters = _number_of_clusters(len(w), cluster_factor)
     cluster_of = np.empty(len(w), dtype=np.int64)
     cluster_of[np.argsort(w, kind="stable")] = np.arange(len(w)) * n_clusters // max(1, len(w))
     return cluster_of
@@ -26,7 +32,7 @@ def random_clusters(n: int, cluster_factor: float, generator: np.random.Generato
 
 def lloyd_clusters(w: np.ndarray, cluster_factor: float) -> np.ndarray:
     """int64 (d,): k-means of the weights in one dimension by Lloyd's iterations from :func:`chunks`."""
-    n_clusters = max(1, int(len(w) / cluster_factor))
+    n_clusters = _number_of_clusters(len(w), cluster_factor)
     order = np.argsort(w, kind="stable")
     begin = np.arange(n_clusters + 1, dtype=np.int64) * len(w) // n_clusters
     kernels.lloyd(w[order], _prefix(w[order]), begin, _LLOYD_ROUNDS)
@@ -38,7 +44,7 @@ def trajectory_clusters(recent: Sequence[np.ndarray], cluster_factor: float, see
     from sklearn.cluster import MiniBatchKMeans
 
     points = np.column_stack(recent)
-    n_clusters = max(1, int(len(points) / cluster_factor))
+    n_clusters = _number_of_clusters(len(points), cluster_factor)
     found = MiniBatchKMeans(n_clusters, n_init=1, random_state=seed, max_iter=20).fit_predict(points)
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 

@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,15 @@ from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear.one_vs_rest import warn_unless_converged
+from cflengine.linear.saving import are_labels, label_array, plain_labels, read_model, require, write_model
+from cflengine.loglinear import solvers
 from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
-from cflengine.loglinear.saving import plain_labels, read_model, require, write_model
+from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings
-from cflengine.loglinear.solvers import check_settings, solve
+from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tags import evaluate, score_frame
 from cflengine.loglinear.templates import attribute_maker
 
@@ -99,21 +101,21 @@ class ChainCRF(BaseEstimator):
             data, len(classes), all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
             transitions=transitions,
         )  # fmt: skip
-        self._learn(data, features, settings)
-        self.classes_, self.attributes_, self._table = np.array(classes), table.names, table
-        self._set_weights(features, self.result_.w)
+        result = self._learn(data, features, settings)
+        warn_unless_converged([result])
+        self.result_, self.duality_gap_, self.n_iter_ = result, result.gap, result.n_iterations
+        self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
+        self.classes_, self.attributes_, self._table = label_array(classes), table.names, table
+        self._set_weights(features, result.w)
         return self
 
-    def _learn(self, data: ChainData, features: ChainFeatures, settings: Settings) -> None:
+    def _learn(self, data: ChainData, features: ChainFeatures, settings: Settings) -> LoglinearResult:
         with threads(self.n_threads):
             model = ChainModel(data, features)
-            self.result_ = solve(
+            return solve(
                 model, 2.0 * self.c2, self.solver, settings, lasso=float(self.c1), n_tied=features.n_states,
                 listeners=self.listeners,
             )  # fmt: skip
-        self.duality_gap_, self.n_iter_ = self.result_.gap, self.result_.n_iterations
-        self.n_passes_ = self.result_.n_passes
-        self.trace_ = self.result_.trace.rename(columns={"work": "passes"})
 
     def _set_weights(self, features: ChainFeatures, w: np.ndarray) -> None:
         self._scorer, self.coef_ = ChainScorer(features, w), w
@@ -163,8 +165,14 @@ class ChainCRF(BaseEstimator):
         return score_frame(evaluate(labels, self.predict(sentences)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file (saving.py); a callable template is not saved with it."""
+        """Write the model to a file (linear/saving.py). Raises ValueError for a callable template, without which a
+        loaded model would not know what its tokens' attributes are, and for labels that JSON has not."""
         check_is_fitted(self, "coef_")
+        if self.template is not None and not isinstance(self.template, str):
+            raise ValueError(
+                "a model whose template is a Python function cannot be saved: give the template as text, or make the "
+                "attributes yourself and leave it out."
+            )
         features = self._scorer.features
         header = {
             "classes": plain_labels(self.classes_),
@@ -187,7 +195,7 @@ class ChainCRF(BaseEstimator):
         name = os.path.basename(os.fspath(path))
         require({"w", "ptr", "label", "before", "after"} <= set(arrays), name)
         require({"classes", "attributes", "c1", "c2", "template", "gap"} <= set(header), name)
-        require(all(isinstance(header[key], list) for key in ("classes", "attributes")), name)
+        require(are_labels(header["classes"]) and isinstance(header["attributes"], list), name)
         require(all(isinstance(label, str) for label in header["attributes"]), name)
         require(header["template"] is None or isinstance(header["template"], str), name)
         require(header["gap"] is None or is_number(header["gap"]), name)
@@ -195,7 +203,7 @@ class ChainCRF(BaseEstimator):
         features = ChainFeatures(ptr, label, before, after, len(header["classes"]))
         require(_fit_together(features, arrays["w"], len(header["attributes"])), name)
         model = cls(c1=header["c1"], c2=header["c2"], template=header["template"])
-        model.classes_, model.attributes_ = np.array(header["classes"]), header["attributes"]
+        model.classes_, model.attributes_ = label_array(header["classes"]), header["attributes"]
         model._table = AttributeTable(header["attributes"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
         model._set_weights(features, arrays["w"])
@@ -217,10 +225,8 @@ class ChainCRF(BaseEstimator):
             raise ValueError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
         if self.c2 == 0 and self.solver != "lbfgs":
             raise ValueError(f"solver {self.solver!r} needs c2 above 0.")
-        settings = check_settings(self.solver, self.settings, self.tol)
-        if self.settings is None:
-            settings = replace(settings, max_iter=self.max_iter, time_limit=self.time_limit)
-        return settings
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
+        return solvers.SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else limits))
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)

@@ -14,8 +14,8 @@ from scipy import sparse
 from cflengine.engine.files import frame_csv, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
+from cflengine.linear.labels import Labels, Split
 from cflengine.loglinear.logistic import LogisticModel
-from cflengine.text.labels import Labels, Split
 
 WORD_PATTERN = r"\w+"
 

@@ -1,8 +1,6 @@
-"""numba kernels of scores that are linear in the weights, and of the losses of those scores.
+"""numba kernels of the losses of scores, and of L-BFGS's two loops.
 
-Shapes: a sparse matrix as indptr int64 (rows+1,), indices int32, values float64, by rows for scores and by columns for
-gradients: the same product either way. Sums over blocks of _BLOCK rows are combined in order, so that any number of
-threads gives the same bytes.
+Sums over blocks of BLOCK rows are combined in order, so that any number of threads gives the same bytes.
 """
 
 from __future__ import annotations
@@ -13,38 +11,6 @@ from numba import prange
 from cflengine.engine.jit import kernel, parallel_kernel
 
 BLOCK = 4096
-
-
-@parallel_kernel
-def product(indptr, indices, values, x, out):
-    """out_i = Σ_k values_k x[indices_k]."""
-    for i in prange(out.shape[0]):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += values[k] * x[indices[k]]
-        out[i] = total
-
-
-@parallel_kernel
-def product_of_ones(indptr, indices, x, out):
-    """As :func:`product` where every value is 1: a third of the bytes."""
-    for i in prange(out.shape[0]):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += x[indices[k]]
-        out[i] = total
-
-
-@parallel_kernel
-def products(indptr, indices, values, x, out):
-    """out_ic = Σ_k values_k x[indices_k, c]; values of length 0 stand for ones."""
-    ones = values.shape[0] == 0
-    for i in prange(out.shape[0]):
-        out[i] = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            value = 1.0 if ones else values[k]
-            for c in range(out.shape[1]):
-                out[i, c] += value * x[indices[k], c]
 
 
 @parallel_kernel

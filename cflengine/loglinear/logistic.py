@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,21 @@ from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
-from cflengine.loglinear.design import Design
+from cflengine.linear.design import Design
+from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
+from cflengine.linear.saving import (
+    ModelFileError,
+    are_labels,
+    label_array,
+    plain_labels,
+    read_model,
+    require,
+    write_model,
+)
 from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.saving import ModelFileError, plain_labels, read_model, require, write_model
 from cflengine.loglinear.settings import Settings
-from cflengine.loglinear.solvers import check_settings, solve
+from cflengine.loglinear.solvers import SOLVERS, frequency_alone, solve
 
 
 class LogisticModel(ClassifierMixin, BaseEstimator):
@@ -87,11 +96,12 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         X = sparse.csr_matrix(X)
         require_bytes(60 * X.nnz + 400 * X.shape[1], f"Fitting {X.nnz:,} entries", "take fewer documents.")
         with threads(self.n_threads):
-            self.results_ = self._solve(Design(self._extended(X)), number, len(classes), settings)
-        w = [result.w for result in self.results_]
+            results = self._solve(Design(self._extended(X)), number, len(classes), settings)
+        w = [result.w for result in results]
         if self.multiclass == "multinomial" and len(classes) > 2:
             w = list(w[0].reshape(-1, len(classes)).T)
-        self.classes_ = classes
+        warn_unless_converged(results)
+        self.classes_, self.results_ = classes, results
         self._set_weights(np.array(w))
         self.duality_gap_ = max(result.gap for result in self.results_)
         self.n_iter_ = np.array([result.n_iterations for result in self.results_], dtype=np.int32)
@@ -103,9 +113,17 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         if self.multiclass == "multinomial" and n_classes > 2:
             models: list[Any] = [MultinomialModel(design, number.astype(np.int32), n_classes)]
         else:
-            positive = [1] if n_classes == 2 else range(n_classes)
-            models = [BinaryModel(design, np.where(number == c, 1.0, -1.0)) for c in positive]
-        return [solve(model, 1.0 / self.sigma2, self.solver, settings, listeners=self.listeners) for model in models]
+            models = [BinaryModel(design, signs) for signs in class_signs(number, n_classes)]
+
+        def solver(model: Any) -> Callable[..., LoglinearResult]:
+            def run(own: Settings, heard: Sequence[Listener]) -> LoglinearResult:
+                result = solve(model, 1.0 / self.sigma2, self.solver, own, listeners=heard)
+                begun = result.w.any() or not (self.fit_intercept and isinstance(model, BinaryModel))
+                return result if begun else frequency_alone(model, 1.0 / self.sigma2, result)
+
+            return run
+
+        return list(solve_rows([solver(model) for model in models], settings, self.listeners))
 
     def _extended(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """X with the feature of value 1 as its last column, if there is an intercept."""
@@ -145,10 +163,17 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         return _check_feature_names_in(self, input_features)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file (saving.py). Raises ValueError for labels that JSON has not."""
+    def save(self, path: str | os.PathLike[str], *, features: Sequence[str] | None = None) -> None:
+        """Write the model to a file (linear/saving.py).
+
+        features: what the columns of the matrix are, in order, where it was not a DataFrame that named them: without,
+        whoever loads the model must bring columns in the same order. Raises ValueError for labels that JSON has not,
+        and for another number of features.
+        """
         check_is_fitted(self, "coef_")
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if features is None else features
+        if names is not None and len(names) != self.n_features_in_:
+            raise ValueError(f"there are {len(names)} names for {self.n_features_in_} features.")
         header = {
             "classes": plain_labels(self.classes_), "sigma2": float(self.sigma2), "multiclass": self.multiclass,
             "fit_intercept": bool(self.fit_intercept), "features": None if names is None else [str(n) for n in names],
@@ -162,7 +187,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         name = os.path.basename(os.fspath(path))
         require({"coef", "intercept"} <= set(arrays), name)
         require({"classes", "sigma2", "multiclass", "fit_intercept", "features"} <= set(header), name)
-        require(isinstance(header["classes"], list) and isinstance(header["features"], list | None), name)
+        require(are_labels(header["classes"]) and isinstance(header["features"], list | None), name)
         coef, intercept, names = arrays["coef"], arrays["intercept"], header["features"]
         n_rows = 1 if len(header["classes"]) == 2 else len(header["classes"])
         require(coef.ndim == 2 and coef.shape[0] == n_rows and intercept.shape == (n_rows,), name)
@@ -173,7 +198,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
             model._checked()
         except ValueError as error:
             raise ModelFileError(f"'{name}' is damaged: {error}") from error
-        model.classes_, model.coef_, model.intercept_ = np.array(header["classes"]), coef, intercept
+        model.classes_, model.coef_, model.intercept_ = label_array(header["classes"]), coef, intercept
         model.n_features_in_ = coef.shape[1]
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
@@ -188,7 +213,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
             )
         if not isinstance(self.multiclass, str) or self.multiclass not in ("ovr", "multinomial"):
             raise ValueError(f"multiclass must be 'ovr' or 'multinomial', not {self.multiclass!r}.")
-        return check_settings(self.solver, self.settings, self.tol)
+        return SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else {"tol": self.tol}))
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from cflengine.linear.design import Design
 from cflengine.loglinear import kernels_linear as kernels
 from cflengine.loglinear.certificate import Certificate, certify_binary, certify_multinomial
-from cflengine.loglinear.design import Design
 
 
 class ScoreModel(Protocol):

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
-from cflengine.loglinear.certificate import lower_bound, relative_gap
+from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import NAN, Listener, TerminationReason
+from cflengine.engine.run import Run
+from cflengine.loglinear.certificate import lower_bound
 from cflengine.loglinear.clustered import Clusters, Step
 from cflengine.loglinear.objective import Objective, Point
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings
 
 
-class Run:
+class LoglinearRun(Run):
     """Takes a solver's steps until the certified gap is small enough, or something else says stop.
 
     lasso: c₁. watch: int64, weights whose trajectories are kept.
@@ -27,37 +29,30 @@ class Run:
         objective: Objective,
         settings: Settings,
         *,
+        solver: str,
         lasso: float = 0.0,
         watch: Sequence[int] = (),
         listeners: Iterable[Listener] = (),
     ) -> None:
-        self.objective, self.settings, self.lasso = objective, settings, lasso
-        self.progress = Progress(listeners, time_limit=settings.time_limit)
+        super().__init__(settings, listeners, solver=solver, lam=objective.ridge)
+        self.objective, self.lasso = objective, lasso
         self.watch = np.asarray(watch, dtype=np.int64)
         self.trajectories: list[np.ndarray] = []
         self.clusters: list[tuple[int, Clusters]] = []
-        self.best = math.inf
         self.w = np.zeros(objective.model.n_weights)
-        self.bound = 0.0
         self._proof: Point | None = None  # where the bound comes from
-        self.iteration = 0
 
     @property
     def stages(self) -> list[str]:
         """The stage of every event so far."""
         return [record.stage for record in self.progress.records]
 
-    @property
-    def gap(self) -> float:
-        """Proved so far."""
-        return relative_gap(self.best, self.bound)
-
     def take(self, start: Point, steps: Iterator[Step]) -> TerminationReason:
         """Report the start and every step; why it ended. A solver that runs dry without the gap asked for has reached
         the limits of float64: "numerical error"."""
-        going = self._report(Step("start", start))
+        going = self._note(Step("start", start))
         while going:
-            if self.gap <= self.settings.tol:
+            if self.proved:
                 return TerminationReason.CONVERGED
             if self.iteration >= self.settings.max_iter:
                 return TerminationReason.ITERATION_LIMIT
@@ -67,40 +62,30 @@ class Run:
             self.iteration += 1
             if not math.isfinite(step.point.value):
                 return TerminationReason.NUMERICAL_ERROR
-            going = self._report(step)
-        if self.gap <= self.settings.tol:
+            going = self._note(step)
+        if self.proved:
             return TerminationReason.CONVERGED
         return self.progress.reason or TerminationReason.INTERRUPTED
 
-    def _report(self, step: Step) -> bool:
+    def _note(self, step: Step) -> bool:
         point = step.point
         value = point.value + (self.lasso * float(np.abs(point.w).sum()) if self.lasso else 0.0)
         if step.clusters is None:
-            bound = self._bound(point)
-            if bound >= self.bound:
-                self.bound, self._proof = bound, point
-            if value <= self.best:
-                self.best, self.w = value, point.w
+            bound = self._bound_at(point)
+            if self.raise_bound(bound) or bound == self.lower_bound:
+                self._proof = point
+            if value <= self.best_objective:
+                self.best_objective, self.w = value, point.w
         elif not self.clusters or self.clusters[-1][1] is not step.clusters:
             self.clusters.append((len(self.progress.records), step.clusters))
         if len(self.watch):
             self.trajectories.append(step.weights()[self.watch])
-        stats = IterationStats(
-            iteration=self.iteration,
-            stage=step.stage,
-            elapsed_s=self.progress.elapsed_s,
-            work=self.objective.work.passes,
-            objective=value,
-            best_objective=self.best if math.isfinite(self.best) else NAN,
-            lower_bound=self.bound,
-            gap=self.gap,
-            lam=self.objective.ridge,
-            support=int(np.count_nonzero(point.w)) if self.lasso else -1,
-            extra={"gradient_norm": float(np.linalg.norm(point.gradient)) if len(point.gradient) else NAN},
-        )
-        return self.progress.report(stats)
+        self.work = self.objective.work.passes
+        norm = float(np.linalg.norm(point.gradient)) if len(point.gradient) else NAN
+        support = int(np.count_nonzero(point.w)) if self.lasso else -1
+        return self.report(step.stage, value, support=support, extra={"gradient_norm": norm})
 
-    def _bound(self, point: Point) -> float:
+    def _bound_at(self, point: Point) -> float:
         if point.bound is not None:
             return point.bound
         return lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
@@ -110,26 +95,21 @@ class Run:
         alpha = None if proof is None else proof.alpha
         found = model.certify(self.w, ridge, self.lasso, alpha)
         bound = found.lower_bound
-        if proof is not None and proof.w is not self.w and relative_gap(found.objective, bound) > self.settings.tol:
+        if (
+            proof is not None
+            and proof.w is not self.w
+            and not relative_gap(found.objective, bound) <= self.settings.tol
+        ):
             bound = max(bound, model.certify(proof.w, ridge, self.lasso, alpha).lower_bound)
         return found.objective, bound
 
-    def result(self, reason: TerminationReason, solver: str, why: str, settings: dict[str, Any]) -> LoglinearResult:
+    def result(self, reason: TerminationReason, why: str, settings: dict[str, Any]) -> LoglinearResult:
         """The best solution with the best bound, both as certificate.py finds them from the data."""
-        objective, bound = self._certified()
+        facts = self.facts(*self._certified())
         return LoglinearResult(
+            **facts | {"reason": reason, "settings": settings, "n_passes": self.objective.work.passes},
             w=self.w,
-            objective=objective,
-            lower_bound=bound,
-            gap=relative_gap(objective, bound),
-            reason=reason,
-            n_iterations=self.iteration,
-            n_passes=self.objective.work.passes,
-            seconds=self.progress.elapsed_s,
-            solver=solver,
             why=why,
-            settings=settings,
-            trace=self.progress.trace(),
             alpha=None if self._proof is None else self._proof.alpha,
             trajectories=np.array(self.trajectories).reshape(len(self.trajectories), len(self.watch)),
             clusters=tuple(self.clusters),

@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.settings import Limits
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What every solver has. tol: certified relative gap, objective/bound − 1, at which it ends. max_iter: of its
-    iterations, which for dual coordinate descent are passes. time_limit: seconds or None.
-
-    Raises ValueError for a value out of range, as all settings do.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Iterations(Limits):
+    """What every solver has: tol and time_limit, see :class:`~cflengine.engine.settings.Limits`. max_iter: of its
+    iterations, which for dual coordinate descent are passes."""
 
     tol: float = 1e-4
     max_iter: int = 10_000
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "time_limit"), optional=("time_limit",))
+        Limits.__post_init__(self)
+        check_positive(self, ("tol",))
         check_whole(self, {"max_iter": 1})
 
 
-@dataclass(frozen=True)
-class LBFGSSettings(Limits):
+@dataclass(frozen=True, kw_only=True)
+class LBFGSSettings(Iterations):
     """Plain L-BFGS, and OWL-QN where there is c₁.
 
     memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions, below 1; None for 0.1 where a
@@ -38,7 +36,7 @@ class LBFGSSettings(Limits):
     scaled: bool = True
 
     def __post_init__(self) -> None:
-        Limits.__post_init__(self)
+        Iterations.__post_init__(self)
         check_positive(self, ("curvature",), optional=("curvature",))
         check_whole(self, {"memory": 1})
         if self.curvature is not None and self.curvature >= 1:
@@ -48,7 +46,7 @@ class LBFGSSettings(Limits):
 CLUSTERINGS = ("chunks", "kmeans", "trajectories", "random", "restart")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusteredSettings(LBFGSSettings):
     """The paper's scheme (Figure 4): fine steps, clusters, coarse steps, up again; then fine steps to the end.
 
@@ -59,7 +57,7 @@ class ClusteredSettings(LBFGSSettings):
     window, coarse_tol: coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the
     least (the paper: 5, 1e-4). lift: "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse
     than β. merge: pre-aggregate features before the coarse steps. dense: BFGS with its whole matrix for
-    fine and coarse steps, as in the paper's Section III-D (few features). seed: of k-means and "random".
+    fine and coarse steps, as in the paper's Section III-D (few features). random_state: seed of k-means and "random".
     """
 
     rounds: int = 2
@@ -71,20 +69,20 @@ class ClusteredSettings(LBFGSSettings):
     lift: str = "replicate"
     merge: bool = False
     dense: bool = False
-    seed: int = 0
+    random_state: int = 0
 
     def __post_init__(self) -> None:
         LBFGSSettings.__post_init__(self)
         check_positive(self, ("coarse_tol",))
-        check_whole(self, {"rounds": 0, "fine_iter": 0, "window": 2, "seed": 0})
+        check_whole(self, {"rounds": 0, "fine_iter": 0, "window": 2, "random_state": 0})
         if not (is_number(self.cluster_factor) and 1 <= self.cluster_factor < float("inf")):
             raise ValueError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
         _check_choice(self, "clustering", CLUSTERINGS)
         _check_choice(self, "lift", ("replicate", "increment"))
 
 
-@dataclass(frozen=True)
-class NewtonSettings(Limits):
+@dataclass(frozen=True, kw_only=True)
+class NewtonSettings(Iterations):
     """Newton's method: a trust region around conjugate gradients. forcing: their residual, of the gradient, at most.
     max_products: of the Hessian with a vector, in an iteration."""
 
@@ -92,29 +90,29 @@ class NewtonSettings(Limits):
     max_products: int = 500
 
     def __post_init__(self) -> None:
-        Limits.__post_init__(self)
+        Iterations.__post_init__(self)
         check_positive(self, ("forcing",))
         check_whole(self, {"max_products": 1})
 
 
-@dataclass(frozen=True)
-class DualSettings(Limits):
-    """Dual coordinate descent. seed: of the order of the documents."""
+@dataclass(frozen=True, kw_only=True)
+class DualSettings(Iterations):
+    """Dual coordinate descent. random_state: seed of the order of the documents."""
 
-    seed: int = 0
+    random_state: int = 0
 
     def __post_init__(self) -> None:
-        Limits.__post_init__(self)
-        check_whole(self, {"seed": 0})
+        Iterations.__post_init__(self)
+        check_whole(self, {"random_state": 0})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AutoSettings(DualSettings):
     """The default: see auto.py for its rule."""
 
 
-@dataclass(frozen=True)
-class DenseSettings(Limits):
+@dataclass(frozen=True, kw_only=True)
+class DenseSettings(Iterations):
     """BFGS with its whole matrix, or iterative scaling: for comparison, on few features."""
 
 

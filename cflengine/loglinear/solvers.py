@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener
+from cflengine.engine.registry import Registry, Solver
 from cflengine.engine.results import settings_dict
 from cflengine.loglinear.auto import auto, explain
 from cflengine.loglinear.clustered import Step, clustered
@@ -19,7 +23,7 @@ from cflengine.loglinear.newton import newton
 from cflengine.loglinear.objective import Objective, Point
 from cflengine.loglinear.owlqn import owlqn
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.run import Run
+from cflengine.loglinear.run import LoglinearRun
 from cflengine.loglinear.settings import (
     AutoSettings,
     ClusteredSettings,
@@ -30,30 +34,17 @@ from cflengine.loglinear.settings import (
     Settings,
 )
 
-SOLVERS: dict[str, type] = {
-    "auto": AutoSettings,
-    "lbfgs": LBFGSSettings,
-    "clustered": ClusteredSettings,
-    "newton-cg": NewtonSettings,
-    "dual": DualSettings,
-    "bfgs": DenseSettings,
-    "fis": DenseSettings,
-}
-BINARY_ONLY = ("dual", "fis")
-
-
-def check_settings(solver: str, settings: Settings | None, tol: float) -> Settings:
-    """The settings to solve with: those given, which must be the solver's, or its own with ``tol``.
-
-    Raises ValueError.
-    """
-    if not isinstance(solver, str) or solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
-    if settings is None:
-        return SOLVERS[solver](tol=tol)
-    if type(settings) is not SOLVERS[solver]:
-        raise ValueError(f"settings of solver {solver!r} must be {SOLVERS[solver].__name__}, not {settings!r}.")
-    return settings
+_BOUNDS, _LASSO = frozenset({"bounds"}), frozenset({"bounds", "warm start", "many classes", "lasso"})
+_WARM = frozenset({"bounds", "warm start", "many classes"})
+SOLVERS = Registry(
+    Solver("auto", "whichever is fastest to a certified gap", AutoSettings, _BOUNDS | {"many classes"}),
+    Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _LASSO),
+    Solver("clustered", "the paper's scheme: weights of nearly the same size move as one", ClusteredSettings, _WARM),
+    Solver("newton-cg", "Newton's method by conjugate gradients", NewtonSettings, _WARM),
+    Solver("dual", "dual coordinate descent", DualSettings, _BOUNDS),
+    Solver("bfgs", "BFGS with its whole matrix, for few features", DenseSettings, _WARM),
+    Solver("fis", "faster iterative scaling, for few features", DenseSettings, frozenset({"bounds", "warm start"})),
+)
 
 
 def solve(
@@ -73,14 +64,16 @@ def solve(
     lasso: c₁, for solver "lbfgs" alone, which then is OWL-QN. n_tied: how many weights "clustered" may cluster. watch:
     weights whose trajectories are kept. Raises ValueError for a solver that is not for this model.
     """
-    if solver in BINARY_ONLY and not isinstance(model, BinaryModel):
+    if not SOLVERS[solver].can("many classes") and not isinstance(model, BinaryModel):
         raise ValueError(f"solver {solver!r} is for two classes, or one against the rest.")
     if solver == "newton-cg" and not hasattr(model, "bend"):
         raise ValueError("solver 'newton-cg' needs products with the Hessian, which this model has not.")
-    if lasso and solver != "lbfgs":
+    if lasso and not SOLVERS[solver].can("lasso"):
         raise ValueError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")
+    if isinstance(settings, ClusteredSettings) and settings.merge and not hasattr(model, "merged"):
+        raise ValueError("merge adds up features within clusters of weights, so it is for two classes alone.")
     objective = Objective(model, ridge)
-    run = Run(objective, settings, lasso=lasso, watch=watch, listeners=listeners)
+    run = LoglinearRun(objective, settings, solver=solver, lasso=lasso, watch=watch, listeners=listeners)
     by_dual = solver == "dual" or (solver == "auto" and isinstance(model, BinaryModel))
     if by_dual:
         first = no_weights(objective)
@@ -92,7 +85,7 @@ def solve(
         reason = run.take(first, steps)
     chosen = {"ridge": ridge, "lasso": lasso} | settings_dict(settings)
     why = explain(run.stages) if solver == "auto" else ""
-    return run.result(reason, solver, why, chosen)
+    return run.result(reason, why, chosen)
 
 
 def _steps(
@@ -101,7 +94,7 @@ def _steps(
     if isinstance(settings, ClusteredSettings):
         return clustered(objective, first, settings, n_tied)
     if isinstance(settings, AutoSettings):
-        return (Step(stage, point) for stage, point in auto(objective, first, settings.tol, settings.seed))
+        return (Step(stage, point) for stage, point in auto(objective, first, settings.tol, settings.random_state))
     if isinstance(settings, LBFGSSettings):
         if lasso:
             return _named("owl-qn", owlqn(objective, first, lasso, memory=settings.memory))
@@ -111,9 +104,25 @@ def _steps(
         points = newton(objective, first, forcing=settings.forcing, max_products=settings.max_products)
         return _named("newton", points)
     if isinstance(settings, DualSettings):
-        return _named("dual", dual(objective, settings.seed))
+        return _named("dual", dual(objective, settings.random_state))
     return _named(solver, bfgs(objective, first) if solver == "bfgs" else iterative_scaling(objective, first))
 
 
 def _named(stage: str, points: Iterator[Point]) -> Iterator[Step]:
     return (Step(stage, point) for point in points)
+
+
+def frequency_alone(model: BinaryModel, ridge: float, result: LoglinearResult) -> LoglinearResult:
+    """A result of a solve that never began, with the weight of the last feature, of value 1, that fits the frequency of
+    the class best: weights of 0 throughout would make it as likely as not, and win."""
+    positive, n = float(np.count_nonzero(model.y > 0)), len(model.y)
+    w, b = np.zeros(model.n_weights), 0.0
+    for _ in range(100):  # Newton's method on a convex function of one number
+        probability = 1.0 / (1.0 + math.exp(-b))
+        step = (n * probability - positive + ridge * b) / (n * probability * (1.0 - probability) + ridge)
+        b -= max(-2.0, min(2.0, step))
+    w[-1] = b
+    found = model.certify(w, ridge, 0.0, None)
+    bound = max(found.lower_bound, result.lower_bound)
+    gap = relative_gap(found.objective, bound)
+    return replace(result, w=w, objective=found.objective, lower_bound=bound, gap=gap)

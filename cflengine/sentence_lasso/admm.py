@@ -23,7 +23,7 @@ from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.sentence_lasso import kernels_admm as kernels
 from cflengine.sentence_lasso.iterate import Iterate, proximal_newton_step
 from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.run import Run
+from cflengine.sentence_lasso.run import SentenceRun
 from cflengine.sentence_lasso.settings import ADMMSettings
 
 _W_STEPS, _PASSES = 50, 5
@@ -48,10 +48,11 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
     if problem.kappa.any() or not problem.groups.n_groups:
         raise ValueError("Algorithm 1 is for the sentence regulariser: it needs sentences, and no quadratic penalty.")
     settings = settings or ADMMSettings()
-    run = Run(here, "admm", settings, listeners)
+    run = SentenceRun(here, "admm", settings, listeners)
     rho = settings.rho
     augmented = _Augmented(rho * problem.groups.weighted_occurrences(problem.n_features))
     copies = problem.groups.copies(here.w)
+    run.copies = copies
     u, mean = np.zeros(len(copies)), np.empty(problem.n_features)
     going = run.certify("start", rho=rho)
     while going:
@@ -66,14 +67,14 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
         settled = _change(before, here.w) <= settings.w_tol
         last = settled or run.iteration >= settings.max_iter
         certify = last or run.iteration % _CERTIFY_EVERY == 0  # it costs more than a step
-        going = run.certify("admm", rho=rho) if certify else run.report("admm", rho=rho)
+        going = run.certify("admm", rho=rho) if certify else run.note("admm", rho=rho)
         if going and settled:
-            return run.result(TerminationReason.CONVERGED, copies)
+            return run.result(TerminationReason.CONVERGED)
         going = going and run.may_go_on()
-    return run.result(copies=copies)
+    return run.result()
 
 
-def _minimise(run: Run, augmented: _Augmented, tol: float) -> None:
+def _minimise(run: SentenceRun, augmented: _Augmented, tol: float) -> None:
     """The first step of Algorithm 1: w to a relative change of ``tol``."""
     here = run.here
     for _ in range(_W_STEPS):

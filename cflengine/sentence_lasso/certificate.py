@@ -9,7 +9,8 @@ exceeds that by e_j > 0, of which the better is taken:
                              with s_j = λ_las + λ_sen Σ_g a_g √c_gj; the value of (D) at (α, u) less Σ_j e_j P/s_j is
                              a bound.
 
-The second is better where λ_las is small and words are frequent. All of problem.py's notation.
+The second is better where λ_las is small and words are frequent. All of problem.py's notation. The objective is rounded up, the bound
+down (engine/gaps.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
+from cflengine.engine.gaps import EPSILON, relative_gap, round_down, round_up, sum_terms
 from cflengine.sentence_lasso.problem import SentenceProblem, log_loss, soft_threshold
 
 _BIAS_STEPS = 200
@@ -37,11 +39,6 @@ class Certificate:
     shrink: float
 
 
-def relative_gap(objective: float, lower_bound: float) -> float:
-    """(objective − bound) / bound; inf where nothing above 0 is proved."""
-    return max(objective - lower_bound, 0.0) / lower_bound if lower_bound > 0 else math.inf
-
-
 def best_bias(scores: np.ndarray, y: np.ndarray, start: float = 0.0) -> float:
     """The b that minimises Σ log(1 + exp(−y (scores + b))), by Newton kept inside a bracket. Needs both classes."""
     positives = float(np.count_nonzero(y > 0))
@@ -50,14 +47,14 @@ def best_bias(scores: np.ndarray, y: np.ndarray, start: float = 0.0) -> float:
     low, high = middle - float(scores.max()), middle - float(scores.min())
     b = min(max(start, low), high)
     for _ in range(_BIAS_STEPS):
-        chance = expit(scores + b)
-        excess = float(chance.sum()) - positives
+        probability = expit(scores + b)
+        excess = float(probability.sum()) - positives
         if excess > 0:
             high = b
         else:
             low = b
-        slope = float((chance * (1.0 - chance)).sum())
-        step = b - excess / slope if slope > 0 else math.inf
+        bend = float((probability * (1.0 - probability)).sum())
+        step = b - excess / bend if bend > 0 else math.inf
         following = step if low < step < high else 0.5 * (low + high)
         if abs(excess) <= 1e-13 * len(y) or following == b:
             break
@@ -75,7 +72,7 @@ def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float 
     scores = problem.X @ w
     bias = best_bias(scores, problem.y, bias)
     margin = problem.y * (scores + bias)
-    objective = log_loss(margin) + problem.penalty(w)
+    objective = round_up(log_loss(margin) + problem.penalty(w), _terms(problem))
     bound, shrink = dual_bound(problem, expit(-margin), u, objective)
     return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
 
@@ -94,17 +91,27 @@ def dual_bound(
         return 0.0, 0.0
     # Σ y α = 0, which a bias without digits left cannot see to: the class with the larger sum gives way
     alpha = alpha * np.where(y > 0, least / sums[1.0], least / sums[-1.0])
-    r = problem.X.T @ (y * alpha) - groups.gathered(clipped(problem, u), problem.n_features)
+    u = clipped(problem, u)
+    r = problem.X.T @ (y * alpha) - groups.gathered(u, problem.n_features)
+    # what rounding may have hidden: r_j is a sum of as many terms as feature j has entries
+    terms = EPSILON * (max(problem.X.shape[0], len(u)) + 4)
+    r = r + np.sign(r) * (terms * (problem.column_sums + problem.stiffness))
     hard = problem.kappa == 0
     worst = float(np.abs(r[hard]).max(initial=0.0))
-    shrink = problem.lam_las / worst if worst > problem.lam_las else 1.0
+    shrink = round_down(problem.lam_las / worst, 2) if worst > problem.lam_las else 1.0
     bound = dual_value(shrink * alpha) - _bent(problem, shrink * r)
     if shrink < 1.0 and math.isfinite(value):
         stiffness = problem.stiffness
         excess = np.abs(soft_threshold(r, problem.lam_las))
         missed = value * float((excess[hard] / stiffness[hard]).sum())
         bound = max(bound, dual_value(alpha) - _bent(problem, r) - missed)
-    return bound, shrink
+    # the terms are at most the loss at 0, Σ log 2
+    return max(round_down(bound, _terms(problem), magnitude=len(y)), 0.0), shrink
+
+
+def _terms(problem: SentenceProblem) -> float:
+    """Roundings of a sum over documents, features or copies of logarithms and squares, themselves good to some ulp."""
+    return 64.0 + sum_terms(max(problem.X.nnz, 1))
 
 
 def _bent(problem: SentenceProblem, r: np.ndarray) -> float:

@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from cflengine.engine.progress import Listener
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint, GridSearch, fit_classes, grid_search
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.sentences import SentenceTable

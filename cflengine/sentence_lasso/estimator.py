@@ -14,13 +14,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.sentence_lasso.grid import fit_classes
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
-from cflengine.sentence_lasso.settings import Settings
-from cflengine.sentence_lasso.solvers import check_settings
+from cflengine.sentence_lasso.settings import ADMMSettings, Settings
+from cflengine.sentence_lasso.solvers import settings_for
 
 WORD_PATTERN = r"\w+"
 _BYTES_PER_ENTRY = 140  # of a sentence: counts, groups, multipliers, and their copies while they are polished
@@ -35,7 +36,7 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _settings(self) -> Settings:
-        return check_settings("majorise", None, self.tol)
+        return settings_for("majorise", None, self.tol)
 
     def fit(self, X: Any, y: Any, sentences: Any = None) -> Any:
         """Learn from documents ``X`` and their labels ``y``.
@@ -96,6 +97,8 @@ class _Classifier(ClassifierMixin, BaseEstimator):
             "take fewer documents.",
         )  # fmt: skip
         results = fit_classes(data, number, len(classes), penalty, settings, self.listeners)
+        if not (isinstance(settings, ADMMSettings) and settings.tol is None):  # the paper's rule is a number of steps
+            warn_unless_converged(results)
         self.classes_, self.data_, self.penalty_, self.results_ = classes, data, penalty, results
         self._model = LinearModel.of(results)
         self.coef_, self.intercept_ = self._model.coef, self._model.intercept
@@ -232,7 +235,7 @@ class SentenceLassoClassifier(_Classifier):
         return Penalty("sentence", lam_sen=self.lam_sen, lam_las=self.lam_las)
 
     def _settings(self) -> Settings:
-        return check_settings(self.solver, self.settings, self.tol)
+        return settings_for(self.solver, self.settings, self.tol)
 
 
 class PenalisedClassifier(_Classifier):

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.files import frame_csv, write_report
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import Contender, comparison_frame
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.study import Study
 
 PARTS = ("train", "dev", "test")

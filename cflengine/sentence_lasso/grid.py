@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.engine.progress import Listener
-from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
@@ -40,6 +41,12 @@ class GridPoint:
         """The classifier."""
         return LinearModel.of(self.results)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it ended by its own rule, not by a stop or a limit of time: else it says nothing of its penalty."""
+        cut = (TerminationReason.INTERRUPTED, TerminationReason.TIME_LIMIT)
+        return not any(result.reason in cut for result in self.results)
+
 
 @dataclass(frozen=True)
 class GridSearch:
@@ -49,9 +56,13 @@ class GridSearch:
 
     @property
     def best(self) -> GridPoint:
-        """Most accurate, then smallest, then most strongly penalised."""
+        """Most accurate, then smallest, then most strongly penalised; of those that were cut off only if all were, the
+        one with the smallest gap."""
+        whole = [point for point in self.points if point.whole]
+        if not whole:
+            return min(self.points, key=lambda point: max(result.gap for result in point.results))
         return max(
-            self.points,
+            whole,
             key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.strengths.values())),
         )
 
@@ -69,12 +80,6 @@ class GridSearch:
         return pd.DataFrame(rows)
 
 
-def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
-    """Labels 0 .. n_classes − 1 as float64 −1 and 1: one vector for class 1 of two, else one for each class."""
-    rows = [1] if n_classes == 2 else range(n_classes)
-    return [np.where(y == k, 1.0, -1.0) for k in rows]
-
-
 def fit_classes(
     data: TrainingData,
     y: np.ndarray,
@@ -84,13 +89,16 @@ def fit_classes(
     listeners: Iterable[Listener] = (),
     before: Sequence[SentenceResult] | None = None,
 ) -> tuple[SentenceResult, ...]:
-    """One result for each of :func:`class_signs`; before: those of a similar penalty, to begin from."""
-    results = []
-    for k, signs in enumerate(class_signs(y, n_classes)):
+    """One result for each of :func:`~cflengine.linear.one_vs_rest.class_signs`, their time limit for all together;
+    before: those of a similar penalty, to begin from."""
+
+    def solver(k: int, signs: np.ndarray) -> Callable[..., SentenceResult]:
         known = before[k] if before and before[k].support else None
         here = data.start(signs, penalty, known.w, known.bias) if known else data.start(signs, penalty)
-        results.append(solve(here, settings, listeners, warm=known is not None))
-    return tuple(results)
+        return lambda own, heard: solve(here, own, heard, warm=known is not None)
+
+    solves = [solver(k, signs) for k, signs in enumerate(class_signs(y, n_classes))]
+    return solve_rows(solves, settings, listeners)
 
 
 def grid_search(

@@ -25,7 +25,7 @@ from cflengine.sentence_lasso import kernels_majorise as kernels
 from cflengine.sentence_lasso.active import ActiveNewton
 from cflengine.sentence_lasso.iterate import Iterate, proximal_newton_step
 from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.run import Run
+from cflengine.sentence_lasso.run import SentenceRun
 from cflengine.sentence_lasso.settings import MajoriseSettings
 
 _CERTIFY_EVERY = 10  # rounds
@@ -50,7 +50,7 @@ def solve(
     gap further down; the best solution and the best bound are kept in any case.
     """
     settings = settings or MajoriseSettings()
-    run = Run(here, "majorise", settings, listeners)
+    run = SentenceRun(here, "majorise", settings, listeners)
     if not run.certify("start"):
         return run.result()
     last = settings.epsilon * settings.decay**settings.rounds
@@ -64,7 +64,7 @@ def solve(
     return run.result(TerminationReason.NUMERICAL_ERROR)
 
 
-def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float, decay: float) -> None:
+def _rounds(run: SentenceRun, settings: MajoriseSettings, epsilon: float, last: float, decay: float) -> None:
     """Rounds with ε from ``epsilon`` down to ``last`` by ``decay``; then what is below ε becomes 0."""
     here, problem = run.here, run.here.problem
     q, linear = np.zeros(problem.n_features), np.zeros(problem.n_features)
@@ -84,7 +84,7 @@ def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float, d
                 return
             if run.gap <= settings.tol:
                 break
-        if not grouped and fall <= _SETTLED * run.best[0]:
+        if not grouped and fall <= _SETTLED * run.best_objective:
             return
         epsilon *= decay
     if grouped:
@@ -95,7 +95,7 @@ def _rounds(run: Run, settings: MajoriseSettings, epsilon: float, last: float, d
 class _Smoothed:
     """½ Σ κ_j w_j² + λ_sen Σ a_g √(‖(Mw)_g‖² + ε²) as a function of w."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SentenceRun) -> None:
         self.here, self.problem, self.epsilon = run.here, run.here.problem, 0.0
 
     def __call__(self, w: np.ndarray) -> float:
@@ -103,7 +103,7 @@ class _Smoothed:
         return norms + 0.5 * float(self.problem.kappa @ (w * w))
 
 
-def _newton(run: Run, settings: MajoriseSettings, *, final: bool) -> bool:
+def _newton(run: SentenceRun, settings: MajoriseSettings, *, final: bool) -> bool:
     """Newton steps, proof, weights brought back, again; False if the run is over, True if that leads no further.
 
     final: whether there will be no further rounds, so that it goes on also where it struggles.
@@ -139,9 +139,9 @@ def _newton(run: Run, settings: MajoriseSettings, *, final: bool) -> bool:
     return True
 
 
-def _drop_traces(run: Run) -> None:
+def _drop_traces(run: SentenceRun) -> None:
     """Set the weights to 0 that are traces of a way to 0: as many as neither objective nor gap feel."""
-    here, (objective, w, bias) = run.here, run.best
+    here, objective, (w, bias, _) = run.here, run.best_objective, run.best
     size, largest = np.abs(w), float(np.abs(w).max(initial=0.0))
     for share in _TRACES:
         sparser = np.where(size > share * largest, w, 0.0)

@@ -96,6 +96,11 @@ class SentenceProblem:
         return int(self.X.shape[1])
 
     @cached_property
+    def column_sums(self) -> np.ndarray:
+        """float64 (V,): Σ_d |x_dj|."""
+        return np.bincount(self.X.indices, np.abs(self.X.data), self.n_features)
+
+    @cached_property
     def stiffness(self) -> np.ndarray:
         """float64 (V,): s_j = λ_las + λ_sen Σ_g a_g √c_gj; the penalties are at least s_j |w_j| for every j."""
         groups = self.groups

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_expit
 
-from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.sentences import SentenceTable, sum_by
 
 

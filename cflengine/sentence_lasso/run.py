@@ -1,4 +1,4 @@
-"""What every solver of (P) shares: the best solution and bound so far, events, reasons to stop, the result."""
+"""What every solver of (P) shares: where it stands, its best point with what belongs to it, the certified result."""
 
 from __future__ import annotations
 
@@ -8,41 +8,38 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import expit
 
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
-from cflengine.sentence_lasso.certificate import relative_gap
+from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.run import Run
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.multipliers import Multipliers
 from cflengine.sentence_lasso.result import SentenceResult, settings_of
 from cflengine.sentence_lasso.settings import Settings
 
 
-class Run:
+class SentenceRun(Run):
     """A solve on its way. ``solver``'s outer loop moves ``here`` and reports; :meth:`result` ends it.
 
-    settings: their ``tol`` is the relative gap that ends it, None for none.
+    settings: their ``tol`` is the relative gap that ends it, None for none. copies: float64 (E,), v that belong to
+    ``here``, of a solver that has them.
     """
 
     def __init__(self, here: Iterate, solver: str, settings: Settings, listeners: Iterable[Listener]) -> None:
-        self.here, self.solver, self.settings = here, solver, settings
+        super().__init__(settings, listeners, solver=solver, lam=here.problem.lam_sen)
+        self.here = here
         self.tol = -1.0 if settings.tol is None else settings.tol
-        self.progress = Progress(listeners, time_limit=settings.time_limit)
         self.multipliers = Multipliers(here)
-        self.best: tuple[float, np.ndarray, float] = (math.inf, here.w, here.bias)
-        self.bound, self.u = -math.inf, self.multipliers.u
+        self.copies: np.ndarray | None = None
+        self.best = (here.w, here.bias, self.copies)
+        self.u = self.multipliers.u
         self.alpha = np.zeros(len(here.scores))
-        self.iteration = 0
         self.converged = False
-
-    @property
-    def gap(self) -> float:
-        """Proved so far."""
-        return relative_gap(self.best[0], self.bound)
 
     def may_go_on(self) -> bool:
         """Within the limits, and not told to stop; asked between pieces of work."""
         if self.iteration >= self.settings.max_iter and self.progress.reason is None:
             self.progress.reason = TerminationReason.ITERATION_LIMIT
-        return self.progress.poll() and not self.converged
+        return super().may_go_on() and not self.converged
 
     def certify(self, stage: str, *, sparse: bool = True, **extra: float) -> bool:
         """Certify where ``here`` stands, keep what is better than before, report; whether to go on.
@@ -52,60 +49,52 @@ class Run:
         """
         found, u = self.multipliers.certify()
         self.offer(found.objective)
-        if found.lower_bound > self.bound:
-            self.bound, self.u = found.lower_bound, u
+        if self.raise_bound(found.lower_bound):
+            self.u = u
             self.alpha = expit(-self.here.problem.y * self.here.scores)
-        if sparse and relative_gap(found.objective, self.bound) <= self.tol:
+        if sparse and relative_gap(found.objective, self.lower_bound) <= self.tol:
             self.converged = True
-            self.best = (found.objective, self.here.w, self.here.bias)
-        return self._report(stage, found.objective, extra)
+            self.best_objective = found.objective
+            self._keep()
+        return self._tell(stage, found.objective, extra)
 
     def offer(self, objective: float) -> None:
-        """Keep ``here`` if it is better than the best so far."""
-        if objective < self.best[0]:
-            self.best = (objective, self.here.w, self.here.bias)
+        """Keep ``here``, and the copies that belong to it, if it is better than the best so far."""
+        if objective < self.best_objective:
+            self.best_objective = objective
+            self._keep()
 
-    def report(self, stage: str, **extra: float) -> bool:
+    def _keep(self) -> None:
+        self.best = (self.here.w, self.here.bias, None if self.copies is None else self.copies.copy())
+
+    def note(self, stage: str, **extra: float) -> bool:
         """An event without a certificate of its own; whether to go on."""
         objective = self.here.objective()
         self.offer(objective)
-        return self._report(stage, objective, extra)
+        return self._tell(stage, objective, extra)
 
-    def _report(self, stage: str, objective: float, extra: dict[str, float]) -> bool:
-        stats = IterationStats(
-            iteration=self.iteration,
-            stage=stage,
-            elapsed_s=self.progress.elapsed_s,
-            work=self.here.work,
-            objective=objective,
-            best_objective=self.best[0],
-            lower_bound=self.bound if self.bound > -math.inf else NAN,
-            gap=self.gap,
-            lam=self.here.problem.lam_sen,
-            support=int(np.count_nonzero(self.here.w)),
-            extra=extra,
-        )
-        return self.progress.report(stats) and not self.converged
+    def _tell(self, stage: str, objective: float, extra: dict[str, float]) -> bool:
+        self.work = self.here.work
+        going = self.report(stage, objective, support=int(np.count_nonzero(self.here.w)), extra=extra)
+        return going and not self.converged
 
-    def result(self, reason: TerminationReason | None = None, copies: np.ndarray | None = None) -> SentenceResult:
-        """The best solution with the best bound. copies: float64 (E,), v, of a solver that has them."""
-        objective, w, bias = self.best
+    def result(self, reason: TerminationReason | None = None) -> SentenceResult:
+        """The best solution with the best bound."""
+        w, bias, copies = self.best
         if self.converged:
             reason = TerminationReason.CONVERGED
+        bound = 0.0 if math.isnan(self.lower_bound) else self.lower_bound  # every loss and penalty is at least that
+        facts = self.facts(self.best_objective, bound)
         return SentenceResult(
+            **facts
+            | {
+                "reason": reason or self.progress.reason or TerminationReason.ITERATION_LIMIT,
+                "settings": settings_of(self.here.problem, self.settings),
+            },
             early_stopped=not self.converged,
             w=w,
             bias=bias,
             alpha=self.alpha,
             multipliers=self.u,
             copies=copies,
-            objective=objective,
-            lower_bound=self.bound,
-            gap=relative_gap(objective, self.bound),
-            reason=reason or self.progress.reason or TerminationReason.ITERATION_LIMIT,
-            n_iterations=self.iteration,
-            seconds=self.progress.elapsed_s,
-            solver=self.solver,
-            settings=settings_of(self.here.problem, self.settings),
-            trace=self.progress.trace(),
         )

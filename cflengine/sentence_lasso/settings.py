@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.settings import Limits
 
 
-@dataclass(frozen=True)
-class MajoriseSettings:
+@dataclass(frozen=True, kw_only=True)
+class MajoriseSettings(Limits):
     """The majorising solver's (majorise.py).
 
     tol: relative duality gap at which it ends. max_iter: rounds and Newton steps together. time_limit: seconds or None.
@@ -21,7 +22,6 @@ class MajoriseSettings:
 
     tol: float = 1e-4
     max_iter: int = 1000
-    time_limit: float | None = None
     epsilon: float = 0.1
     decay: float = 0.7
     rounds: int = 40
@@ -30,14 +30,15 @@ class MajoriseSettings:
     newton_products: int = 100
 
     def __post_init__(self) -> None:
-        check_positive(self, ("tol", "epsilon", "decay", "time_limit"), optional=("time_limit",))
+        Limits.__post_init__(self)
+        check_positive(self, ("tol", "epsilon", "decay"))
         check_whole(self, {"max_iter": 1, "rounds": 0, "passes": 1, "newton_steps": 1, "newton_products": 1})
         if self.decay >= 1:
             raise ValueError(f"decay must be below 1, not {self.decay!r}.")
 
 
-@dataclass(frozen=True)
-class ADMMSettings:
+@dataclass(frozen=True, kw_only=True)
+class ADMMSettings(Limits):
     """Algorithm 1's (admm.py). At a fixed ρ and few iterations it is an early-stopped method: its result depends on ρ.
 
     rho: ρ of the augmented Lagrangian. max_iter: the paper's 100. tol: relative duality gap at which it ends, or None
@@ -47,13 +48,12 @@ class ADMMSettings:
 
     rho: float = 1.0
     max_iter: int = 100
-    tol: float | None = None
     w_tol: float = 1e-5
     relaxation: float = 1.0
-    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self, ("rho", "tol", "time_limit"), optional=("tol", "time_limit"))
+        Limits.__post_init__(self)
+        check_positive(self, ("rho", "tol"), optional=("tol",))
         check_whole(self, {"max_iter": 1})
         if not (is_number(self.w_tol) and self.w_tol >= 0):
             raise ValueError(f"w_tol must be a number of at least 0, not {self.w_tol!r}.")

@@ -1,30 +1,31 @@
-"""The solvers by name."""
+"""The solvers of (P) by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from cflengine.engine.progress import Listener
+from cflengine.engine.registry import Registry, Solver
 from cflengine.sentence_lasso import admm, majorise
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
 
-SOLVERS = {"majorise": MajoriseSettings, "admm": ADMMSettings}
+SOLVERS = Registry(
+    Solver(
+        "majorise", "majorised norms, then Newton's method on the support; certified", MajoriseSettings,
+        frozenset({"warm start", "bounds"}), majorise.solve,
+    ),
+    Solver("admm", "Algorithm 1 of the paper", ADMMSettings, frozenset({"bounds"}), admm.solve),
+)  # fmt: skip
 
 
-def check_settings(solver: str, settings: Settings | None, tol: float) -> Settings:
+def settings_for(solver: str, settings: Settings | None, tol: float) -> Settings:
     """The settings to solve with: those given, which must be that solver's, or its own with ``tol``.
 
     ADMM alone, without settings, stops by the paper's rule and not by ``tol``. Raises ValueError.
     """
-    if not isinstance(solver, str) or solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}.")
-    if settings is None:
-        return MajoriseSettings(tol=tol) if solver == "majorise" else ADMMSettings()
-    if not isinstance(settings, SOLVERS[solver]):
-        raise ValueError(f"settings of solver {solver!r} must be {SOLVERS[solver].__name__}, not {settings!r}.")
-    return settings
+    return SOLVERS.find(solver).check(settings, **({} if solver == "admm" else {"tol": tol}))
 
 
 def solve(

@@ -13,15 +13,15 @@ from scipy import sparse
 
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear.labels import Labels, Split
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import Contender, LabelledSentences, compete
 from cflengine.sentence_lasso.estimator import WORD_PATTERN
 from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.settings import Settings
-from cflengine.text.labels import Labels, Split
 
 _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word
 

@@ -37,14 +37,13 @@ def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
     sentences: list[Rows] = []
     rows: Rows = []
     width, first = 0, 0
-    for number, line in enumerate(lines, 1):
-        cells = tuple(line.split())
+    for number, cells in _first_width(_numbered(lines)):
         if not cells:
             if rows:
                 sentences.append(rows)
                 rows = []
             continue
-        if cells[0] == "-DOCSTART-" or (not rows and cells[0] == "#" and len(cells) != width):
+        if cells[0] == "-DOCSTART-" or (not rows and cells[0] == "#" and len(cells) != (width or len(cells))):
             continue
         if not width:
             width, first = len(cells), number
@@ -58,6 +57,32 @@ def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
     if not sentences:
         raise CorpusError(f"'{name}' holds no sentence; a column file has a token a line.")
     return sentences
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for number, line in enumerate(lines, 1):
+        yield number, tuple(line.split())
+
+
+def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The rows, without those at the beginning that start with # and have another width than the first that does not:
+    they are comments, and the others a sentence whose first word is #."""
+    waiting: list[tuple[int, tuple[str, ...]]] = []
+    for number, cells in rows:
+        if cells and cells[0] == "#":
+            waiting.append((number, cells))
+            continue
+        if cells and cells[0] != "-DOCSTART-":
+            yield from (one for one in waiting if len(one[1]) == len(cells))
+            waiting = []
+            yield number, cells
+            break
+        if not cells and waiting:  # a whole sentence of such rows
+            yield from waiting
+            waiting = []
+        yield number, cells
+    yield from waiting
+    yield from rows
 
 
 def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]:

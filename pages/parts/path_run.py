@@ -147,7 +147,7 @@ class PathRun:
         cheapest = min(points, key=lambda point: _cost(point, lam))
         low, high, t = self._between(lam)
         bound = sum(share * point.result.lower_bound for point, share in ((low, 1 - t), (high, t)) if point is not None)
-        return Here(lam, cheapest, _cost(cheapest, lam), round_down(bound, 8))
+        return Here(lam, cheapest, _cost(cheapest, lam), bound if t == 0 else round_down(bound, 8))
 
     def _between(self, lam: float) -> tuple[PathPoint | None, PathPoint | None, float]:
         """The points on either side of λ and the share t of the upper one: λ = (1−t) low + t high.

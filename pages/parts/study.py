@@ -8,7 +8,7 @@ import time
 import numpy as np
 import streamlit as st
 
-from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.corpora import LoadedCorpus

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from cflengine.linear.labels import MOST_CLASSES
 from cflengine.sentence_lasso.warm import warm_up
-from cflengine.text.labels import MOST_CLASSES
 from pages.parts.controls import run_and_stop
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import Job

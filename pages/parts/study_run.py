@@ -15,14 +15,14 @@ import pandas as pd
 
 from cflengine import MajoriseSettings
 from cflengine.engine.progress import IterationStats, Listener
+from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import Contender, paired_test
 from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint, class_signs
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.solvers import solve
 from cflengine.sentence_lasso.study import Study, prepare
-from cflengine.text.labels import read_labels, split_documents
 from pages.parts.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.export import sentences_frame, weights_frame
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.study_run import StudyRun

@@ -15,7 +15,7 @@ import pandas as pd
 from cflengine import ChainCRF
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.loglinear.templates import parse_template
-from cflengine.loglinear.warm import warm_up_chain
+from cflengine.loglinear.warm import warm_up
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.jobs import Job
 
@@ -55,7 +55,7 @@ class TaggerRun:
     def run(self, job: Job) -> None:
         """Train on the first sentences, judge on the last. Raises ValueError for a template that does not fit."""
         parse_template(self.wish.template)
-        warm_up_chain()
+        warm_up("chain")
         n = len(self.file.rows)
         self.n_train = max(1, n - round(self.wish.test * n))
         model = ChainCRF(c2=self.wish.c2, tol=TOL, template=self.wish.template, listeners=(job,))

@@ -17,18 +17,18 @@ import pandas as pd
 
 from cflengine import ClusteredSettings, IterationStats, LBFGSSettings
 from cflengine.engine.jit import threads
+from cflengine.linear.design import Design
+from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.selection import mutual_information
 from cflengine.loglinear.clusters import chunks, explained_variance, optimal_clusters
-from cflengine.loglinear.design import Design
 from cflengine.loglinear.export import Study, vectorizer
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.parsimony import TiedFit, parsimony
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.selection import mutual_information
 from cflengine.loglinear.settings import AutoSettings
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tags import Score
 from cflengine.loglinear.warm import warm_up
-from cflengine.text.labels import read_labels, split_documents
 from pages.parts.jobs import Job, trace_row
 
 TITLES = {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
-from cflengine.sentence_lasso.linear import LinearModel
+from cflengine.linear.model import LinearModel
 from pages.parts.jobs import BOARD, Job
 from pages.parts.sentence_view import cut_pieces
 from pages.parts.study_controls import label_columns

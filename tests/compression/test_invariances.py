@@ -122,4 +122,3 @@ def test_digest_tells_corpora_words_and_lengths_of_gram_apart():
     corpora += [(["cats eat cats"], 2), (["dogs run dogs"], 2), (["x y", "x"], 2), (["x y x"], 2)]
     digests = [CompressiveFeatures(max_gram=K).fit(texts).result_.digest for texts, K in corpora]
     assert len(set(digests)) == len(corpora) and all(len(digest) == 16 for digest in digests)
-

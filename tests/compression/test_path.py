@@ -137,7 +137,18 @@ def test_frame_has_a_row_a_lam(words):
 
 @pytest.mark.parametrize(
     ("lam", "nearest"),
-    [(0.0, 0.0), (1e-4, 0.0), (0.009, 0.0), (0.011, 0.0), (0.06, 0.1), (0.2, 0.1), (0.24, 0.5), (1.0, 1.0), (2.0, 3.0), (1e6, 30.0)],
+    [
+        (0.0, 0.0),
+        (1e-4, 0.0),
+        (0.009, 0.0),
+        (0.011, 0.0),
+        (0.06, 0.1),
+        (0.2, 0.1),
+        (0.24, 0.5),
+        (1.0, 1.0),
+        (2.0, 3.0),
+        (1e6, 30.0),
+    ],
 )
 def test_nearest_is_by_ratio(words, lam, nearest):
     assert words[1].nearest(lam).lam == nearest

@@ -33,9 +33,7 @@ class Bare(CompressionRun):
     def __init__(self, index, costs, listeners=(), bound: float = math.nan, time_limit: float | None = None) -> None:
         self.places = layout.PointerLayout.of(index)
         problem = Problem(index, costs)
-        super().__init__(
-            problem, GuidedSettings(time_limit=time_limit), blocks=self.places.blocks, listeners=listeners
-        )
+        super().__init__(problem, GuidedSettings(time_limit=time_limit), blocks=self.places.blocks, listeners=listeners)
         self.lower_bound = bound
 
     def refinement(self, *, gap: float = 0.0, patience: int = 2, seed: int = 0) -> Refinement:

@@ -9,14 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from cflengine.loglinear.chain import chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
-from cflengine.loglinear.warm import warm_up, warm_up_chain
+from cflengine.loglinear.warm import warm_up
 from naive.loglinear import chain_data
 
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:
     warm_up()
-    warm_up_chain()
+    warm_up("chain")
 
 
 @pytest.fixture(scope="module", autouse=True)

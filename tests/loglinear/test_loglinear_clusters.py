@@ -45,10 +45,15 @@ def test_chunks_are_contiguous_and_of_equal_size():
     w = np.random.default_rng(1).normal(size=103)
     found = chunks(w, 10)
     sizes = np.bincount(found)
-    assert len(sizes) == 10 and sizes.min() >= 10 and sizes.max() <= 11
+    assert len(sizes) == 11 and sizes.min() >= 9 and sizes.max() <= 10
     assert (np.diff(found[np.argsort(w)]) >= 0).all()
     assert chunks(w, 1).tolist() == np.argsort(np.argsort(w)).tolist()
     assert set(chunks(w, 1e9)) == {0}
+
+
+def test_no_chunk_is_larger_than_the_papers_cap():
+    for n, factor in ((500, 15), (500, 16), (7, 2), (1, 50), (1000, 33.3)):
+        assert np.bincount(chunks(np.arange(float(n)), factor)).max() <= factor
 
 
 def test_lloyd_betters_chunks_and_keeps_every_cluster():
@@ -58,7 +63,7 @@ def test_lloyd_betters_chunks_and_keeps_every_cluster():
     assert (np.diff(found[np.argsort(w)]) >= 0).all()
     assert spread(w, found) >= spread(w, optimal_clusters(w, [20])[20])
     same = lloyd_clusters(np.zeros(7), 2)
-    assert len(np.unique(same)) == 3
+    assert len(np.unique(same)) == 4
 
 
 def test_random_clusters_know_nothing_of_the_weights():

@@ -157,7 +157,7 @@ def test_clone_and_limits():
         ({"solver": "clustered", "c1": 1.0}, "knows no c1"),
         ({"template": 3}, "template must be"),
         ({"template": "B"}, "no U line"),
-        ({"settings": ClusteredSettings()}, "must be LBFGSSettings"),
+        ({"settings": ClusteredSettings()}, "must be a LBFGSSettings"),
         ({"tol": 0}, "tol must be"),
     ],
 )

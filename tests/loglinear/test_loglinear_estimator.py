@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cflengine import ChainCRF, ClusteredSettings, LBFGSSettings, LogisticModel
-from cflengine.loglinear.saving import ModelFileError
+from cflengine.linear.saving import ModelFileError
 
 
 @parametrize_with_checks(
@@ -87,7 +87,7 @@ def test_settings_listeners_and_why():
         ({"multiclass": ["ovr"]}, "multiclass must be"),
         ({"solver": "sgd"}, "solver must be one of"),
         ({"solver": ["lbfgs"]}, "solver must be one of"),
-        ({"settings": LBFGSSettings()}, "must be AutoSettings"),
+        ({"settings": LBFGSSettings()}, "must be a AutoSettings"),
         ({"tol": -1}, "tol must be"),
         ({"n_threads": 0}, "n_threads must be"),
     ],

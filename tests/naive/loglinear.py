@@ -9,7 +9,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from scipy import sparse
 
-from cflengine.loglinear.design import Design
+from cflengine.linear.design import Design
 from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.problem import ChainData
 

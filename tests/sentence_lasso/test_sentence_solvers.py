@@ -16,7 +16,7 @@ from cflengine.sentence_lasso import admm, majorise
 from cflengine.sentence_lasso.certificate import certify
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.solvers import SOLVERS, check_settings, solve
+from cflengine.sentence_lasso.solvers import SOLVERS, settings_for, solve
 from naive.sentence_lasso import Case, cases, low_value, random_case
 
 TOL = 1e-6
@@ -228,7 +228,7 @@ def test_stopped_after_any_event_it_still_has_a_bound(solver, k):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_time_limit(solver):
-    wanted = SOLVERS[solver](time_limit=1e-9)
+    wanted = SOLVERS[solver].settings(time_limit=1e-9)
     result = solve(random_case(0).start(), wanted)
     assert result.reason == TerminationReason.TIME_LIMIT and math.isfinite(result.gap) and result.early_stopped
 
@@ -316,15 +316,15 @@ def test_wrong_settings_of_admm(wrong):
 
 
 def test_settings_are_the_solvers_own():
-    assert check_settings("majorise", None, 0.5).tol == 0.5
-    assert check_settings("admm", None, 0.5) == ADMMSettings()  # its own rule
+    assert settings_for("majorise", None, 0.5).tol == 0.5
+    assert settings_for("admm", None, 0.5) == ADMMSettings()  # its own rule
     wanted = ADMMSettings(rho=3.0)
-    assert check_settings("admm", wanted, 0.5) is wanted
+    assert settings_for("admm", wanted, 0.5) is wanted
     with pytest.raises(ValueError, match="MajoriseSettings"):
-        check_settings("majorise", wanted, 0.5)
+        settings_for("majorise", wanted, 0.5)
     for unknown in ("", "ADMM", None):
         with pytest.raises(ValueError, match="majorise, admm"):
-            check_settings(unknown, None, 0.5)
+            settings_for(unknown, None, 0.5)
 
 
 def test_a_solve_takes_milliseconds():

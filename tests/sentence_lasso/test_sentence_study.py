@@ -11,13 +11,13 @@ import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.engine.files import restore_cell
+from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import compete, paired_test
 from cflengine.sentence_lasso.export import predictions_frame, sentences_frame, weights_frame, write_study
-from cflengine.sentence_lasso.linear import LinearModel
 from cflengine.sentence_lasso.sentences import GramFeatures
 from cflengine.sentence_lasso.settings import ADMMSettings
 from cflengine.sentence_lasso.study import prepare
-from cflengine.text.labels import read_labels, split_documents
 
 GOOD, BAD = ["good", "nice", "lovely", "fine", "great"], ["bad", "awful", "dull", "grim", "poor"]
 PLAIN = ["the", "beer", "of", "it"]

@@ -68,3 +68,11 @@ def test_round_trip(sentences):
 def test_cells_that_would_break_the_file_are_refused(cell):
     with pytest.raises(ValueError, match="one word"):
         list(write_columns([[("x", cell)]]))
+
+
+def test_a_first_sentence_may_begin_with_a_hash():
+    lines = ["# SYM O", "one NN B", "", "# a comment of another length here", "# SYM O"]
+    assert parse_columns(lines) == [[("#", "SYM", "O"), ("one", "NN", "B")], [("#", "SYM", "O")]]
+    comments = ["# sent_id = 12 of many", "# text = one", "one NN B"]
+    assert parse_columns(comments) == [[("one", "NN", "B")]]
+    assert parse_columns(["# X", "# Y", "", "a X"]) == [[("#", "X"), ("#", "Y")], [("a", "X")]]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from cflengine.sentence_lasso.result import SentenceResult
+
+class Fitted(Protocol):
+    """A result of one row: its weights float64 (V,) and its bias."""
+
+    w: np.ndarray
+    bias: float
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class LinearModel:
     intercept: np.ndarray
 
     @classmethod
-    def of(cls, results: Sequence[SentenceResult]) -> LinearModel:
+    def of(cls, results: Sequence[Fitted]) -> LinearModel:
         """The classifier of the results for each class."""
         return cls(np.array([result.w for result in results]), np.array([result.bias for result in results]))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.text.labels import Labels, read_labels, split_documents
+from cflengine.linear.labels import Labels, read_labels, split_documents
 
 TABLE = pd.DataFrame(
     {
@@ -93,3 +93,12 @@ def test_the_same_seed_gives_the_same_split():
 def test_a_split_that_leaves_a_part_empty_is_refused(more, says):
     with pytest.raises(ValueError, match=says):
         split_documents(read_labels(TABLE, "kind", ["a", "b"]), TABLE, **more)
+
+
+def test_labels_are_accepted_as_the_file_writes_them():
+    metadata = pd.DataFrame({"flag": [True, False, True], "score": [2.5, 1000.0, 2.5], "name": ["true", "2.50", "x"]})
+    assert read_labels(metadata, "flag", ["true", "false"]).classes == ("False", "True")
+    assert read_labels(metadata, "score", ["2.50", "1e3"]).classes == ("1000.0", "2.5")
+    assert read_labels(metadata, "name", ["true", "2.50"]).classes == ("2.50", "true")
+    with pytest.raises(ValueError, match="no value '7'"):
+        read_labels(metadata, "score", ["2.5", "7"])

@@ -11,12 +11,13 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from cflengine.engine.files import replaced
 from cflengine.engine.memory import require_bytes
 
 FORMAT, VERSION = "cflengine loglinear", 1
@@ -29,25 +30,27 @@ class ModelFileError(ValueError):
 
 def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write a model; an existing file is replaced only once the new one is whole."""
-    target = Path(path)
     text = json.dumps({"format": FORMAT, "version": VERSION, "kind": kind, **header}, allow_nan=False)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.writestr(_HEADER, text)
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        replaced(Path(path)) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        archive.writestr(_HEADER, text)
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
 def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays of a model of this kind. Raises ModelFileError, or OSError where there is no file to read."""
     name = Path(path).name
+    with open(path, "rb") as file:
+        return _read(file, name, kind)
+
+
+def _read(file: IO[bytes], name: str, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             sizes = sum(info.file_size for info in archive.infolist())
             require_bytes(2 * sizes, f"'{name}'", "close other programs.")
             header = _header(archive, name, kind)
@@ -56,11 +59,11 @@ def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any],
                 for entry in archive.namelist()
                 if entry.endswith(".npy")
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(f"'{name}' is not a model of cflengine, or it is truncated.") from error
     except ModelFileError:
         raise
-    except ValueError as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     return header, arrays
 
@@ -86,6 +89,22 @@ def plain_labels(classes: np.ndarray) -> list[Any]:
     if not all(isinstance(label, str | int | float | bool) for label in labels):
         raise ValueError("only models whose labels are strings, numbers or truth values can be saved.")
     return labels
+
+
+def are_labels(values: Any) -> bool:
+    """Whether a file's classes are some: at least two different ones, of kinds that :func:`plain_labels` writes."""
+    if not isinstance(values, list) or not all(isinstance(value, str | int | float | bool) for value in values):
+        return False
+    return len(values) >= 2 and len(set(map(repr, values))) == len(values)
+
+
+def label_array(labels: Sequence[Any]) -> np.ndarray:
+    """Labels as an array that keeps them whole: numpy's own strings lose zeros at their end."""
+    if not any(isinstance(label, str) and label.endswith("\0") for label in labels):
+        return np.array(labels)
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
+    return out
 
 
 def require(condition: bool, name: str) -> None:

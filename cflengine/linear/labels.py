@@ -38,6 +38,7 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
     names = values.astype(str).where(values.notna())
     counts = names.value_counts()
     if classes:
+        classes = [_as_read(name, values, counts) for name in classes]
         missing = [name for name in classes if name not in counts.index]
         if missing:
             raise ValueError(f"column {column!r} has no value {missing[0]!r}; it has {_some(counts)}.")
@@ -53,6 +54,22 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
         )
     number = {name: k for k, name in enumerate(found)}
     return Labels(column, tuple(found), names.map(number).fillna(-1).to_numpy(dtype=np.int64))
+
+
+def _as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
+    """The name of a class as it is called here, of one that may be written as the file has it: true, 2.50, 1e3."""
+    if name in counts.index:
+        return name
+    kind = values.dtype
+    if pd.api.types.is_bool_dtype(kind) or values.map(lambda value: isinstance(value, bool)).any():
+        return next((known for known in counts.index if known.lower() == name.lower()), name)
+    if pd.api.types.is_numeric_dtype(kind):
+        try:
+            wanted = float(name)
+        except ValueError:
+            return name
+        return next((known for known in counts.index if float(known) == wanted), name)
+    return name
 
 
 def _some(counts: pd.Series) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from cflengine.loglinear import kernels_linear as kernels
+from cflengine.linear import kernels_products as kernels
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 

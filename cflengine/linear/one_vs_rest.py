@@ -1,0 +1,82 @@
+"""Several classes by one problem for each: a class against the rest, under one budget of time.
+
+A fit is one thing to its user: its time limit is for all classes together, and each gets an equal share of what is
+left, so that the last has no less than the first. What a stop leaves without a fit must not win by saying nothing; the
+solvers' starting points, weights of 0 and the best bias, say how frequent a class is.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cflengine.engine.progress import IterationStats, Listener, TerminationReason
+from cflengine.engine.results import Result
+from cflengine.engine.settings import Limits
+
+_LEAST_S = 1e-6
+
+
+def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
+    """Labels 0 .. n_classes − 1 as float64 −1 and 1: one vector for class 1 of two, else one for each class."""
+    rows = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(y == k, 1.0, -1.0) for k in rows]
+
+
+class _Remembers:
+    """A listener that goes on saying stop once somebody has."""
+
+    def __init__(self, listeners: Iterable[Listener]) -> None:
+        self.listeners, self.stopped = tuple(listeners), False
+        self._polls = [poll for poll in (getattr(one, "poll", None) for one in self.listeners) if poll]
+
+    def __call__(self, stats: IterationStats) -> bool:
+        answers = [listener(stats) for listener in self.listeners]
+        self.stopped = self.stopped or any(answer is False for answer in answers)
+        return not self.stopped
+
+    def poll(self) -> bool:
+        """Whether nobody has said stop."""
+        self.stopped = self.stopped or any(poll() is False for poll in self._polls)
+        return not self.stopped
+
+
+def solve_rows(
+    solves: Sequence[Callable[[Any, tuple[Listener, ...]], Any]], settings: Limits, listeners: Iterable[Listener] = ()
+) -> tuple[Any, ...]:
+    """A result for each row. solves: take settings and listeners; settings: their time limit is for all rows.
+
+    After a stop the rows that are left answer with where they start, certified.
+    """
+    heard, began = _Remembers(listeners), time.perf_counter()
+    results = []
+    for k, solve in enumerate(solves):
+        own = settings
+        if settings.time_limit is not None:
+            left = settings.time_limit - (time.perf_counter() - began)
+            own = replace(settings, time_limit=max(left / (len(solves) - k), _LEAST_S))
+        results.append(solve(own, (heard,)))
+    return tuple(replace(result, settings=dict(result.settings) | _limit(settings)) for result in results)
+
+
+def _limit(settings: Limits) -> dict[str, Any]:
+    return {"time_limit": settings.time_limit}
+
+
+def warn_unless_converged(results: Iterable[Result]) -> None:
+    """scikit-learn's ConvergenceWarning, once, if a row ended before its rule was met."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    early = [result for result in results if result.reason is not TerminationReason.CONVERGED]
+    if early:
+        worst = max((result.gap for result in early), key=lambda gap: np.inf if np.isnan(gap) else gap)
+        warnings.warn(
+            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept that gap.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

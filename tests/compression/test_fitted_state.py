@@ -1,0 +1,117 @@
+"""What a fit leaves behind stays as it is, whatever is done with the estimator afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
+from cflengine.compression.corpus import PreparedCorpus
+from cflengine.compression.export import lam_folders
+
+A = ["the cat sat on the mat", "the cat sat on the dog", "a dog and the cat"] * 5
+B = ["one two three four", "one two five", "three four one two"] * 3
+
+
+def state(model) -> list:
+    result = model.result_
+    return [result.marks.tobytes(), result.objective, model.grams_, model.index_.n_grams, len(model.table_.vocabulary)]
+
+
+def test_a_path_of_another_corpus_leaves_the_fit_alone():
+    model = CompressiveFeatures().fit(A)
+    before = state(model)
+    path = model.path(B, [0.3, 1.0])
+    assert state(model) == before and model.transform(A).shape[0] == len(A)
+    words = path.model(1.0).grams_
+    model.fit(A)
+    assert path.model(1.0).grams_ == words and path.corpus.table.n_documents == len(B)
+    assert {word for gram in words for word in gram} <= {"one", "two", "three", "four", "five"}
+
+
+def test_an_interrupted_refit_changes_nothing():
+    class Fails:
+        def __call__(self, stats):
+            raise RuntimeError("no more")
+
+    model = CompressiveFeatures().fit(A)
+    before = state(model)
+    model.set_params(listeners=(Fails(),))
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(B)
+    assert state(model) == before and isinstance(model.corpus_, PreparedCorpus)
+    with pytest.raises(AttributeError):
+        model.corpus_.table = None
+
+
+def test_a_session_keeps_its_corpus():
+    model = CompressiveFeatures().fit(A)
+    session = CompressionSession(model)
+    model.fit(B)
+    solved = session.solve(0.5)
+    assert solved.table_.n_documents == len(A) and solved.result_.digest == session.corpus.digest
+
+
+def test_lam_means_nothing_where_pointers_have_costs_of_their_own():
+    n = CompressiveFeatures().fit(A).index_.n_tokens
+    model = CompressiveFeatures(pointer_cost=np.full((3, n), 0.5)).fit(A)
+    session = CompressionSession(model)
+    with pytest.raises(ValueError, match="mean nothing"):
+        session.solve(2.0)
+    assert session.solve().result_.objective == pytest.approx(model.result_.objective, rel=1e-2)
+
+
+def test_random_state_is_the_seed():
+    seeds = [CompressiveFeatures(random_state=seed).fit(A).result_.settings["random_state"] for seed in (0, 7)]
+    assert seeds == [0, 7]
+    drawn = {CompressiveFeatures(random_state=None).fit(A).result_.settings["random_state"] for _ in range(3)}
+    assert len(drawn) == 3
+    generator = [CompressiveFeatures(random_state=np.random.RandomState(3)).fit(A).result_.settings for _ in range(2)]
+    assert generator[0]["random_state"] == generator[1]["random_state"]
+    settings = GuidedSettings(random_state=5)
+    assert CompressiveFeatures(random_state=1, settings=settings).fit(A).result_.settings["random_state"] == 5
+    with pytest.raises(ValueError, match="[Ss]eed"):
+        CompressiveFeatures(random_state=-1).fit(A)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, int])
+def test_any_whole_number_is_a_length(kind):
+    assert CompressiveFeatures(max_gram=kind(3)).fit(A).index_.max_gram == 3
+
+
+def test_every_lam_of_a_path_is_found_and_has_a_folder_of_its_own():
+    lams = [0.0, 1e-4, 5e-4, 0.5, 1.0, 1.0000001]
+    path = CompressiveFeatures().path(A, lams)
+    assert [path.model(lam).lam for lam in path.lams] == path.lams == lams
+    assert path.model(1e-9).lam == 0.0 and path.model(2e-4).lam == 1e-4 and path.model(50.0).lam == 1.0000001
+    names = lam_folders(path.lams)
+    assert len(set(names)) == len(lams) and names[3] == "lam-0.5"
+    assert lam_folders([0.1, 0.3]) == ["lam-0.1", "lam-0.3"]
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-3, 0.1, 7.3, 1e5, 1e9])
+@pytest.mark.parametrize("solver", ["guided", "homotopy", "reweighting"])
+def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
+    plain = CompressiveFeatures(solver=solver).fit(A)
+    lengths = plain.index_.lengths().astype(np.float64)
+    dear = CompressiveFeatures(
+        solver=solver, pointer_cost=np.full(3, 1.0 * factor), dictionary_cost=factor * lengths
+    ).fit(A)
+    np.testing.assert_array_equal(dear.result_.marks, plain.result_.marks)
+    assert dear.result_.objective == pytest.approx(factor * plain.result_.objective, rel=1e-12)
+    assert dear.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=1e-9)
+    events, others = dear.result_.trace, plain.result_.trace
+    assert len(events) == len(others)
+    np.testing.assert_allclose(events["best_objective"], factor * others["best_objective"], rtol=1e-9)
+
+
+def test_the_homotopys_last_solution_of_every_zeta_is_re_encoded(monkeypatch):
+    """A run that is stopped earlier cannot end with more than one that goes on."""
+    from cflengine import HomotopySettings
+
+    texts = ["a b c a b d", "c a b e", "a b f g", "f g a b c", "d c a"] * 4
+    ends = []
+    for last in (0.3, 0.5, 0.7, 0.9, 1.0):
+        settings = HomotopySettings(last_zeta=last)
+        ends.append(CompressiveFeatures(0.7, solver="homotopy", settings=settings).fit(texts).result_.objective)
+    assert ends == sorted(ends, reverse=True)

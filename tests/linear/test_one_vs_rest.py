@@ -1,0 +1,165 @@
+"""Several classes under one budget: what a stop leaves without a fit does not win, and the user is told."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from cflengine import ADMMSettings, ChainCRF, LogisticModel, MajoriseSettings, SentenceLassoClassifier
+from cflengine.linear.saving import ModelFileError, write_model
+from cflengine.loglinear.settings import AutoSettings, ClusteredSettings, LBFGSSettings
+
+WORDS = ("apple", "bear", "cat", "dog", "egg")
+
+
+def texts_of(n: int = 40) -> tuple[list[str], list[str]]:
+    generator = np.random.default_rng(0)
+    texts, labels = [], []
+    for k, word in enumerate(WORDS):
+        for _ in range(n // (k + 1)):
+            texts.append(" ".join([word, *generator.choice(["the", "a", "of", "and"], 6)]) + ".")
+            labels.append(word)
+    return texts, labels
+
+
+def matrix() -> tuple[np.ndarray, np.ndarray]:
+    texts, labels = texts_of()
+    names = sorted({word.strip(".") for text in texts for word in text.split()})
+    X = np.array([[text.replace(".", "").split().count(name) for name in names] for text in texts], dtype=np.float64)
+    return X, np.array(labels)
+
+
+class StopAfter:
+    def __init__(self, events: int) -> None:
+        self.left = events
+
+    def __call__(self, stats) -> bool:
+        self.left -= 1
+        return self.left > 0
+
+
+@pytest.mark.parametrize("events", [1, 4, 9])
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "dual"])
+def test_classes_a_stop_left_alone_do_not_win(solver, events):
+    X, y = matrix()
+    model = LogisticModel(solver, sigma2=10.0, listeners=(StopAfter(events),))
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, y)
+    shares = {word: float(np.mean(model.predict(X) == word)) for word in WORDS}
+    begun = [word for word, row in zip(model.classes_, model.coef_, strict=True) if row.any()]
+    rest = [row for row, word in zip(model.intercept_, model.classes_, strict=True) if word not in begun]
+    assert all(value < 0 for value in rest), "a class of which nothing is known is as likely as it is frequent"
+    assert model.score(X, y) >= 0.35
+    if events > 1:
+        assert max(shares.values()) < 0.99
+    assert all(result.gap >= 0 and result.lower_bound >= 0 for result in model.results_)
+
+
+def test_sentence_models_too():
+    texts, labels = texts_of()
+    model = SentenceLassoClassifier(0.01, 0.05, listeners=(StopAfter(6),))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(texts, labels)
+    assert np.mean(model.predict(texts) == np.array(labels)) >= 0.35
+
+
+def test_a_time_limit_is_for_all_classes_together():
+    X, y = matrix()
+    X, y = np.tile(X, (30, 60)), np.tile(y, 30)
+    settings = LBFGSSettings(tol=1e-14, time_limit=0.05)
+    began = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        model = LogisticModel("lbfgs", sigma2=1e9, settings=settings).fit(X, y)
+    assert time.perf_counter() - began < 3.0
+    assert all(result.settings["time_limit"] == 0.05 for result in model.results_)
+    assert all(row.any() for row in model.coef_), "every class had its share"
+
+
+def test_a_fit_that_converges_warns_of_nothing():
+    X, y = matrix()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LogisticModel().fit(X, y)
+        SentenceLassoClassifier(solver="admm", settings=ADMMSettings(max_iter=3)).fit(*texts_of(4))
+
+
+def test_copies_and_weights_of_admm_are_of_one_step():
+    texts, labels = texts_of(12)
+    y = [label == "apple" for label in labels]
+    for steps in (1, 2, 3, 7):
+        model = SentenceLassoClassifier(0.3, 0.5, solver="admm", settings=ADMMSettings(max_iter=steps)).fit(texts, y)
+        result = model.results_[0]
+        if not result.w.any():
+            assert result.copies is None or not model.selected_sentences_.any() or result.n_iterations == steps
+        groups = model.data_.groups
+        by_weights = result.sentence_strength(groups, by="weights")
+        assert (by_weights > 0).any() == bool(result.w.any())
+
+
+def test_merging_is_refused_where_it_has_no_meaning():
+    X, y = matrix()
+    settings = ClusteredSettings(merge=True)
+    with pytest.raises(ValueError, match="two classes"):
+        LogisticModel("clustered", multiclass="multinomial", settings=settings).fit(X, y)
+    with pytest.raises(ValueError, match="two classes"):
+        ChainCRF("clustered", settings=settings).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
+    assert LogisticModel("clustered", settings=settings).fit(X, y).score(X, y) > 0.9
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path):
+    crf = ChainCRF(template=lambda sentence: [[word] for word in sentence]).fit(
+        [["a", "b"], ["b"]], [["x", "y"], ["y"]]
+    )
+    with pytest.raises(ValueError, match="cannot be saved"):
+        crf.save(tmp_path / "model.cflm")
+    assert not list(tmp_path.iterdir())
+    X, y = matrix()
+    model = LogisticModel().fit(X, y)
+    with pytest.raises(ValueError, match="names for"):
+        model.save(tmp_path / "model.cflm", features=["one"])
+    names = [f"word {j}" for j in range(X.shape[1])]
+    model.save(tmp_path / "model.cflm", features=names)
+    assert LogisticModel.load(tmp_path / "model.cflm").get_feature_names_out().tolist() == names
+
+
+def test_labels_that_end_in_nul_stay_apart(tmp_path):
+    X = np.eye(6)
+    y = ["a", "a\0", "b"] * 2
+    model = LogisticModel(sigma2=100.0).fit(X, y)
+    assert set(model.predict(X)) == {"a", "a\0", "b"}
+    model.save(tmp_path / "m.cflm")
+    assert set(LogisticModel.load(tmp_path / "m.cflm").predict(X)) == {"a", "a\0", "b"}
+    tags = ChainCRF(c2=0.01).fit([[["p"], ["q"], ["r"]]], [["a", "a\0", "b"]])
+    assert tags.predict([[["p"], ["q"], ["r"]]]) == [["a", "a\0", "b"]]
+
+
+@pytest.mark.parametrize("cut", [0, 10, 60, -30, -1])
+def test_damaged_files_are_said_to_be(tmp_path, cut):
+    X, y = matrix()
+    path = tmp_path / "model.cflm"
+    LogisticModel().fit(X, y).save(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:cut] if cut else b"")
+    with pytest.raises(ModelFileError):
+        LogisticModel.load(path)
+    with pytest.raises(FileNotFoundError):
+        LogisticModel.load(tmp_path / "none.cflm")
+
+
+def test_classes_that_are_none_are_refused(tmp_path):
+    path = tmp_path / "model.cflm"
+    arrays = {"coef": np.ones((1, 2)), "intercept": np.ones(1)}
+    for classes in ([None, None], ["a"], ["a", "a"], "ab", [["a"], ["b"]]):
+        header = {"classes": classes, "sigma2": 1.0, "multiclass": "ovr", "fit_intercept": True, "features": None}
+        write_model(path, "logistic", header, arrays)
+        with pytest.raises(ModelFileError, match="damaged"):
+            LogisticModel.load(path)
+
+
+def test_settings_share_their_names():
+    for settings in (MajoriseSettings(), AutoSettings(), LBFGSSettings()):
+        assert settings.time_limit is None and settings.tol > 0
