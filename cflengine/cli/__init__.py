@@ -1,18 +1,19 @@
 """The command ``cflengine``: the engine without a browser.
 
-Exit codes: 0, also for a run that was stopped by Ctrl-C and kept its best solution; 2 for bad usage or input,
-with one line on standard error.
+Exit codes: 0, also for a run that was stopped by Ctrl-C and kept its best solution; 1 for a result that ``verify`` finds
+false, and for a bug; 2 for bad usage or input, with one line on standard error; 130 for Ctrl-C before there was anything
+to keep.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from cflengine._version import __version__
-from cflengine.cli import compress, path, sentences, train_crf, train_logistic
-from cflengine.cli.terminal import Parser
 
 _DESCRIPTION = """\
 See what a text is made of.
@@ -26,33 +27,78 @@ stands a proved lower bound on the cost of the best one.
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
+    from cflengine.cli.terminal import Parser
+
     usage = "cflengine [-h] [--version] COMMAND ..."
     parser = Parser(
         prog="cflengine", usage=usage, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    from cflengine.cli import compress, path, sentences, train_crf, train_logistic, verify
+
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
-    compress.add_command(commands)
-    path.add_command(commands)
-    sentences.add_command(commands)
-    train_logistic.add_command(commands)
-    train_crf.add_command(commands)
+    for command in (compress, path, sentences, train_logistic, train_crf, verify):
+        command.add_command(commands)
+    for command in commands.choices.values():
+        command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    from cflengine.engine.memory import MemoryLimitError
-    from cflengine.text.corpus import CorpusError
-
-    arguments = build_parser().parse_args(argv)
+    _speak_any_language()
+    name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
+        arguments = build_parser().parse_args(argv)
+        name = f"cflengine {arguments.command}"
         return arguments.run(arguments)
-    except (CorpusError, MemoryLimitError, ValueError, OSError) as error:
-        print(f"cflengine {arguments.command}: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt as interrupt:
-        print(
-            f"cflengine {arguments.command}: interrupted, {str(interrupt) or 'nothing was written'}.", file=sys.stderr
-        )
+        _deaf()
+        _complain(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
         return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        message, code = _sentence(error)
+        _complain(f"{name}: {message}")
+        return code
+
+
+def _sentence(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code: 2 for what the user can mend, 1 for a bug."""
+    from cflengine.engine.checks import InputError, MissingPackageError
+    from cflengine.engine.memory import MemoryLimitError
+
+    words = " ".join(str(error).split())
+    if isinstance(error, InputError | MissingPackageError | MemoryLimitError | OSError):
+        return words, 2
+    if isinstance(error, MemoryError):
+        return "there was not enough memory: take fewer documents, or close other programs.", 2
+    return f"internal error ({type(error).__name__}: {words}); --debug shows where. Please report it.", 1
+
+
+def _complain(line: str) -> None:
+    try:
+        print(line, file=sys.stderr)
+    except OSError:  # nobody listens
+        pass
+
+
+def _speak_any_language() -> None:
+    """Standard streams that bear λ and names of files in any encoding, and being closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _deaf() -> None:
+    """No further Ctrl-C while the process ends."""
+    import signal
+
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread
+        pass

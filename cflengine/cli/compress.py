@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import (
+    Clock,
     add_model,
     add_output,
     add_reading,
     add_solver,
-    output_folder,
-    plain_arguments,
     read,
+    results,
+    run_facts,
     solver_settings,
 )
-from cflengine.cli.reports import document_table, run_report
+from cflengine.cli.reports import document_table, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.output import locked_folder, output_path
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -36,7 +38,11 @@ Written to DIR:
   documents.csv       each document's row in INPUT, its tokens and pointers, its other columns
   pointers.parquet    document, start token, length, start and end character, K-gram
   trace.csv           every event of the solver: objective, best, relaxation, lower bound, gap, stage
+  proof.npz           the dual price of every token, which proves the bound (see cflengine verify)
+  left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         objective, certified bound and gap, settings, sizes, seconds, memory, versions
+
+The bound holds for dictionaries of phrases of up to K words at these costs.
 """
 
 _EXAMPLES = """\
@@ -74,35 +80,34 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
-    out = output_folder(arguments)
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_run
     from cflengine.compression.warm import warm_up
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
-    settings = solver_settings(arguments)
+    solver_settings(arguments)  # what is wrong with them is said before anything is read
     began = time.perf_counter()
-    corpus = read(arguments)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(lambda: warm_up(arguments.solver), quiet=arguments.quiet)
-    with TerminalProgress(sys.stderr, show=show) as progress:
-        model = CompressiveFeatures(
-            lam=arguments.lam,
-            max_gram=arguments.max_gram,
-            solver=arguments.solver,
-            token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
-            lowercase=not arguments.keep_case,
-            weighting=arguments.weighting,
-            listeners=(progress,),
-            n_threads=arguments.threads,
-            settings=settings,
-        ).fit(corpus.texts)
-    features = model.weigh(model.encoding_)
-    report = run_report(model, corpus, time.perf_counter() - began, plain_arguments(arguments))
-    try:
-        write_run(out, model, features, document_table(model, corpus), report)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    corpus = read(arguments, clock)
+    with locked_folder(out):
+        show = load_engine(lambda: warm_up(arguments.solver), quiet=arguments.quiet)
+        with TerminalProgress(sys.stderr, show=show) as progress:
+            model = CompressiveFeatures(
+                lam=arguments.lam,
+                max_gram=arguments.max_gram,
+                solver=arguments.solver,
+                token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
+                lowercase=not arguments.keep_case,
+                weighting=arguments.weighting,
+                listeners=(progress,),
+                n_threads=arguments.threads,
+                settings=solver_settings(arguments, clock.left),
+            ).fit(corpus.texts)
+        features = model.weigh(model.encoding_)
+        report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
+        with results(out) as folder:
+            write_run(folder, model, features, document_table(model, corpus), report)
+            write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(report, out)
     return 0
@@ -110,12 +115,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(report: dict[str, Any], out: Path) -> None:
     left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
-    note = f" ({left_out:,} records left out, see report.json)" if left_out else ""
+    note = f" ({left_out:,} records left out, see left_out.csv)" if left_out else ""
     ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
     gap = f"{100 * report['gap']:.3f} %" if math.isfinite(report["gap"]) else "none proved"
     print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
     print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
     print(f"objective    {report['objective']:,.1f}")
-    print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no solution is cheaper)")
+    print(
+        f"lower bound  {report['lower_bound']:,.1f}  (proved: nothing of up to {report['compression']['max_gram']} words is cheaper)"
+    )
     print(f"gap          {gap}  ({ending})")
     print(f"written to   {out}")

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from cflengine.cli.terminal import number
+from cflengine.engine.checks import InputError
 
 # option -> (the solvers it is for, the field of their settings); time_limit is everybody's
 SOLVER_OPTIONS = {
@@ -37,15 +43,36 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
         help="leave out documents of fewer words (default: 1)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
-    source.add_argument("--token-pattern", metavar="REGEX", help=f"what a token is (default: {token_pattern})")
+    source.add_argument("--encoding", metavar="NAME", help="of text files (default: found, and said if not UTF-8)")
+    source.add_argument(
+        "--token-pattern", metavar="REGEX", type=pattern, help=f"every match is a token (default: {token_pattern})"
+    )
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
+
+
+def pattern(text: str) -> str:
+    """A token pattern; argparse's error for one that cannot be used."""
+    from cflengine.text.token_table import check_pattern
+
+    try:
+        return check_pattern(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
+def names(text: str) -> list[str]:
+    """Values separated by commas, as a row of CSV: one that holds a comma is quoted."""
+    return next(csv.reader([text], skipinitialspace=False), [])
 
 
 def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:
     """Which labels, and how documents are split; dev: whether there is a development set. Returns the group."""
     data = command.add_argument_group("labels and splits")
     data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
-    data.add_argument("--classes", metavar="A,B", help="labels to tell apart (default: all in the column)")
+    data.add_argument(
+        "--classes", metavar="A,B", type=names,
+        help='labels to tell apart, "quoted" where they hold a comma (default: all in the column)',
+    )  # fmt: skip
     split = "a share such as 0.2, or COLUMN=VALUE"
     if dev:
         data.add_argument(
@@ -76,7 +103,10 @@ def add_model(model: Any) -> None:
 def add_limits(solver: Any) -> None:
     """What every solver takes."""
     solver.add_argument(
-        "--time-limit", type=number(float, 0.001), metavar="S", help="seconds; the best solution so far is kept"
+        "--time-limit",
+        type=number(float, 0.001),
+        metavar="S",
+        help="seconds for all, reading included; the best solution so far is kept",
     )
     solver.add_argument("--threads", type=number(int, 1), metavar="N", help="default: all cores")
 
@@ -114,19 +144,19 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     add_limits(solver)
 
 
-def solver_settings(arguments: argparse.Namespace) -> Any:
-    """The settings of the chosen solver. Raises ValueError for an option that is another solver's."""
+def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
+    """The settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another solver's."""
     from cflengine.compression.solvers import SOLVERS
 
     given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}
     for name in given:
         if arguments.solver not in SOLVER_OPTIONS[name]:
             owners = " or ".join(SOLVER_OPTIONS[name])
-            raise ValueError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
+            raise InputError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
     solver = SOLVERS.find(arguments.solver)
     if "gap" in given:
         given["tol"] = given.pop("gap")
-    return solver.check(solver.settings(**given, time_limit=arguments.time_limit), polish=arguments.polish)
+    return solver.check(solver.settings(**given, time_limit=time_limit), polish=arguments.polish)
 
 
 def add_output(command: argparse.ArgumentParser) -> None:
@@ -137,19 +167,53 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was asked for, as a report has it."""
-    return {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
+    return {key: value for key, value in vars(arguments).items() if key not in ("run", "command", "debug")}
 
 
-def output_folder(arguments: argparse.Namespace) -> Path:
-    """--out; ValueError if that is a file. Not made yet: bad input should leave nothing behind."""
-    out = Path(arguments.out)
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {arguments.out} is a file; give a folder.")
-    return out
+def run_facts(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What a report says of the command that made it, for whoever checks or repeats it."""
+    own = {"command": arguments.command, "arguments": plain_arguments(arguments)}
+    return own | {"input_path": str(Path(arguments.input).resolve())}
 
 
-def read(arguments: argparse.Namespace) -> Any:
-    """The corpus that the arguments name."""
+class Clock:
+    """The time of one command: reading, learning and all."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.ends = None if limit is None else time.monotonic() + limit
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, never none at all; None without a limit."""
+        return None if self.ends is None else max(self.ends - time.monotonic(), 1e-3)
+
+
+@contextmanager
+def results(out: Path) -> Iterator[Path]:
+    """A folder to write all results to, which then take the place of the last run's."""
+    from cflengine.engine.output import new_files
+
+    try:
+        with new_files(out) as folder:
+            yield folder
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"and {out} is as it was before") from None
+
+
+def read(arguments: argparse.Namespace, clock: Clock) -> Any:
+    """The corpus that the arguments name; what was guessed or repaired is said."""
+    from cflengine.text.sources import reading_until
+
+    with reading_until(clock.ends):
+        corpus = _read(arguments)
+    report = corpus.report
+    notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
+    for note in [*notes, *report.warnings]:
+        print(f"cflengine {arguments.command}: {report.source}: {' '.join(note.split())}", file=sys.stderr)
+    return corpus
+
+
+def _read(arguments: argparse.Namespace) -> Any:
     if arguments.input == "20newsgroups" and not Path(arguments.input).exists():
         from cflengine.text.newsgroups import load_newsgroups
 
@@ -163,4 +227,5 @@ def read(arguments: argparse.Namespace) -> Any:
         documents=arguments.documents,
         min_words=arguments.min_words,
         limit=arguments.limit,
+        encoding=arguments.encoding,
     )

@@ -8,9 +8,11 @@ import sys
 import time
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_model, add_output, add_reading, output_folder, plain_arguments, read
-from cflengine.cli.reports import document_table, path_report
+from cflengine.cli.options import Clock, add_limits, add_model, add_output, add_reading, read, results, run_facts
+from cflengine.cli.reports import document_table, path_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import locked_folder, output_path
 
 _PATH = """\
 Compress a corpus at a sequence of pointer costs λ, each solved from its neighbours.
@@ -42,7 +44,7 @@ def lams_of(text: str) -> list[float]:
             return sorted({check_lam(float(value)) for value in text.split(",")})
         first, last, count = text.split(":")
         if int(count) > 1000:
-            raise ValueError("more than 1000 values")
+            raise InputError("more than 1000 values")
         return path_lams(float(first), float(last), int(count))
     except ValueError:
         raise argparse.ArgumentTypeError(
@@ -77,7 +79,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
-    out = output_folder(arguments)
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_path
     from cflengine.compression.guided_settings import GuidedSettings
@@ -85,24 +87,23 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     began = time.perf_counter()
-    corpus = read(arguments)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
-    with TerminalProgress(sys.stderr, show=show, show_lam=True) as progress:
-        path = CompressiveFeatures(
-            max_gram=arguments.max_gram,
-            token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
-            lowercase=not arguments.keep_case,
-            weighting=arguments.weighting,
-            listeners=(progress,),
-            n_threads=arguments.threads,
-            settings=GuidedSettings(tol=arguments.gap, time_limit=arguments.time_limit),
-        ).path(corpus.texts, arguments.lams)
-    try:
-        report = path_report(path, corpus, time.perf_counter() - began, plain_arguments(arguments))
-        write_path(out, path, document_table(path.estimator, corpus), report)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    corpus = read(arguments, clock)
+    with locked_folder(out):
+        show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
+        with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:
+            path = CompressiveFeatures(
+                max_gram=arguments.max_gram,
+                token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
+                lowercase=not arguments.keep_case,
+                weighting=arguments.weighting,
+                listeners=(progress,),
+                n_threads=arguments.threads,
+                settings=GuidedSettings(tol=arguments.gap),
+            ).path(corpus.texts, arguments.lams)
+        report = path_report(path, corpus, time.perf_counter() - began, run_facts(arguments))
+        with results(out) as folder:
+            write_path(folder, path, document_table(path, corpus), report)
+            write_left_out(folder, corpus)
     if not arguments.quiet:
         for row in path.frame.itertuples():
             gap = f"{100 * row.gap:.3f} %" if math.isfinite(row.gap) else "none proved"

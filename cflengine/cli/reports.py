@@ -5,51 +5,64 @@ from __future__ import annotations
 from typing import Any
 
 
+def write_left_out(folder: Any, corpus: Any) -> None:
+    """left_out.csv, where records were left out."""
+    from cflengine.engine.files import frame_csv
+
+    frame = corpus.report.left_out_frame()
+    if len(frame):
+        (folder / "left_out.csv").write_bytes(frame_csv(frame))
+
+
 def document_table(model: Any, corpus: Any) -> Any:
-    """A row a document: number, row in the source, tokens, pointers (of a fitted model), the corpus's other columns."""
+    """A row a document: number, row in the source, tokens, pointers (of a model, not of a path), the corpus's other
+    columns."""
     import numpy as np
     import pandas as pd
 
     columns = {
         "document": np.arange(len(corpus)),
         "row": corpus.rows,
-        "tokens": np.diff(model.table_.doc_ptr),
+        "tokens": np.diff((model.corpus if hasattr(model, "corpus") else model.corpus_).table.doc_ptr),
     }
     if hasattr(model, "encoding_"):
         columns["pointers"] = np.diff(model.encoding_.ptr)
     return pd.concat([pd.DataFrame(columns), corpus.metadata.add_prefix("meta_").reset_index(drop=True)], axis=1)
 
 
-def _run_facts(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
+def _run_facts(prepared: Any, corpus: Any, seconds: float, facts: dict[str, Any]) -> dict[str, Any]:
     """Sizes, time, memory and what was asked for."""
     from cflengine.engine.memory import peak_bytes
 
     return {
         "n_documents": len(corpus),
-        "n_tokens": model.table_.n_tokens,
-        "n_types": len(model.table_.vocabulary),
-        "n_grams": model.index_.n_grams,
-        "possible_pointers": model.index_.n_pointers,
+        "n_tokens": prepared.table.n_tokens,
+        "n_types": len(prepared.table.vocabulary),
+        "n_grams": prepared.index.n_grams,
+        "possible_pointers": prepared.index.n_pointers,
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "arguments": arguments,
-    }
+    } | facts
 
 
-def run_report(model: Any, corpus: Any, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
+def run_report(model: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> dict[str, Any]:
     """What report.json of ``cflengine compress`` says: the result, the corpus, time and memory."""
     result = model.result_
-    facts = _run_facts(model, corpus, seconds, arguments)
-    return result.to_dict() | facts | {"solver_seconds": result.seconds}
+    facts = _run_facts(model.corpus_, corpus, seconds, own)
+    how = {
+        "lam": float(model.lam), "max_gram": int(model.max_gram), "dictionary_cost": model.dictionary_cost,
+        "token_pattern": model.token_pattern, "lowercase": model.lowercase, "weighting": model.weighting,
+    }  # fmt: skip
+    return result.to_dict() | facts | {"solver_seconds": result.seconds, "compression": how}
 
 
-def path_report(path: Any, corpus: Any, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
+def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> dict[str, Any]:
     """What report.json of ``cflengine path`` says: the result at every λ, the corpus, time and memory."""
     from cflengine.engine.results import versions
 
     points = [{"lam": point.lam, **point.result.to_dict()} for point in path.points]
     for point in points:
         del point["versions"]
-    facts = _run_facts(path.estimator, corpus, seconds, arguments)
+    facts = _run_facts(path.corpus, corpus, seconds, own)
     return {"points": points} | facts | {"versions": versions()}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 import threading
 import time
 from typing import Any
 
-from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, plain_arguments, read
+from cflengine.cli.options import Clock, add_labels, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import locked_folder, output_path
 
 _SENTENCES = """\
 Learn to tell labels apart, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
@@ -24,6 +28,8 @@ Written to DIR:
   weights.csv         a row a weight: model, class, feature, weight, occurrences
   documents.csv       a row a document: split, label, predicted class and its probability
   grid.csv            a row a model that was tried
+  proof.npz           weights and dual points, which prove the gaps (see cflengine verify)
+  left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
 """
 
@@ -42,7 +48,7 @@ def strengths(text: str) -> list[float]:
     try:
         found = sorted({float(value) for value in text.split(",")})
         if not all(0 < value < math.inf for value in found):
-            raise ValueError(text)
+            raise InputError(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
     return found
@@ -103,10 +109,9 @@ def add_command(commands: Any) -> None:
 class SearchProgress(TerminalProgress):
     """One line for all the solves of a grid; the first Ctrl-C, or the time limit, keeps the models so far."""
 
-    def __init__(self, stream: Any, *, show: bool, time_limit: float | None) -> None:
-        super().__init__(stream, show=show)
+    def __init__(self, stream: Any, *, show: bool, ends: float | None) -> None:
+        super().__init__(stream, show=show, ends=ends)
         self.name, self.total, self.done, self.best = "", 0, 0, math.nan
-        self.ends = math.inf if time_limit is None else time.monotonic() + time_limit
         self._lock = threading.Lock()
 
     def begin(self, name: str, total: int) -> None:
@@ -116,7 +121,7 @@ class SearchProgress(TerminalProgress):
     @property
     def over(self) -> bool:
         """Whether the search is to end with what it has."""
-        return self.stop or time.monotonic() > self.ends
+        return self.stop or (self.ends is not None and time.monotonic() > self.ends)
 
     def poll(self) -> bool:
         return not (self.over and self.done)
@@ -138,27 +143,25 @@ class SearchProgress(TerminalProgress):
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
-    out = output_folder(arguments)
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     if arguments.rho is not None and arguments.solver != "admm":
-        raise ValueError("--rho is for --solver admm.")
+        raise InputError("--rho is for --solver admm.")
     from cflengine.linear.labels import read_labels, split_documents
     from cflengine.sentence_lasso.export import write_study
 
     began = time.perf_counter()
-    corpus = read(arguments)
-    wanted = arguments.classes.split(",") if arguments.classes else None
-    labels = read_labels(corpus.metadata, arguments.label_column, wanted)
+    corpus = read(arguments, clock)
+    labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(
         labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
     )
-    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    study = _study(arguments, corpus, labels, split)
-    contenders = _compete(arguments, study)
-    report = _report(arguments, corpus, study, contenders, time.perf_counter() - began)
-    try:
-        write_study(out, study, contenders, corpus.texts, corpus.rows, report)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    with locked_folder(out):
+        study = _study(arguments, corpus, labels, split)
+        contenders = _compete(arguments, study, clock)
+        report = _report(arguments, corpus, study, contenders, time.perf_counter() - began)
+        with results(out) as folder:
+            write_study(folder, study, contenders, corpus.texts, corpus.rows, report)
+            write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, contenders, labels, out)
     return 0
@@ -184,7 +187,7 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
     )  # fmt: skip
 
 
-def _compete(arguments: argparse.Namespace, study: Any) -> list[Any]:
+def _compete(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
     """Every model's search, until the time is up or the user says stop; the first is always there."""
     from cflengine.sentence_lasso.penalties import PENALTIES
     from cflengine.sentence_lasso.settings import ADMMSettings
@@ -192,7 +195,7 @@ def _compete(arguments: argparse.Namespace, study: Any) -> list[Any]:
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
     contenders: list[Any] = []
-    with SearchProgress(sys.stderr, show=show, time_limit=arguments.time_limit) as progress:
+    with SearchProgress(sys.stderr, show=show, ends=clock.ends) as progress:
         for kind in arguments.models:
             if contenders and progress.over:
                 break
@@ -203,7 +206,7 @@ def _compete(arguments: argparse.Namespace, study: Any) -> list[Any]:
             contenders.append(
                 study.compete(
                     kind, values, tol=arguments.gap, settings=settings, listeners=(progress,),
-                    on_point=progress.on_point, n_threads=arguments.threads or 2,
+                    on_point=progress.on_point, n_threads=arguments.threads or os.cpu_count() or 1,
                 )
             )  # fmt: skip
     return contenders
@@ -214,6 +217,7 @@ def _report(
 ) -> dict[str, Any]:
     from cflengine.engine.memory import peak_bytes
     from cflengine.engine.results import versions
+    from cflengine.sentence_lasso.estimator import WORD_PATTERN
     from cflengine.sentence_lasso.export import PARTS, intercepts
 
     models = [
@@ -232,9 +236,9 @@ def _report(
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "arguments": plain_arguments(arguments),
+        "token_pattern": arguments.token_pattern or WORD_PATTERN,
         "versions": versions(),
-    }
+    } | run_facts(arguments)
 
 
 def _summary(study: Any, contenders: list[Any], labels: Any, out: Any) -> None:

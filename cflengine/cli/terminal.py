@@ -37,10 +37,13 @@ def number(kind: type, least: float, most: float = math.inf) -> Any:
 
 
 class TerminalProgress:
-    """A listener that keeps one line of a terminal up to date, and turns the first Ctrl-C into a clean stop."""
+    """A listener that keeps one line of a terminal up to date, and turns the first Ctrl-C into a clean stop.
 
-    def __init__(self, stream: Any, *, show: bool, show_lam: bool = False) -> None:
-        self.stream, self.show, self.show_lam = stream, show, show_lam
+    ends: when to say stop, by ``time.monotonic()``.
+    """
+
+    def __init__(self, stream: Any, *, show: bool, show_lam: bool = False, ends: float | None = None) -> None:
+        self.stream, self.show, self.show_lam, self.ends = stream, show, show_lam, ends
         self.stop = False
         self._last = 0.0
         self._before: Any = None
@@ -61,7 +64,7 @@ class TerminalProgress:
         self.stop = True
 
     def poll(self) -> bool:
-        return not self.stop
+        return not self.stop and (self.ends is None or time.monotonic() < self.ends)
 
     def __call__(self, stats: Any) -> bool:
         now = time.monotonic()
@@ -75,7 +78,7 @@ class TerminalProgress:
             head = f"{lam}{stats.stage}{zeta}  step {stats.iteration:,}  {stats.elapsed_s:.0f} s"
             self.stream.write(f"\r\033[K{head}{best}{bound}{gap}")
             self.stream.flush()
-        return not self.stop
+        return self.poll()
 
 
 def load_engine(warm_up: Callable[[], None], *, quiet: bool) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import add_limits, add_output, output_folder, plain_arguments
+from cflengine.cli.options import Clock, add_limits, add_output, results, run_facts
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.cli.train_logistic import add_solver, solver_settings
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import locked_folder, output_path
 
 _CRF = """\
 Learn to label the tokens of sentences by a linear-chain conditional random field.
@@ -25,8 +28,11 @@ Written to DIR:
   evaluation.csv      precision, recall and F1 of every --test file by kind of entity, as conlleval counts them
   NAME.predicted      every --test file with the predicted label as one more column
   trace.csv           a row an iteration: passes over the data, seconds, objective, bound, gap
+  proof.npz           other weights, where those prove the gap (see cflengine verify)
   report.json         certified objective, bound and gap, settings, sizes, seconds, memory, versions
 """
+
+_TEMPLATE_BYTES = 1_000_000
 
 _EXAMPLES = """\
 examples:
@@ -70,46 +76,53 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, tag, write."""
-    out = output_folder(arguments)
-    settings = solver_settings(arguments)
+    sources = [arguments.input, *arguments.test, *([arguments.template] if arguments.template else [])]
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, sources)
+    solver_settings(arguments)
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.tagging import TaggedFile, tagging_report, write_tagger
     from cflengine.loglinear.templates import PAPER_TEMPLATE, parse_template
     from cflengine.loglinear.warm import warm_up
+    from cflengine.text.sources import reading_until
 
     began = time.perf_counter()
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)
     parse_template(template)
-    train = TaggedFile.read(arguments.input, scheme=arguments.scheme, limit=arguments.limit)
-    tests = [TaggedFile.read(path, scheme=arguments.scheme) for path in arguments.test]
+    with reading_until(clock.ends):
+        train = TaggedFile.read(arguments.input, scheme=arguments.scheme, limit=arguments.limit)
+        tests = [TaggedFile.read(path, scheme=arguments.scheme) for path in arguments.test]
     for test in tests:
         test.require_columns(train)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(lambda: warm_up("chain"), quiet=arguments.quiet)
-    with TerminalProgress(sys.stderr, show=show) as progress:
-        model = ChainCRF(
-            arguments.solver, c1=arguments.c1, c2=arguments.c2, template=template, settings=settings,
-            all_possible_states=arguments.all_states, all_possible_transitions=arguments.all_transitions,
-            n_threads=arguments.threads, listeners=(progress,),
-        ).fit(train.rows, train.labels)  # fmt: skip
-    try:
-        scores = write_tagger(out, model, tests)
-        report = tagging_report(
-            out, model, train, tests, scores, plain_arguments(arguments), time.perf_counter() - began
-        )
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    with locked_folder(out):
+        show = load_engine(lambda: warm_up("chain"), quiet=arguments.quiet)
+        with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the summary says why it ended
+            model = ChainCRF(
+                arguments.solver, c1=arguments.c1, c2=arguments.c2, template=template,
+                settings=solver_settings(arguments, clock.left),
+                all_possible_states=arguments.all_states, all_possible_transitions=arguments.all_transitions,
+                n_threads=arguments.threads, listeners=(progress,),
+            ).fit(train.rows, train.labels)  # fmt: skip
+        with results(out) as folder:
+            scores = write_tagger(folder, model, tests)
+            seconds = time.perf_counter() - began
+            report = tagging_report(folder, model, train, tests, scores, run_facts(arguments), seconds)
     if not arguments.quiet:
         _summary(model, train, scores, report, out)
     return 0
 
 
 def _template_text(path: str) -> str:
-    text = Path(path).read_bytes()[:1_000_000]
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(f"the template {path} is no file of text.")
+    with open(path, "rb") as file:
+        text = file.read(_TEMPLATE_BYTES + 1)
+    if len(text) > _TEMPLATE_BYTES:
+        raise InputError(f"the template {path} is larger than a template can sensibly be.")
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"the template {path} is not UTF-8 text.") from error
+        raise InputError(f"the template {path} is not UTF-8 text.") from error
 
 
 def _summary(model: Any, train: Any, scores: Any, report: dict[str, Any], out: Any) -> None:

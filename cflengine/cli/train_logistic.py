@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from typing import Any
 
-from cflengine.cli.options import add_labels, add_limits, add_output, add_reading, output_folder, plain_arguments, read
+from cflengine.cli.options import Clock, add_labels, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import locked_folder, output_path
 
 _LOGISTIC = """\
 Learn to tell labels apart by logistic regression with a ridge penalty (Mathur & Chakrabarti, ICDM 2006).
@@ -21,6 +25,8 @@ Written to DIR:
   weights.csv         a row a weight: class, feature, weight, cluster (of solver clustered)
   documents.csv       a row a document: split, label, predicted class and its probability
   trace.csv           a row an iteration: passes over the data, seconds, objective, bound, gap
+  proof.npz           training data and dual points, which prove the gaps (see cflengine verify)
+  left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
 """
 
@@ -82,8 +88,8 @@ def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) ->
     )  # fmt: skip
 
 
-def solver_settings(arguments: argparse.Namespace) -> Any:
-    """Settings of the chosen solver. Raises ValueError for an option that is another solver's."""
+def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
+    """Settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another solver's."""
     from cflengine.loglinear.solvers import SOLVERS
 
     own = {"memory": ("lbfgs", "clustered")}
@@ -93,38 +99,37 @@ def solver_settings(arguments: argparse.Namespace) -> Any:
         if value is not None:
             owners = own.get(name, ("clustered",))
             if arguments.solver not in owners:
-                raise ValueError(f"--{name.replace('_', '-')} is for --solver {' or '.join(owners)}.")
+                raise InputError(f"--{name.replace('_', '-')} is for --solver {' or '.join(owners)}.")
             given[name] = value
-    return SOLVERS[arguments.solver](tol=arguments.gap, time_limit=arguments.time_limit, **given)
+    return SOLVERS[arguments.solver].settings(tol=arguments.gap, time_limit=time_limit, **given)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
-    out = output_folder(arguments)
-    settings = solver_settings(arguments)
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    solver_settings(arguments)
     from cflengine.linear.labels import read_labels, split_documents
     from cflengine.loglinear.export import Study, study_report, write_study
     from cflengine.loglinear.logistic import LogisticModel
     from cflengine.loglinear.warm import warm_up
 
     began = time.perf_counter()
-    corpus = read(arguments)
-    wanted = arguments.classes.split(",") if arguments.classes else None
-    labels = read_labels(corpus.metadata, arguments.label_column, wanted)
+    corpus = read(arguments, clock)
+    labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a bad path costs no time
-    show = load_engine(warm_up, quiet=arguments.quiet)
-    study = Study.of(corpus.texts, labels, split, _vectorizer(arguments))
-    with TerminalProgress(sys.stderr, show=show) as progress:
-        model = LogisticModel(
-            arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
-            settings=settings, n_threads=arguments.threads, listeners=(progress,),
-        ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
-    report = study_report(study, model, corpus, plain_arguments(arguments), time.perf_counter() - began)
-    try:
-        write_study(out, study, model, corpus.rows, report)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"and the files in {out} are incomplete") from None
+    with locked_folder(out):
+        show = load_engine(warm_up, quiet=arguments.quiet)
+        study = Study.of(corpus.texts, labels, split, _vectorizer(arguments))
+        with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the summary says why it ended
+            model = LogisticModel(
+                arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
+                settings=solver_settings(arguments, clock.left), n_threads=arguments.threads, listeners=(progress,),
+            ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
+        report = study_report(study, model, corpus, run_facts(arguments), time.perf_counter() - began)
+        with results(out) as folder:
+            write_study(folder, study, model, corpus.rows, report)
+            write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, model, report, out)
     return 0

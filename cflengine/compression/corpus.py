@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from cflengine.compression.problem import StorageCosts, storage_costs
+from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
 
@@ -68,7 +69,7 @@ def dictionary_costs(cost: DictionaryCost, table: TokenTable, index: KGramIndex)
         if cost == "words":
             return None
         if cost != "characters":
-            raise ValueError(f"dictionary_cost must be 'words', 'characters', a callable or an array, not {cost!r}.")
+            raise InputError(f"dictionary_cost must be 'words', 'characters', a callable or an array, not {cost!r}.")
     if callable(cost) or isinstance(cost, str):
         price = cost if callable(cost) else _characters
         grams = words_of(table, index, np.arange(index.n_grams))

@@ -16,6 +16,7 @@ import pandas as pd
 from cflengine.compression import kernels_encode as kernels
 from cflengine.compression.corpus import Gram
 from cflengine.compression.layout import BLOCK_TOKENS, cut_evenly
+from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import number_grams
 from cflengine.text.tokens import TokenTable
 
@@ -103,7 +104,7 @@ class Codebook:
         self.literal_cost = float(literal_cost)
         lengths = np.array([len(gram) for gram in self.grams], dtype=np.int64)
         if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= len(self.pointer_by_length):
-            raise ValueError(f"K-grams must have 1 to {len(self.pointer_by_length)} words.")
+            raise InputError(f"K-grams must have 1 to {len(self.pointer_by_length)} words.")
         self.vocabulary: dict[str, int] = {}
         ids = [self.vocabulary.setdefault(word, len(self.vocabulary)) for gram in self.grams for word in gram]
         tokens = np.array(ids, dtype=np.int32)
@@ -117,7 +118,7 @@ class Codebook:
             whole = np.flatnonzero(lengths == length)
             feature_of[gram_of[doc_ptr[whole]]] = whole
             if len(np.unique(gram_of[doc_ptr[whole]])) < len(whole):
-                raise ValueError("a K-gram stands in the dictionary twice.")
+                raise InputError("a K-gram stands in the dictionary twice.")
             self._tables.append(table)
             self._feature_of.append(feature_of)
             parent = gram_of

@@ -31,6 +31,7 @@ from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.solvers import SOLVERS, Settings
+from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -148,9 +149,9 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         was fitted changes. Raises ValueError as ``fit`` does, and for another solver or costs given by pointer.
         """
         if self.solver != "guided":
-            raise ValueError(f"a path is the guided solver's; solver is {self.solver!r}.")
+            raise InputError(f"a path is the guided solver's; solver is {self.solver!r}.")
         if self.pointer_cost is not None:
-            raise ValueError("a path varies the pointer cost λ; pointer_cost must be None.")
+            raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
         self._check_settings()
         corpus = self.prepare(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
         settings = self.settings if isinstance(self.settings, GuidedSettings) else None
@@ -164,7 +165,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self._check_settings()
         max_gram = int(self.max_gram)
         if table.n_tokens == 0:
-            raise ValueError(
+            raise InputError(
                 "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
             )
         require_bytes(
@@ -236,11 +237,11 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         check_lam(self.lam)
         check_weighting(self.weighting)
         if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
-            raise ValueError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
+            raise InputError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
         self._solver_settings()
         literal = self.literal_cost
         if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
-            raise ValueError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
+            raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase)

@@ -30,7 +30,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.compression.program import IntegerProgram
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import CompressionRun, Problem
-from cflengine.engine.checks import MissingPackageError, check_whole
+from cflengine.engine.checks import InputError, MissingPackageError, check_whole
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.settings import Limits
@@ -65,7 +65,7 @@ class ExactSettings(Limits):
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
         if self.tol is None:
-            raise ValueError("tol must be a number of at least 0; 0 is optimality.")
+            raise InputError("tol must be a number of at least 0; 0 is optimality.")
         check_whole(self, {"max_pointers": 1})
 
 
@@ -92,7 +92,7 @@ def solve_exact(
     settings = settings or ExactSettings()
     _check_size(index, settings)
     if start is not None and not binary_solution(start, index.doc_ptr, index.gram_of, costs)[1]:
-        raise ValueError("the solution to start from leaves a token uncovered.")
+        raise InputError("the solution to start from leaves a token uncovered.")
     _highspy()
     with threads(n_threads):
         solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
@@ -138,7 +138,7 @@ class _Told:
 
 def _check_size(index: KGramIndex, settings: ExactSettings) -> None:
     if index.n_pointers > settings.max_pointers:
-        raise ValueError(
+        raise InputError(
             f"the exact solver is for small corpora: {index.n_pointers:,} pointers are more than max_pointers = "
             f"{settings.max_pointers:,}; take fewer documents, a smaller K or another solver."
         )

@@ -74,12 +74,14 @@ def write_run(
     model: a fitted :class:`~cflengine.CompressiveFeatures`; documents: a row a document, with its metadata.
     """
     folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     names = list(model.get_feature_names_out())
     write_long_csv(features, names, folder / "features.csv")
     _write_features(folder, model, features)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
     pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
+    np.savez(folder / "proof.npz", alpha=model.result_.alpha)
     write_report(folder, report)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.compression.encoding import Encoding
+from cflengine.engine.checks import InputError
 
 WEIGHTINGS = ("count", "tf", "idf", "tf-idf")
 
@@ -14,7 +15,7 @@ def check_weighting(weighting: str) -> str:
     """``weighting`` as one of WEIGHTINGS (``"tfidf"`` is ``"tf-idf"``); ValueError otherwise."""
     name = "tf-idf" if weighting == "tfidf" else weighting
     if name not in WEIGHTINGS:
-        raise ValueError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}.")
+        raise InputError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}.")
     return name
 
 

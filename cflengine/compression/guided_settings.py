@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cflengine.compression.refine import LEAST_GAIN, PATIENCE
-from cflengine.engine.checks import check_positive, check_whole
+from cflengine.engine.checks import InputError, check_positive, check_whole
 from cflengine.engine.settings import Limits
 
 
@@ -45,13 +45,13 @@ class GuidedSettings(Limits):
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
         if self.tol is None:
-            raise ValueError("tol must be a number of at least 0: the guided solver ends by its proved gap.")
+            raise InputError("tol must be a number of at least 0: the guided solver ends by its proved gap.")
         or_zero = ("least_gain",) if self.least_gain != 0 else ()
         check_positive(self, ("relaxation_gap", "rho", "over", "epsilon", *or_zero), optional=("relaxation_gap", "rho"))
         least = {"anneal_rounds": 1, "anneal_steps": 1, "bound_every": 1}
         check_whole(self, least | dict.fromkeys(("relaxation_iterations", "annealings", "patience", "random_state"), 0))
         if not 1 <= self.over < 2:
-            raise ValueError(f"over must be at least 1 and less than 2, not {self.over!r}.")
+            raise InputError(f"over must be at least 1 and less than 2, not {self.over!r}.")
 
     @property
     def wanted_relaxation_gap(self) -> float:

@@ -26,7 +26,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult, StageSnapshot
 from cflengine.compression.run import CompressionRun, Problem
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, TerminationReason
@@ -75,9 +75,9 @@ class HomotopySettings(Limits):
         whole = ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations")
         check_whole(self, dict.fromkeys(whole, 1), optional=optional)
         if self.rho_factor < 1:
-            raise ValueError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
+            raise InputError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
         if not is_number(self.last_zeta) or not 0 <= self.last_zeta <= 1:
-            raise ValueError(f"last_zeta must be between 0 and 1, not {self.last_zeta!r}.")
+            raise InputError(f"last_zeta must be between 0 and 1, not {self.last_zeta!r}.")
 
     def zetas(self) -> list[float]:
         """The values of ζ in order: 0, step, 2·step .. , each at most ``last_zeta``; the last one is that."""

@@ -27,6 +27,7 @@ from cflengine.compression import kernels_ledger as kernels
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
 from cflengine.compression.problem import StorageCosts
+from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
 
 _CHUNK_OCCURRENCES = 1 << 18  # between two chances to interrupt
@@ -101,7 +102,7 @@ def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLed
     stored = costs.dictionary[gram]
     cheapest = float(reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
     if not covered or objective > cheapest + 1e-9 * (1.0 + cheapest):
-        raise ValueError("marks must be the cheapest encoding with their own dictionary; Coder.encode_with finds it.")
+        raise InputError("marks must be the cheapest encoding with their own dictionary; Coder.encode_with finds it.")
     ptr, positions = _occurrences(index, gram, number)
     length = index.lengths()[gram]
     loss, uses, paid = np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
@@ -136,7 +137,7 @@ def explain(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: int
     Raises ValueError for a number that is no K-gram's.
     """
     if not 0 <= gram < index.n_grams:
-        raise ValueError(f"gram must be the number of a K-gram, 0 to {index.n_grams - 1}, not {gram!r}.")
+        raise InputError(f"gram must be the number of a K-gram, 0 to {index.n_grams - 1}, not {gram!r}.")
     return _Otherwise(index, costs, marks, int(gram)).explanation()
 
 

@@ -19,6 +19,7 @@ from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts, check_lam, storage_costs
 from cflengine.compression.result import CompressionResult
+from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
@@ -90,7 +91,7 @@ class CompressionPath(Sequence[PathPoint]):
 def path_lams(first: float, last: float, count: int) -> list[float]:
     """``count`` values from ``first`` to ``last``, evenly spaced in ratio. ValueError for λ ≤ 0 or count < 1."""
     if not 0 < first <= last or count < 1:
-        raise ValueError("a path goes from a λ above 0 to one that is not smaller, in at least one step.")
+        raise InputError("a path goes from a λ above 0 to one that is not smaller, in at least one step.")
     return np.geomspace(check_lam(first), check_lam(last), count).round(12).tolist()
 
 
@@ -111,7 +112,7 @@ def solve_path(
     """
     order = sorted({check_lam(lam) for lam in lams})
     if not order:
-        raise ValueError("a path needs at least one λ.")
+        raise InputError("a path needs at least one λ.")
     lengths = index.lengths()
     price = costs_at or (lambda lam: storage_costs(index.gram_of, lengths, lam))
     solver = solver or GuidedSolver(index, n_threads=n_threads)

@@ -53,7 +53,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import CompressionRun, Problem
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener, Progress, TerminationReason
 from cflengine.engine.settings import Limits
@@ -107,11 +107,11 @@ class ReweightingSettings(Limits):
         check_whole(self, dict.fromkeys(whole, 1))
         for name in ("rho_factor", "rho_ratio"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)!r}.")
         for name, most in (("nonzero", 1 / 36), ("margin", 0.5), ("binary", 1.0)):
             value = getattr(self, name)
             if not is_number(value) or not 0 < value <= most:
-                raise ValueError(f"{name} must be above 0 and at most {most:.3g}, not {value!r}.")
+                raise InputError(f"{name} must be above 0 and at most {most:.3g}, not {value!r}.")
 
 
 def solve_reweighting(

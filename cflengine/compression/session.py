@@ -20,6 +20,7 @@ from cflengine.compression.guided import GuidedSolver
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import MAX_COST, StorageCosts
 from cflengine.compression.result import CompressionResult
+from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap, sum_above
 from cflengine.engine.progress import Listener
 from cflengine.text.tokens import TokenTable
@@ -81,11 +82,11 @@ class CompressionSession:
         if lam is None:
             lam = float(self.estimator.lam)
         elif self.corpus.pointer_cost is not None:
-            raise ValueError(
+            raise InputError(
                 "pointers have costs of their own here (pointer_cost), so λ would mean nothing: leave it out."
             )
         if set(force) & set(forbid):
-            raise ValueError("a K-gram cannot be forced and forbidden at once.")
+            raise InputError("a K-gram cannot be forced and forbidden at once.")
         plain = self.corpus.costs(lam)
         force, forbid = sorted(set(force)), sorted(set(forbid))
         costs, paid = replace(plain, dictionary=plain.dictionary.copy()), float(plain.dictionary[force].sum())
@@ -112,7 +113,7 @@ class CompressionSession:
         price[list(forbid)] = np.inf
         marks = coder.encode(price)
         if not binary_solution(marks, index.doc_ptr, index.gram_of, costs)[1]:
-            raise ValueError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
+            raise InputError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
         return marks, coder.evaluate(marks)[0]
 
 

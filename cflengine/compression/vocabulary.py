@@ -28,6 +28,7 @@ import numpy as np
 
 from cflengine.compression.coder import Coder
 from cflengine.compression.problem import StorageCosts
+from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex, number_grams
 from cflengine.text.tokens import Tokenizer, TokenTable
 
@@ -44,7 +45,7 @@ def encode_with_vocabulary(
     """
     grams = np.asarray(grams)
     if grams.shape != (index.n_grams,) or grams.dtype not in (np.bool_, np.uint8):
-        raise ValueError(
+        raise InputError(
             f"grams must be flags (bool or uint8) of shape ({index.n_grams},), one a K-gram, "
             f"not {grams.dtype} of shape {grams.shape}."
         )

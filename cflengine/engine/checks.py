@@ -9,6 +9,10 @@ from numbers import Real
 import numpy as np
 
 
+class InputError(ValueError):
+    """What a user gave cannot be worked with; the message is one sentence that says what is wrong and what to do."""
+
+
 class MissingPackageError(ImportError):
     """An optional package is not installed; the message says which, and how to get it."""
 
@@ -23,7 +27,7 @@ def check_positive(settings: object, names: Collection[str], *, optional: Collec
     for name in names:
         value = getattr(settings, name)
         if not (value is None and name in optional) and not (is_number(value) and 0 < value < math.inf):
-            raise ValueError(f"{name} must be a positive number, not {value!r}.")
+            raise InputError(f"{name} must be a positive number, not {value!r}.")
 
 
 def check_whole(settings: object, least: Mapping[str, int], *, optional: Collection[str] = ()) -> None:
@@ -32,4 +36,4 @@ def check_whole(settings: object, least: Mapping[str, int], *, optional: Collect
         value = getattr(settings, name)
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not (value is None and name in optional) and not (whole and value >= bound):
-            raise ValueError(f"{name} must be a whole number of at least {bound}, not {value!r}.")
+            raise InputError(f"{name} must be a whole number of at least {bound}, not {value!r}.")

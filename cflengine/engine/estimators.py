@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cflengine.engine.checks import InputError
+
 
 def clone_sharing_listeners(estimator: Any) -> Any:
     """A copy without what was fitted; ``listeners`` are shared, since few of them survive being copied."""
@@ -24,7 +26,7 @@ def checked_labels(y: Any) -> np.ndarray:
     from sklearn.utils.validation import column_or_1d
 
     if y is None:
-        raise ValueError("this estimator requires y to be passed, but the target y is None.")
+        raise InputError("this estimator requires y to be passed, but the target y is None.")
     if isinstance(y, list | tuple) and any(isinstance(one, str) and one.endswith("\0") for one in y):
         y = np.array(y, dtype=object)  # numpy's own strings would lose the zeros at their end
     y = column_or_1d(y, warn=True)
@@ -32,6 +34,6 @@ def checked_labels(y: Any) -> np.ndarray:
         assert_all_finite(y, input_name="y")
     missing = np.flatnonzero(pd.isna(y))
     if len(missing):
-        raise ValueError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
+        raise InputError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
     check_classification_targets(y)
     return y

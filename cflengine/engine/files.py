@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -45,6 +46,12 @@ def frame_csv(frame: pd.DataFrame) -> bytes:
     """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row."""
     text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     return text.encode("utf-8", "replace")
+
+
+def sparse_arrays(name: str, matrix: Any) -> dict[str, np.ndarray]:
+    """A CSR matrix as arrays of an npz file: NAME_data, NAME_indices, NAME_indptr, NAME_shape."""
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {f"{name}_{part}": array for part, array in parts.items()}
 
 
 @contextmanager

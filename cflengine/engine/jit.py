@@ -31,6 +31,8 @@ from typing import Any
 import numba
 from numba import njit
 
+from cflengine.engine.checks import InputError
+
 if "OMP_WAIT_POLICY" not in os.environ:
     # Threads of GNU OpenMP spin for milliseconds at every barrier. Where something else wants a core (a browser, the
     # app's own server) that costs six times the run time; a short spin costs nothing even on a quiet machine.
@@ -127,7 +129,7 @@ def threads(n_threads: int | None) -> Iterator[int]:
     Raises ValueError if ``n_threads`` is not a positive integer; more than the machine has is capped.
     """
     if n_threads is not None and (not isinstance(n_threads, Integral) or n_threads < 1):
-        raise ValueError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
+        raise InputError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
     _gate.check()
     available: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
     before = numba.get_num_threads()

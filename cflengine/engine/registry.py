@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.settings import Limits
 
 #: what a solver may be able to do:
@@ -31,7 +32,7 @@ class Solver:
     def __post_init__(self) -> None:
         unknown = self.abilities - set(ABILITIES)
         if unknown:
-            raise ValueError(f"no solver can {sorted(unknown)[0]!r}: abilities are {', '.join(ABILITIES)}.")
+            raise InputError(f"no solver can {sorted(unknown)[0]!r}: abilities are {', '.join(ABILITIES)}.")
 
     def can(self, ability: str) -> bool:
         """Whether it has one of :data:`ABILITIES`."""
@@ -43,12 +44,12 @@ class Solver:
         ValueError for another solver's settings, and for the polish of a result that needs none.
         """
         if given is not None and type(given) is not self.settings:
-            raise ValueError(f"settings must be a {self.settings.__name__} or None, not {given!r}.")
+            raise InputError(f"settings must be a {self.settings.__name__} or None, not {given!r}.")
         found = self.settings(**defaults) if given is None else given
         if not polish:
             return found
         if not self.can("polish"):
-            raise ValueError(
+            raise InputError(
                 f"polish betters results that leave something to find; the solver {self.name!r} needs none."
             )
         return replace(found, polish=True)
@@ -72,7 +73,7 @@ class Registry(Mapping[str, Solver]):
     def find(self, name: Any) -> Solver:
         """The solver of that name. ValueError if there is none."""
         if not isinstance(name, str) or name not in self._solvers:
-            raise ValueError(f"solver must be one of {', '.join(self._solvers)}, not {name!r}.")
+            raise InputError(f"solver must be one of {', '.join(self._solvers)}, not {name!r}.")
         return self._solvers[name]
 
     def able(self, ability: str) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine._version import __version__
+from cflengine.engine.checks import InputError
 from cflengine.engine.files import finite, replaced
 from cflengine.engine.progress import TerminationReason
 
@@ -77,11 +78,11 @@ class Result:
             with np.load(folder / ARRAYS, allow_pickle=False) as arrays:
                 vectors = {name: arrays[name] for name in arrays.files}
             if facts["kind"] != cls.__name__:
-                raise ValueError(f"it is a {facts['kind']}, not a {cls.__name__}")
+                raise InputError(f"it is a {facts['kind']}, not a {cls.__name__}")
             values = cls._from_facts(facts) | vectors | {"trace": pd.read_csv(folder / TRACE)}
             return cls(**values)
         except (KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
-            raise ValueError(f"{folder} does not hold a saved result: {error}.") from error
+            raise InputError(f"{folder} does not hold a saved result: {error}.") from error
 
     @classmethod
     def _from_facts(cls, facts: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from cflengine.engine.checks import InputError
+
 MOST_CLASSES = 50
 
 
@@ -33,7 +35,7 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
     """
     if column not in metadata.columns:
         there = ", ".join(map(str, metadata.columns)) or "none"
-        raise ValueError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
+        raise InputError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
     values = metadata[column]
     names = values.astype(str).where(values.notna())
     counts = names.value_counts()
@@ -41,14 +43,14 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
         classes = [_as_read(name, values, counts) for name in classes]
         missing = [name for name in classes if name not in counts.index]
         if missing:
-            raise ValueError(f"column {column!r} has no value {missing[0]!r}; it has {_some(counts)}.")
+            raise InputError(f"column {column!r} has no value {missing[0]!r}; it has {_some(counts)}.")
         found = sorted(set(classes))
     else:
         found = sorted(counts.index)
     if len(found) < 2:
-        raise ValueError(f"a classifier needs two classes, but column {column!r} gives {_some(counts[found])}.")
+        raise InputError(f"a classifier needs two classes, but column {column!r} gives {_some(counts[found])}.")
     if len(found) > MOST_CLASSES:
-        raise ValueError(
+        raise InputError(
             f"column {column!r} has {len(found):,} different values, more than the {MOST_CLASSES} classes that are "
             "possible: name the classes you want, or another column."
         )
@@ -113,7 +115,7 @@ def split_documents(
     train = np.flatnonzero(rest)
     for k, name in enumerate(labels.classes):
         if not np.any(labels.y[train] == k):
-            raise ValueError(f"no training document is left for class {name!r}: make the other parts smaller.")
+            raise InputError(f"no training document is left for class {name!r}: make the other parts smaller.")
     return Split(train, parts["dev"], parts["test"])
 
 
@@ -125,11 +127,11 @@ def _part(
     if isinstance(spec, str) and "=" in spec:
         column, value = spec.split("=", 1)
         if column not in metadata.columns:
-            raise ValueError(f"there is no column {column!r} for the {what} split.")
+            raise InputError(f"there is no column {column!r} for the {what} split.")
         chosen = rest & (metadata[column].astype(str) == value).to_numpy()
         if not chosen.any():
             values = ", ".join(sorted(set(metadata[column].astype(str)))[:6])
-            raise ValueError(
+            raise InputError(
                 f"the {what} set is empty: no labelled document has {column} = {value} (there is {values})."
             )
         return chosen
@@ -138,11 +140,11 @@ def _part(
     except ValueError:
         share = -1.0
     if not 0 < share < 1:
-        raise ValueError(f"a {what} split is a share between 0 and 1, or COLUMN=VALUE, not {spec!r}.")
+        raise InputError(f"a {what} split is a share between 0 and 1, or COLUMN=VALUE, not {spec!r}.")
     chosen = np.zeros(len(rest), dtype=bool)
     for k in range(len(labels.classes)):
         own = rng.permutation(np.flatnonzero(rest & (labels.y == k)))
         chosen[own[: round(share * len(own))]] = True
     if not chosen.any():
-        raise ValueError(f"the {what} set is empty: {share:g} of so few documents is none.")
+        raise InputError(f"the {what} set is empty: {share:g} of so few documents is none.")
     return chosen

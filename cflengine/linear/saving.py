@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
 from cflengine.engine.memory import require_bytes
 
@@ -24,7 +25,7 @@ FORMAT, VERSION = "cflengine loglinear", 1
 _HEADER = "header.json"
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InputError):
     """A file that is no model, one of another version, or a damaged one; the message says which."""
 
 
@@ -87,7 +88,7 @@ def plain_labels(classes: np.ndarray) -> list[Any]:
     """Class labels as JSON has them. Raises ValueError for labels that JSON cannot give back."""
     labels = classes.tolist()
     if not all(isinstance(label, str | int | float | bool) for label in labels):
-        raise ValueError("only models whose labels are strings, numbers or truth values can be saved.")
+        raise InputError("only models whose labels are strings, numbers or truth values can be saved.")
     return labels
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import is_number
+from cflengine.engine.checks import InputError, is_number
 
 
 def attribute_items(token: Any) -> list[tuple[str, float]]:
@@ -32,7 +32,7 @@ def attribute_items(token: Any) -> list[tuple[str, float]]:
             items.append((f"{name}:{value}", 1.0))
         elif is_number(value) or isinstance(value, bool | np.bool_):
             if not math.isfinite(value):
-                raise ValueError(f"the value of attribute {name!r} is {value!r}: it must be finite.")
+                raise InputError(f"the value of attribute {name!r} is {value!r}: it must be finite.")
             items.append((str(name), float(value)))
         else:
             raise TypeError(f"the value of attribute {name!r} is a number or a string, not {value!r}.")

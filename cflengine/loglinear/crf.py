@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.engine.checks import is_number
+from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -155,7 +155,7 @@ class ChainCRF(BaseEstimator):
         right = total = 0
         for truth, guess in zip(labels, self.predict(sentences), strict=True):
             if len(truth) != len(guess):
-                raise ValueError(f"a sentence of {len(guess)} tokens has {len(truth)} labels.")
+                raise InputError(f"a sentence of {len(guess)} tokens has {len(truth)} labels.")
             right += sum(a == b for a, b in zip(truth, guess, strict=True))
             total += len(guess)
         return right / total if total else float("nan")
@@ -169,7 +169,7 @@ class ChainCRF(BaseEstimator):
         loaded model would not know what its tokens' attributes are, and for labels that JSON has not."""
         check_is_fitted(self, "coef_")
         if self.template is not None and not isinstance(self.template, str):
-            raise ValueError(
+            raise InputError(
                 "a model whose template is a Python function cannot be saved: give the template as text, or make the "
                 "attributes yourself and leave it out."
             )
@@ -216,15 +216,15 @@ class ChainCRF(BaseEstimator):
 
     def _settings(self) -> Settings:
         if not isinstance(self.solver, str) or self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
+            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
         for name in ("c1", "c2"):
             value = getattr(self, name)
             if not (is_number(value) and 0 <= value < float("inf")):
-                raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
+                raise InputError(f"{name} must be a number of at least 0, not {value!r}.")
         if self.c1 == 0 and self.c2 == 0:
-            raise ValueError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
+            raise InputError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
         if self.c2 == 0 and self.solver != "lbfgs":
-            raise ValueError(f"solver {self.solver!r} needs c2 above 0.")
+            raise InputError(f"solver {self.solver!r} needs c2 above 0.")
         limits = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
         return solvers.SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else limits))
 
@@ -240,7 +240,7 @@ def training_data(
     X, ptr = table.matrix(attributes, learn=True)
     classes, label = _labels(labels, ptr)
     if not X.nnz:
-        raise ValueError("no token has an attribute: nothing to learn from (does the template match the columns?).")
+        raise InputError("no token has an attribute: nothing to learn from (does the template match the columns?).")
     require_bytes(
         16 * X.nnz + (60 * len(label) + 8 * X.shape[1]) * len(classes),
         f"A chain of {len(label):,} tokens and {len(classes)} labels", "take fewer sentences.",
@@ -254,17 +254,17 @@ def _labels(labels: Iterable[Sequence[str]], ptr: np.ndarray) -> tuple[list[Any]
     sequences = [list(sequence) for sequence in labels]
     lengths = np.diff(ptr)
     if len(sequences) != len(lengths):
-        raise ValueError(f"there are {len(lengths)} sentences but {len(sequences)} sequences of labels.")
+        raise InputError(f"there are {len(lengths)} sentences but {len(sequences)} sequences of labels.")
     if not len(sequences):
-        raise ValueError("there is no sentence to learn from.")
+        raise InputError("there is no sentence to learn from.")
     for s, (sequence, length) in enumerate(zip(sequences, lengths, strict=True)):
         if len(sequence) != length:
-            raise ValueError(f"sentence {s} has {length} tokens but {len(sequence)} labels.")
+            raise InputError(f"sentence {s} has {length} tokens but {len(sequence)} labels.")
         if not length:
-            raise ValueError(f"sentence {s} is empty: leave it out of the training sentences.")
+            raise InputError(f"sentence {s} is empty: leave it out of the training sentences.")
     classes = sorted({label for sequence in sequences for label in sequence})
     if len(classes) < 2:
-        raise ValueError(f"the labels are all {classes[0]!r}: a tagger needs two classes.")
+        raise InputError(f"the labels are all {classes[0]!r}: a tagger needs two classes.")
     number = {label: c for c, label in enumerate(classes)}
     return classes, np.array([number[label] for sequence in sequences for label in sequence], dtype=np.int32)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.loglinear.kernels_scaling import scale_features
 from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.models import BinaryModel
@@ -19,7 +20,7 @@ def bfgs(objective: Objective, point: Point) -> Iterator[Point]:
     """The points after ``point``. Raises ValueError for more than MOST_FEATURES weights."""
     n = len(point.w)
     if n > MOST_FEATURES:
-        raise ValueError(f"solver 'bfgs' keeps a matrix of {n:,} × {n:,}; it is for at most {MOST_FEATURES:,} weights.")
+        raise InputError(f"solver 'bfgs' keeps a matrix of {n:,} × {n:,}; it is for at most {MOST_FEATURES:,} weights.")
     inverse = np.eye(n) * unit_step(point.gradient)
     fresh = True
     while True:
@@ -60,7 +61,7 @@ def iterative_scaling(objective: Objective, point: Point) -> Iterator[Point]:
     assert isinstance(model, BinaryModel)
     X, y = model.design.X, model.y
     if X.nnz and X.data.min() < 0:
-        raise ValueError("solver 'fis' is for features of at least 0.")
+        raise InputError("solver 'fis' is for features of at least 0.")
     mass = np.asarray(X.sum(axis=1)).ravel()
     observed = X.T @ (y > 0).astype(np.float64)
     values = model.design.by_columns[2] if not model.design.ones else np.ones(X.nnz)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.engine.files import frame_csv, write_report
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import frame_csv, sparse_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.linear.labels import Labels, Split
 from cflengine.loglinear.logistic import LogisticModel
+from cflengine.text.token_table import check_pattern
 
 WORD_PATTERN = r"\w+"
 
@@ -30,11 +33,24 @@ def vectorizer(
     from sklearn.preprocessing import Binarizer
 
     if weighting not in ("binary", "count", "tf-idf"):
-        raise ValueError(f"weighting must be binary, count or tf-idf, not {weighting!r}.")
+        raise InputError(f"weighting must be binary, count or tf-idf, not {weighting!r}.")
     if grams is None:
-        grams = CountVectorizer(token_pattern=token_pattern or WORD_PATTERN, lowercase=lowercase, dtype=np.float64)
+        words = EveryMatch(token_pattern or WORD_PATTERN)
+        grams = CountVectorizer(tokenizer=words, token_pattern=None, lowercase=lowercase, dtype=np.float64)
     steps = {"binary": [Binarizer()], "count": [], "tf-idf": [TfidfTransformer()]}[weighting]
     return make_pipeline(grams, *steps)
+
+
+class EveryMatch:
+    """Cuts a text into the matches of a pattern, as every command does; scikit-learn's own would take the first group
+    of a pattern that has one."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = check_pattern(pattern)
+
+    def __call__(self, text: str) -> list[str]:
+        """The tokens of a text."""
+        return [match[0] for match in re.finditer(self.pattern, text) if match[0]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +69,7 @@ class Study:
             features.fit([texts[d] for d in split.train])
         except ValueError as error:
             if "empty vocabulary" in str(error):
-                raise ValueError("the training documents hold no word: nothing to learn from.") from None
+                raise InputError("the training documents hold no word: nothing to learn from.") from None
             raise
         X = sparse.csr_matrix(features.transform(texts), dtype=np.float64)
         return cls(labels, split, X, np.asarray(features[0].get_feature_names_out(), dtype=object))
@@ -115,7 +131,7 @@ def trace_frame(model: LogisticModel) -> pd.DataFrame:
 
 
 def study_report(
-    study: Study, model: LogisticModel, corpus: Any, arguments: dict[str, Any], seconds: float
+    study: Study, model: LogisticModel, corpus: Any, own: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """What report.json says."""
     names = study.labels.classes[1:] if len(model.coef_) == 1 else study.labels.classes
@@ -133,14 +149,15 @@ def study_report(
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "arguments": arguments,
+        "token_pattern": own["arguments"].get("token_pattern") or WORD_PATTERN,
         "versions": versions(),
-    }
+    } | own
 
 
 def write_study(folder: Path, study: Study, model: LogisticModel, rows: np.ndarray, report: dict[str, Any]) -> None:
     """Everything that ``cflengine train-logistic`` leaves in its output folder (see its help)."""
-    model.save(folder / "model.cflm")
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder / "model.cflm", features=[str(name) for name in study.names])
     tables = {
         "weights": weights_frame(study, model),
         "documents": predictions_frame(study, model, rows),
@@ -148,4 +165,15 @@ def write_study(folder: Path, study: Study, model: LogisticModel, rows: np.ndarr
     }
     for name, frame in tables.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    np.savez_compressed(folder / "proof.npz", **proof_arrays(study, model))
     write_report(folder, report)
+
+
+def proof_arrays(study: Study, model: LogisticModel) -> dict[str, np.ndarray]:
+    """What ``cflengine verify`` needs: the training data, and by fit the dual points that prove its bound."""
+    arrays = sparse_arrays("X", study.X[study.split.train])
+    for k, result in enumerate(model.results_):
+        for name in ("alpha", "proof_w"):
+            if getattr(result, name) is not None:
+                arrays[f"{name}_{k}"] = getattr(result, name)
+    return arrays

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from cflengine.engine.checks import is_number
+from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -92,7 +92,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
+            raise InputError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
         X = sparse.csr_matrix(X)
         require_bytes(60 * X.nnz + 400 * X.shape[1], f"Fitting {X.nnz:,} entries", "take fewer documents.")
         with threads(self.n_threads):
@@ -173,7 +173,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         names = getattr(self, "feature_names_in_", None) if features is None else features
         if names is not None and len(names) != self.n_features_in_:
-            raise ValueError(f"there are {len(names)} names for {self.n_features_in_} features.")
+            raise InputError(f"there are {len(names)} names for {self.n_features_in_} features.")
         header = {
             "classes": plain_labels(self.classes_), "sigma2": float(self.sigma2), "multiclass": self.multiclass,
             "fit_intercept": bool(self.fit_intercept), "features": None if names is None else [str(n) for n in names],
@@ -207,12 +207,12 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
     def _checked(self) -> Settings:
         """The solver's settings. Raises ValueError for a parameter that is none."""
         if not (is_number(self.sigma2) and 0 < self.sigma2 < float("inf")):
-            raise ValueError(
+            raise InputError(
                 f"sigma2 must be a positive finite number, not {self.sigma2!r}: without a ridge, data that can be "
                 "separated has no best weights, and nothing can be proved."
             )
         if not isinstance(self.multiclass, str) or self.multiclass not in ("ovr", "multinomial"):
-            raise ValueError(f"multiclass must be 'ovr' or 'multinomial', not {self.multiclass!r}.")
+            raise InputError(f"multiclass must be 'ovr' or 'multinomial', not {self.multiclass!r}.")
         return SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else {"tol": self.tol}))
 
     def __sklearn_clone__(self) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.loglinear.clustered import Clusters
 from cflengine.loglinear.clusters import explained_variance, optimal_clusters
 from cflengine.loglinear.lbfgs import lbfgs
@@ -45,7 +46,7 @@ def parsimony(
     Raises ValueError for a k below 1.
     """
     if not numbers or min(numbers) < 1:
-        raise ValueError(f"numbers of clusters must be at least 1, not {list(numbers)!r}.")
+        raise InputError(f"numbers of clusters must be at least 1, not {list(numbers)!r}.")
     n_tied = len(w) if n_tied is None else n_tied
     ties = optimal_clusters(w[:n_tied], sorted(set(numbers)))
     objective = Objective(model, ridge)

@@ -35,7 +35,7 @@ class LoglinearRun(Run):
         listeners: Iterable[Listener] = (),
     ) -> None:
         super().__init__(settings, listeners, solver=solver, lam=objective.ridge)
-        self.objective, self.lasso = objective, lasso
+        self.objective, self.lasso, self.max_iter = objective, lasso, settings.max_iter
         self.watch = np.asarray(watch, dtype=np.int64)
         self.trajectories: list[np.ndarray] = []
         self.clusters: list[tuple[int, Clusters]] = []
@@ -54,7 +54,7 @@ class LoglinearRun(Run):
         while going:
             if self.proved:
                 return TerminationReason.CONVERGED
-            if self.iteration >= self.settings.max_iter:
+            if self.iteration >= self.max_iter:
                 return TerminationReason.ITERATION_LIMIT
             step = next(steps, None)
             if step is None:
@@ -90,27 +90,32 @@ class LoglinearRun(Run):
             return point.bound
         return lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
 
-    def _certified(self) -> tuple[float, float]:
+    def _certified(self) -> tuple[float, float, np.ndarray | None]:
+        """Objective, bound, and the weights that prove it if they are not the solution's."""
         model, ridge, proof = self.objective.model, self.objective.ridge, self._proof
         alpha = None if proof is None else proof.alpha
         found = model.certify(self.w, ridge, self.lasso, alpha)
         bound = found.lower_bound
-        if (
-            proof is not None
-            and proof.w is not self.w
-            and not relative_gap(found.objective, bound) <= self.settings.tol
-        ):
-            bound = max(bound, model.certify(proof.w, ridge, self.lasso, alpha).lower_bound)
-        return found.objective, bound
+        if proof is not None and proof.w is not self.w and not relative_gap(found.objective, bound) <= self._wanted:
+            other = model.certify(proof.w, ridge, self.lasso, alpha).lower_bound
+            if other > bound:
+                return found.objective, other, proof.w
+        return found.objective, bound, None
+
+    @property
+    def _wanted(self) -> float:
+        return -1.0 if self.settings.tol is None else self.settings.tol
 
     def result(self, reason: TerminationReason, why: str, settings: dict[str, Any]) -> LoglinearResult:
         """The best solution with the best bound, both as certificate.py finds them from the data."""
-        facts = self.facts(*self._certified())
+        objective, bound, proof = self._certified()
+        facts = self.facts(objective, bound)
         return LoglinearResult(
             **facts | {"reason": reason, "settings": settings, "n_passes": self.objective.work.passes},
             w=self.w,
             why=why,
             alpha=None if self._proof is None else self._proof.alpha,
+            proof_w=proof,
             trajectories=np.array(self.trajectories).reshape(len(self.trajectories), len(self.watch)),
             clusters=tuple(self.clusters),
         )

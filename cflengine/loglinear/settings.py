@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.settings import Limits
 
 
@@ -40,7 +40,7 @@ class LBFGSSettings(Iterations):
         check_positive(self, ("curvature",), optional=("curvature",))
         check_whole(self, {"memory": 1})
         if self.curvature is not None and self.curvature >= 1:
-            raise ValueError(f"curvature must be below 1, not {self.curvature!r}.")
+            raise InputError(f"curvature must be below 1, not {self.curvature!r}.")
 
 
 CLUSTERINGS = ("chunks", "kmeans", "trajectories", "random", "restart")
@@ -76,7 +76,7 @@ class ClusteredSettings(LBFGSSettings):
         check_positive(self, ("coarse_tol",))
         check_whole(self, {"rounds": 0, "fine_iter": 0, "window": 2, "random_state": 0})
         if not (is_number(self.cluster_factor) and 1 <= self.cluster_factor < float("inf")):
-            raise ValueError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
+            raise InputError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
         _check_choice(self, "clustering", CLUSTERINGS)
         _check_choice(self, "lift", ("replicate", "increment"))
 
@@ -122,4 +122,4 @@ Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings
 def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:
     value = getattr(settings, name)
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")

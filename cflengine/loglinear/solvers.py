@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener
@@ -65,13 +66,13 @@ def solve(
     weights whose trajectories are kept. Raises ValueError for a solver that is not for this model.
     """
     if not SOLVERS[solver].can("many classes") and not isinstance(model, BinaryModel):
-        raise ValueError(f"solver {solver!r} is for two classes, or one against the rest.")
+        raise InputError(f"solver {solver!r} is for two classes, or one against the rest.")
     if solver == "newton-cg" and not hasattr(model, "bend"):
-        raise ValueError("solver 'newton-cg' needs products with the Hessian, which this model has not.")
+        raise InputError("solver 'newton-cg' needs products with the Hessian, which this model has not.")
     if lasso and not SOLVERS[solver].can("lasso"):
-        raise ValueError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")
+        raise InputError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")
     if isinstance(settings, ClusteredSettings) and settings.merge and not hasattr(model, "merged"):
-        raise ValueError("merge adds up features within clusters of weights, so it is for two classes alone.")
+        raise InputError("merge adds up features within clusters of weights, so it is for two classes alone.")
     objective = Objective(model, ridge)
     run = LoglinearRun(objective, settings, solver=solver, lasso=lasso, watch=watch, listeners=listeners)
     by_dual = solver == "dual" or (solver == "auto" and isinstance(model, BinaryModel))
@@ -123,6 +124,6 @@ def frequency_alone(model: BinaryModel, ridge: float, result: LoglinearResult) -
         b -= max(-2.0, min(2.0, step))
     w[-1] = b
     found = model.certify(w, ridge, 0.0, None)
-    bound = max(found.lower_bound, result.lower_bound)
-    gap = relative_gap(found.objective, bound)
-    return replace(result, w=w, objective=found.objective, lower_bound=bound, gap=gap)
+    gap = relative_gap(found.objective, found.lower_bound)
+    proved = {"lower_bound": found.lower_bound, "gap": gap, "alpha": None, "proof_w": None}
+    return replace(result, w=w, objective=found.objective, **proved)

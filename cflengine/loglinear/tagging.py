@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cflengine.engine.files import frame_csv, write_report
@@ -52,7 +53,10 @@ class TaggedFile:
 
 def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> pd.DataFrame:
     """The model, its weights and trace, and every test file as it is tagged; returns the scores, a row a kind."""
+    folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model.cflm")
+    other = model.result_.proof_w
+    np.savez(folder / "proof.npz", **({} if other is None else {"proof_w_0": other}))
     weights = pd.concat([model.state_features_, model.transition_features_], ignore_index=True)
     (folder / "weights.csv").write_bytes(frame_csv(weights))
     (folder / "trace.csv").write_bytes(frame_csv(model.trace_.dropna(axis="columns", how="all")))
@@ -87,22 +91,25 @@ def _new_name(name: str, taken: set[str]) -> str:
 
 def tagging_report(
     folder: Path, model: ChainCRF, train: TaggedFile, tests: Sequence[TaggedFile], scores: pd.DataFrame,
-    arguments: dict[str, Any], seconds: float,
+    own: dict[str, Any], seconds: float,
 ) -> dict[str, Any]:  # fmt: skip
     """What report.json says; written to ``folder``."""
     unseen = {test.name: sorted({t for tags in test.labels for t in tags} - set(model.classes_)) for test in tests}
-    report = model.result_.to_dict() | {
-        "labels": model.classes_.tolist(),
-        "n_sentences": len(train.rows),
-        "n_tokens": train.n_tokens,
-        "n_attributes": len(model.attributes_),
-        "n_weights": len(model.coef_),
-        "scores": scores.to_dict("records"),
-        "labels_unseen_in_training": unseen,
-        "total_seconds": seconds,
-        "peak_memory_bytes": peak_bytes(),
-        "arguments": arguments,
-        "versions": versions(),
-    }
+    report = (
+        model.result_.to_dict()
+        | {
+            "labels": model.classes_.tolist(),
+            "n_sentences": len(train.rows),
+            "n_tokens": train.n_tokens,
+            "n_attributes": len(model.attributes_),
+            "n_weights": len(model.coef_),
+            "scores": scores.to_dict("records"),
+            "labels_unseen_in_training": unseen,
+            "total_seconds": seconds,
+            "peak_memory_bytes": peak_bytes(),
+            "versions": versions(),
+        }
+        | own
+    )
     write_report(folder, report)
     return report

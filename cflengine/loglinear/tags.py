@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from cflengine.engine.checks import InputError
+
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 Span = tuple[int, int, str]
 
@@ -39,12 +41,12 @@ def entities(tags: Sequence[str]) -> list[Span]:
 def tags_of(spans: Iterable[Span], n: int, scheme: str) -> list[str]:
     """The tags of n tokens with these entities. Raises ValueError for an unknown scheme, or spans that overlap."""
     if scheme not in SCHEMES:
-        raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}.")
+        raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}.")
     tags = ["O"] * n
     last_end, last_kind = -1, ""
     for first, end, kind in sorted(spans):
         if not 0 <= max(first, last_end) <= first < end <= n:
-            raise ValueError(f"entity {first}:{end} overlaps another or leaves the sentence of {n} tokens.")
+            raise InputError(f"entity {first}:{end} overlaps another or leaves the sentence of {n} tokens.")
         for position in range(first, end):
             tags[position] = f"I-{kind}"
         if scheme != "IOB1" or (first == last_end and kind == last_kind):
@@ -91,7 +93,7 @@ def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) 
     counts: dict[str, Counter[str]] = {"right": Counter(), "predicted": Counter(), "true": Counter()}
     for truth, guess in zip(true, predicted, strict=True):
         if len(truth) != len(guess):
-            raise ValueError(f"a sentence of {len(truth)} tags was given {len(guess)}.")
+            raise InputError(f"a sentence of {len(truth)} tags was given {len(guess)}.")
         wanted, found = set(entities(truth)), set(entities(guess))
         for name, spans in (("right", wanted & found), ("predicted", found), ("true", wanted)):
             for _, _, kind in spans:

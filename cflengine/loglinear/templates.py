@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cflengine.engine.checks import InputError
+
 _MACRO = re.compile(r"%x\[\s*(-?\d+)\s*,\s*(\d+)\s*\]")
 
 #: What the paper uses on CoNLL-2003: the current word, the previous word, the part of speech of the current word.
@@ -33,7 +35,7 @@ class Template:
         """The attributes of every token of a sentence. Raises ValueError where a column is missing."""
         n = len(rows)
         if rows and len(rows[0]) < self.n_columns:
-            raise ValueError(
+            raise InputError(
                 f"the template asks for column {self.n_columns - 1}, but the tokens have {len(rows[0])} (from 0 on)."
             )
         out: list[list[str]] = [[] for _ in rows]
@@ -63,18 +65,18 @@ def parse_template(text: str) -> Template:
         if line == "B":
             transitions = True
         elif line.startswith("B"):
-            raise ValueError(f"template, line {number}: B is for transitions alone; attributes are for U lines.")
+            raise InputError(f"template, line {number}: B is for transitions alone; attributes are for U lines.")
         elif not line.startswith("U"):
-            raise ValueError(f"template, line {number}: {line[:40]!r} begins neither with U nor with B.")
+            raise InputError(f"template, line {number}: {line[:40]!r} begins neither with U nor with B.")
         elif "%x" in _MACRO.sub("", line):
-            raise ValueError(f"template, line {number}: a macro is %x[row,column], as in %x[-1,0].")
+            raise InputError(f"template, line {number}: a macro is %x[row,column], as in %x[-1,0].")
         elif any(abs(row) > _FARTHEST for row, _ in macros):
-            raise ValueError(f"template, line {number}: at most {_FARTHEST} tokens away.")
+            raise InputError(f"template, line {number}: at most {_FARTHEST} tokens away.")
         else:
             pieces = tuple(_MACRO.split(line)[::3])
             patterns.append((pieces, macros))
     if not patterns:
-        raise ValueError("the template has no U line: no token would get an attribute.")
+        raise InputError("the template has no U line: no token would get an attribute.")
     most = max((column for _, macros in patterns for _, column in macros), default=-1)
     return Template(text, tuple(patterns), transitions, most + 1)
 
@@ -90,6 +92,6 @@ def attribute_maker(template: Any) -> tuple[Callable[[Any], Any], bool]:
     if callable(template):
         return template, True
     if not isinstance(template, str):
-        raise ValueError(f"template must be None, the text of a template or a callable, not {template!r}.")
+        raise InputError(f"template must be None, the text of a template or a callable, not {template!r}.")
     parsed = parse_template(template)
     return parsed.attributes, parsed.transitions

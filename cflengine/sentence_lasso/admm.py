@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.sentence_lasso import kernels_admm as kernels
 from cflengine.sentence_lasso.iterate import Iterate, proximal_newton_step
@@ -46,7 +47,7 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
     sentences, which is not the paper's."""
     problem = here.problem
     if problem.kappa.any() or not problem.groups.n_groups:
-        raise ValueError("Algorithm 1 is for the sentence regulariser: it needs sentences, and no quadratic penalty.")
+        raise InputError("Algorithm 1 is for the sentence regulariser: it needs sentences, and no quadratic penalty.")
     settings = settings or ADMMSettings()
     run = SentenceRun(here, "admm", settings, listeners)
     rho = settings.rho

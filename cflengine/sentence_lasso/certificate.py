@@ -72,9 +72,15 @@ def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float 
     scores = problem.X @ w
     bias = best_bias(scores, problem.y, bias)
     margin = problem.y * (scores + bias)
-    objective = round_up(log_loss(margin) + problem.penalty(w), _terms(problem))
+    objective = objective_at(problem, w, bias, scores)
     bound, shrink = dual_bound(problem, expit(-margin), u, objective)
     return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
+
+
+def objective_at(problem: SentenceProblem, w: np.ndarray, bias: float, scores: np.ndarray | None = None) -> float:
+    """(P) at (w, bias), rounded up; scores: Xw, if they are at hand."""
+    scores = problem.X @ w if scores is None else scores
+    return round_up(log_loss(problem.y * (scores + bias)) + problem.penalty(w), _terms(problem))
 
 
 def dual_bound(

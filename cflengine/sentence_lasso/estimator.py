@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
@@ -49,11 +50,11 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         if not _is_text(X):
             return self._fit_matrix(X, y, sentences, penalty, settings)
         if sentences is not None:
-            raise ValueError("sentences go with a matrix; texts are cut into their own.")
+            raise InputError("sentences go with a matrix; texts are cut into their own.")
         documents, features = _documents(X), _features_of(self)
         found = features.fit(documents)
         if not len(found[0]):
-            raise ValueError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
+            raise InputError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
         table = cut_sentences(documents, found, len(features.names()), self.language)
         self._fit(TrainingData(table.by_document(), table.counts), y, penalty, settings)
         self._features, self.sentences_ = features, table
@@ -68,9 +69,9 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         X = sparse.csr_matrix(X)
         counts = abs(X) if sentences is None else sparse.csr_matrix(sentences, dtype=np.float64)
         if counts.shape[1] != X.shape[1]:
-            raise ValueError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
+            raise InputError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
         if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
-            raise ValueError("counts of sentences must be finite and at least 0.")
+            raise InputError("counts of sentences must be finite and at least 0.")
         self._fit(TrainingData(X, counts), y, penalty, settings)
         self._features = None
         if hasattr(self, "sentences_"):
@@ -81,17 +82,17 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         """Documents as sentences, with counts of the features that were learnt from texts."""
         check_is_fitted(self, "coef_")
         if self._features is None:
-            raise ValueError("this model was fitted to a matrix, and knows no words.")
+            raise InputError("this model was fitted to a matrix, and knows no words.")
         texts = _documents(documents)
         return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language)
 
     def _fit(self, data: TrainingData, y: Any, penalty: Penalty, settings: Settings) -> None:
         y = checked_labels(y)
         if len(y) != data.X.shape[0]:
-            raise ValueError(f"there are {data.X.shape[0]} documents but {len(y)} labels.")
+            raise InputError(f"there are {data.X.shape[0]} documents but {len(y)} labels.")
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
+            raise InputError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
         require_bytes(
             _BYTES_PER_ENTRY * data.counts.nnz, f"Fitting {data.counts.nnz:,} words in sentences",
             "take fewer documents.",
@@ -157,10 +158,10 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         table = documents if isinstance(documents, SentenceTable) else self.cut(documents)
         chosen = self.predict(table) if labels is None else np.asarray(labels)
         if chosen.shape != (table.n_documents,):
-            raise ValueError(f"there are {table.n_documents} documents but {chosen.size} labels.")
+            raise InputError(f"there are {table.n_documents} documents but {chosen.size} labels.")
         unknown = sorted(set(chosen.tolist()) - set(self.classes_.tolist()), key=str)
         if unknown:
-            raise ValueError(f"the label {unknown[0]!r} is none of the model's classes.")
+            raise InputError(f"the label {unknown[0]!r} is none of the model's classes.")
         return relevance_table(table, self._model, np.searchsorted(self.classes_, chosen), self.classes_)
 
     def __sklearn_clone__(self) -> Any:
@@ -275,7 +276,7 @@ class PenalisedClassifier(_Classifier):
 
     def _penalty(self) -> Penalty:
         if self.penalty == "sentence":
-            raise ValueError("the sentence regulariser is SentenceLassoClassifier's.")
+            raise InputError("the sentence regulariser is SentenceLassoClassifier's.")
         strengths = PENALTIES.get(self.penalty, ()) if isinstance(self.penalty, str) else ()
         return Penalty(self.penalty, **{name: getattr(self, name) for name in strengths})
 
@@ -286,14 +287,14 @@ def _features_of(estimator: Any) -> Features:
     if given is None:
         return WordFeatures(estimator.token_pattern, estimator.lowercase)
     if not all(hasattr(given, name) for name in ("fit", "encode", "get_feature_names_out")):
-        raise ValueError(f"features must be None or a CompressiveFeatures, not {given!r}.")
+        raise InputError(f"features must be None or a CompressiveFeatures, not {given!r}.")
     return GramFeatures(clone(given, safe=False))
 
 
 def _is_text(X: Any) -> bool:
     """Whether it holds texts rather than numbers."""
     if isinstance(X, str):
-        raise ValueError("documents are expected, a list of strings; this is one string.")
+        raise InputError("documents are expected, a list of strings; this is one string.")
     if sparse.issparse(X) or hasattr(X, "columns"):
         return False
     if isinstance(X, np.ndarray):
@@ -305,5 +306,5 @@ def _is_text(X: Any) -> bool:
 def _documents(documents: Iterable[str]) -> list[str]:
     """Documents as a list; the tokenizer refuses those that are no strings."""
     if isinstance(documents, str):
-        raise ValueError("documents are expected, a list of strings; this is one string.")
+        raise InputError("documents are expected, a list of strings; this is one string.")
     return list(documents)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import frame_csv, write_report
+from cflengine.engine.files import frame_csv, sparse_arrays, write_report
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import Contender, comparison_frame
+from cflengine.sentence_lasso.sentences import WordFeatures
 from cflengine.sentence_lasso.study import Study
 
 PARTS = ("train", "dev", "test")
@@ -84,6 +85,20 @@ def intercepts(study: Study, model: LinearModel) -> dict[str, float]:
     return dict(zip(names, model.intercept.tolist(), strict=True))
 
 
+def proof_arrays(study: Study, contenders: Sequence[Contender]) -> dict[str, np.ndarray]:
+    """What ``cflengine verify`` needs: weights and dual points by model and row; and of K-grams, whose dictionary is
+    not written, the training data."""
+    arrays: dict[str, np.ndarray] = {}
+    for i, contender in enumerate(contenders):
+        for r, result in enumerate(contender.results):
+            for name in ("w", "alpha", "multipliers"):
+                arrays[f"{name}_{i}_{r}"] = getattr(result, name)
+            arrays[f"bias_{i}_{r}"] = np.array(result.bias)
+    if not isinstance(study.features, WordFeatures):
+        arrays |= sparse_arrays("X", study.data.X) | sparse_arrays("counts", study.data.counts)
+    return arrays
+
+
 def write_study(
     folder: str | Path, study: Study, contenders: Sequence[Contender], texts: Sequence[str], rows: np.ndarray,
     report: dict[str, Any],
@@ -99,4 +114,5 @@ def write_study(
     }
     for name, frame in tables.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    np.savez_compressed(folder / "proof.npz", **proof_arrays(study, contenders))
     write_report(folder, report)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
@@ -122,15 +123,15 @@ def grid_search(
     Raises ValueError for one class only, an empty development set, no values, or a kind that is unknown.
     """
     if kind not in PENALTIES:
-        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
+        raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
     if not len(dev_y):
-        raise ValueError("the development set is empty: there is nothing to choose by.")
+        raise InputError("the development set is empty: there is nothing to choose by.")
     by_name = {name: values[name] if isinstance(values, Mapping) else values for name in PENALTIES[kind]}
     if not all(map(len, by_name.values())):
-        raise ValueError("the grid is empty: give at least one value for every strength.")
+        raise InputError("the grid is empty: give at least one value for every strength.")
     n_classes = int(np.max(y)) + 1
     if len(np.unique(y)) < n_classes or n_classes < 2:
-        raise ValueError("the training documents must have at least two classes, and some of each.")
+        raise InputError("the training documents must have at least two classes, and some of each.")
     chosen = settings or MajoriseSettings(tol=1e-3)
     stopped = False
 
@@ -151,7 +152,7 @@ def grid_search(
     with ThreadPoolExecutor(1 if isinstance(chosen, ADMMSettings) else n_threads) as pool:
         points = [point for one in pool.map(chain, _chains(kind, by_name)) for point in one]
     if not points:
-        raise ValueError("the search was stopped before its first model was there.")
+        raise InputError("the search was stopped before its first model was there.")
     return GridSearch(tuple(points))
 
 

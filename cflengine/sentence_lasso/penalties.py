@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import is_number
-from cflengine.sentence_lasso.iterate import Columns, Iterate, columns_of
+from cflengine.engine.checks import InputError, is_number
 from cflengine.sentence_lasso.problem import SentenceGroups, SentenceProblem, merge_sentences, no_sentences
+
+if TYPE_CHECKING:
+    from cflengine.sentence_lasso.iterate import Columns, Iterate
 
 #: kind -> the penalties it has. lam_rid is λ_rid of λ_rid‖w‖² (ridge, elastic), or ρ of ρ/2 Σ N_i w_i² (frequency).
 PENALTIES = {
@@ -36,14 +39,14 @@ class Penalty:
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in PENALTIES:
-            raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}, not {self.kind!r}.")
+            raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {self.kind!r}.")
         for name in ("lam_sen", "lam_las", "lam_rid"):
             value = getattr(self, name)
             if name in PENALTIES[self.kind]:
                 if not (is_number(value) and 0 < value < np.inf):
-                    raise ValueError(f"{name} must be a number above 0, not {value!r}.")
+                    raise InputError(f"{name} must be a number above 0, not {value!r}.")
             elif value != 0:
-                raise ValueError(f"the {self.kind} penalty has no {name}.")
+                raise InputError(f"the {self.kind} penalty has no {name}.")
 
     @property
     def strengths(self) -> dict[str, float]:
@@ -61,6 +64,8 @@ class TrainingData:
     @cached_property
     def columns(self) -> Columns:
         """X in the kernels' layout."""
+        from cflengine.sentence_lasso.iterate import columns_of  # compiled code, which a check does without
+
         return columns_of(self.X)
 
     @cached_property
@@ -86,4 +91,6 @@ class TrainingData:
 
     def start(self, y: np.ndarray, penalty: Penalty, w: np.ndarray | None = None, bias: float = 0.0) -> Iterate:
         """Where a solver begins: at 0, or at ``w``, the solution of a similar problem."""
+        from cflengine.sentence_lasso.iterate import Iterate
+
         return Iterate(self.problem(y, penalty), self.columns, w, bias)

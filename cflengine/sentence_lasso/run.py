@@ -11,6 +11,7 @@ from scipy.special import expit
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.run import Run
+from cflengine.sentence_lasso.certificate import dual_bound, objective_at
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.multipliers import Multipliers
 from cflengine.sentence_lasso.result import SentenceResult, settings_of
@@ -83,8 +84,12 @@ class SentenceRun(Run):
         w, bias, copies = self.best
         if self.converged:
             reason = TerminationReason.CONVERGED
-        bound = 0.0 if math.isnan(self.lower_bound) else self.lower_bound  # every loss and penalty is at least that
-        facts = self.facts(self.best_objective, bound)
+        problem = self.here.problem
+        objective = objective_at(problem, w, bias)
+        bound = 0.0  # every loss and penalty is at least that
+        if not math.isnan(self.lower_bound):
+            bound, _ = dual_bound(problem, self.alpha, self.u, objective)
+        facts = self.facts(objective, bound)
         return SentenceResult(
             **facts
             | {

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from cflengine.text.sentences import sentence_spans
-from cflengine.text.tokens import Tokenizer, printable
+from cflengine.text.token_table import TokenTable, plain_tokens, printable
 
 #: Occurrences of features: document, start (code point in it), feature, end (code point behind it); four int arrays.
 Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -30,10 +31,20 @@ class Features(Protocol):
 
 
 class WordFeatures:
-    """Words: the distinct forms of the tokens of the documents of ``fit``, in order of their first occurrence."""
+    """Words: the distinct forms of the tokens of the documents of ``fit``, in order of their first occurrence.
 
-    def __init__(self, token_pattern: str, lowercase: bool) -> None:
-        self.tokenizer = Tokenizer(token_pattern, lowercase)
+    plain: cut by :mod:`re` throughout, without compiled code.
+    """
+
+    def __init__(self, token_pattern: str, lowercase: bool, *, plain: bool = False) -> None:
+        if plain:
+            self.tokenizer: Callable[[Sequence[str]], TokenTable] = partial(
+                plain_tokens, pattern=token_pattern, lowercase=lowercase
+            )
+        else:
+            from cflengine.text.tokens import Tokenizer
+
+            self.tokenizer = Tokenizer(token_pattern, lowercase)
         self.vocabulary: list[str] = []
 
     def fit(self, documents: Sequence[str]) -> Occurrences:

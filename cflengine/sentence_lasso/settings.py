@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.settings import Limits
 
 
@@ -34,7 +34,7 @@ class MajoriseSettings(Limits):
         check_positive(self, ("tol", "epsilon", "decay"))
         check_whole(self, {"max_iter": 1, "rounds": 0, "passes": 1, "newton_steps": 1, "newton_products": 1})
         if self.decay >= 1:
-            raise ValueError(f"decay must be below 1, not {self.decay!r}.")
+            raise InputError(f"decay must be below 1, not {self.decay!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,9 @@ class ADMMSettings(Limits):
         check_positive(self, ("rho", "tol"), optional=("tol",))
         check_whole(self, {"max_iter": 1})
         if not (is_number(self.w_tol) and self.w_tol >= 0):
-            raise ValueError(f"w_tol must be a number of at least 0, not {self.w_tol!r}.")
+            raise InputError(f"w_tol must be a number of at least 0, not {self.w_tol!r}.")
         if not (is_number(self.relaxation) and 1 <= self.relaxation < 2):
-            raise ValueError(f"relaxation must be at least 1 and below 2, not {self.relaxation!r}.")
+            raise InputError(f"relaxation must be at least 1 and below 2, not {self.relaxation!r}.")
 
 
 Settings = MajoriseSettings | ADMMSettings

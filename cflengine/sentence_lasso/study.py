@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.labels import Labels, Split
@@ -131,7 +132,7 @@ def prepare(
     features = features or WordFeatures(token_pattern, lowercase)
     train, dev, test = (np.searchsorted(documents, part) for part in (split.train, split.dev, split.test))
     if not len(features.fit([chosen[i] for i in train.tolist()])[0]):
-        raise ValueError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
+        raise InputError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
     names = features.names()
     table = cut_sentences(chosen, features.find(chosen), len(names), language)
     own = table.documents(train)

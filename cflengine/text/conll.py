@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from cflengine.engine.checks import InputError
 from cflengine.text.corpus import CorpusError
 from cflengine.text.encodings import detect, initial_decoding
 from cflengine.text.sources import MAX_BYTES, as_blob
@@ -91,6 +92,6 @@ def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]
         for cells in rows:
             for cell in cells:
                 if len(cell.split()) != 1 or cell != cell.strip():
-                    raise ValueError(f"a cell of a column file is one word without white space, not {cell!r}.")
+                    raise InputError(f"a cell of a column file is one word without white space, not {cell!r}.")
             yield " ".join(cells) + "\n"
         yield "\n"

@@ -18,20 +18,25 @@ import json
 import re
 from array import array
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from math import isnan
 
 import numpy as np
 import pandas as pd
 
-MAX_EXAMPLES = 50
+from cflengine.engine.checks import InputError
+
+MAX_EXAMPLES = 20
+
+REASONS = ("missing", "empty", "too short")
+LeftOut = tuple[array, array]  # record numbers, int64, and positions in REASONS, int8
 
 _WORD = re.compile(r"\w+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class CorpusError(ValueError):
+class CorpusError(InputError):
     """A source cannot be read as a corpus: one clear sentence that says what is wrong and what to do.
 
     It quotes names from outside, so whatever does not print is replaced by a space.
@@ -52,7 +57,7 @@ def reason_of(error: Exception) -> str:
 class ReadReport:
     """How a source was read and what was left out of it.
 
-    ``left_out`` holds the first 50 records left out as (0-based record number, reason). ``encoding`` is None
+    ``left_out`` holds the first 20 records left out as (0-based record number, reason), ``every_left_out`` all of them. ``encoding`` is None
     where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain UTF-8,
     ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's
     columns, the text column among them.
@@ -70,6 +75,7 @@ class ReadReport:
     n_empty: int
     n_too_short: int
     left_out: tuple[tuple[int, str], ...] = ()
+    every_left_out: LeftOut = field(default=(array("q"), array("b")), repr=False, compare=False)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -77,9 +83,15 @@ class ReadReport:
         """Number of records read that are not documents of the corpus."""
         return self.n_missing + self.n_empty + self.n_too_short
 
+    def left_out_frame(self) -> pd.DataFrame:
+        """A row for each record left out: record (0-based), why."""
+        records, reasons = self.every_left_out
+        return pd.DataFrame({"record": np.array(records), "why": [REASONS[code] for code in reasons]})
+
     def to_dict(self) -> dict[str, object]:
         """The report as plain lists, strings and numbers, ready for JSON."""
-        report = asdict(self) | {"n_left_out": self.n_left_out}
+        names = [one.name for one in fields(self) if one.name != "every_left_out"]
+        report: dict[str, object] = {name: getattr(self, name) for name in names} | {"n_left_out": self.n_left_out}
         report["columns"] = list(self.columns)
         report["left_out"] = [list(example) for example in self.left_out]
         report["warnings"] = list(self.warnings)
@@ -110,7 +122,7 @@ class Corpus:
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.rows) == len(self.metadata):
-            raise ValueError("texts, rows and metadata differ in length")
+            raise InputError("texts, rows and metadata differ in length")
         object.__setattr__(self, "digest", _digest(self.texts))
 
     def __len__(self) -> int:
@@ -190,7 +202,7 @@ class Intake:
         self.n_records = 0
         self._rows = array("q")
         self._counts = {"missing": 0, "empty": 0, "too short": 0}
-        self._examples: list[tuple[int, str]] = []
+        self._left_out: LeftOut = (array("q"), array("b"))
         self._n_converted = 0
         self._n_repaired = 0
 
@@ -205,8 +217,8 @@ class Intake:
         reason = "missing" if text is None else self._why_not(text)
         if text is None or reason:
             self._counts[reason] += 1
-            if len(self._examples) < MAX_EXAMPLES:
-                self._examples.append((self.n_records, reason))
+            self._left_out[0].append(self.n_records)
+            self._left_out[1].append(REASONS.index(reason))
         else:
             self.texts.append(text)
             self._rows.append(self.n_records)
@@ -287,7 +299,8 @@ class Intake:
             n_missing=counts["missing"],
             n_empty=counts["empty"],
             n_too_short=counts["too short"],
-            left_out=tuple(self._examples),
+            left_out=tuple((record, REASONS[code]) for record, code in islice(zip(*self._left_out), MAX_EXAMPLES)),
+            every_left_out=self._left_out,
             warnings=tuple(notes),
         )
         return Corpus(name, self.texts, self.row_numbers(), metadata, report)

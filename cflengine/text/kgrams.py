@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.text import kgram_kernels as kernels
 
 MAX_GRAM = 8
@@ -102,16 +103,16 @@ def index_kgrams(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> KGra
     2**31 - 1 pointers.
     """
     if not isinstance(max_gram, (int, np.integer)) or not 1 <= max_gram <= MAX_GRAM:
-        raise ValueError(f"max_gram must be an integer from 1 to {MAX_GRAM}, not {max_gram!r}.")
+        raise InputError(f"max_gram must be an integer from 1 to {MAX_GRAM}, not {max_gram!r}.")
     tokens = np.ascontiguousarray(tokens, dtype=np.int32)
     doc_ptr = np.ascontiguousarray(doc_ptr, dtype=np.int64)
     n = len(tokens)
     if n * max_gram > _INT32_MAX:
-        raise ValueError(
+        raise InputError(
             f"{n:,} tokens with K = {max_gram} make more than 2^31 pointers: take a smaller K or fewer documents."
         )
     if n and tokens.min() < 0:
-        raise ValueError("token ids must not be negative.")
+        raise InputError("token ids must not be negative.")
     gram_of = np.empty((max_gram, n), dtype=np.int32)
     counts_of_length, len_ptr = [], [0]
     parent = np.zeros(n, dtype=np.int32)

@@ -13,10 +13,12 @@ import lzma
 import os
 import re
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Protocol
@@ -73,8 +75,23 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
+#: When reading has to be over, by ``time.monotonic()``; None for no limit. Set by :func:`reading_until`.
+_DEADLINE: ContextVar[float | None] = ContextVar("reading deadline", default=None)
+
+
+@contextmanager
+def reading_until(deadline: float | None) -> Iterator[None]:
+    """Within the block, reading a source that is not over by ``time.monotonic() == deadline`` raises CorpusError."""
+    token = _DEADLINE.set(deadline)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
 class Budget:
-    """Counts the uncompressed bytes of one pass over a source and refuses too many, or a compression bomb."""
+    """Counts the uncompressed bytes of one pass over a source and refuses too many, or a compression bomb, or what takes
+    longer than it may."""
 
     def __init__(self, name: str, max_bytes: int) -> None:
         self.name = name
@@ -84,6 +101,12 @@ class Budget:
     def spend(self, n_bytes: int, packed: int | None = None) -> None:
         """Add bytes; ``packed`` is the compressed size of all so far. Raises CorpusError beyond bounds."""
         self.spent += n_bytes
+        deadline = _DEADLINE.get()
+        if deadline is not None and time.monotonic() > deadline:
+            raise CorpusError(
+                f"'{self.name}' could not be read within the time limit ({_size(self.spent)} so far); raise it, or take "
+                "fewer documents."
+            )
         if self.spent > self.max_bytes:
             raise CorpusError(f"'{self.name}' holds more than {_size(self.max_bytes)}; split it, or raise max_bytes.")
         if packed is not None and self.spent > RATIO_APPLIES_FROM and self.spent > MAX_RATIO * packed:

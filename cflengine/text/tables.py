@@ -13,6 +13,7 @@ from itertools import chain
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cflengine.text.archives import FileSet
@@ -251,8 +252,10 @@ class ParquetTable:
     def __init__(self, stream: IO[bytes], name: str, max_bytes: int) -> None:
         self.name = name
         self._budget = Budget(name, max_bytes)
+        self._packed = stream.seek(0, 2)
+        stream.seek(0)
         try:
-            self._file = pq.ParquetFile(stream)
+            self._file = pq.ParquetFile(stream, read_dictionary=_text_columns(stream))
             schema = self._file.schema_arrow
         except Exception as error:  # pyarrow has no closed set of errors for damaged files
             raise self._damaged(error) from error
@@ -267,7 +270,7 @@ class ParquetTable:
     def records(self) -> Iterator[dict[str, Any]]:
         try:
             for batch in self._file.iter_batches(batch_size=_BATCH_ROWS):
-                self._budget.spend(batch.nbytes)
+                self._budget.spend(sum(_decoded_bytes(batch.column(i)) for i in self._kept), self._packed)
                 values = [batch.column(i).to_pylist() for i in self._kept]
                 for row in zip(*values, strict=True):
                     yield dict(zip(self.columns, row, strict=True))
@@ -278,3 +281,18 @@ class ParquetTable:
 
     def _damaged(self, error: Exception) -> CorpusError:
         return CorpusError(f"'{self.name}' is not a readable Parquet file ({reason_of(error)}); write it again.")
+
+
+def _text_columns(stream: IO[bytes]) -> list[str]:
+    """The top-level columns of strings: they are kept as dictionaries, whose text is small until it is spelled out."""
+    schema = pq.read_schema(stream)
+    stream.seek(0)
+    return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+
+
+def _decoded_bytes(column: pa.Array) -> int:
+    """What a column takes once it is spelled out: a text of megabytes that is said a thousand times is gigabytes."""
+    if not pa.types.is_dictionary(column.type):
+        return column.nbytes
+    sizes = pc.binary_length(column.dictionary)
+    return int(pc.sum(pc.take(sizes, column.indices)).as_py() or 0)

@@ -1,0 +1,135 @@
+"""A folder of results that is never half of one run and half of another.
+
+Everything is written into a folder beside, inside the output folder; when all of it is whole, the last run's report.json
+goes first, then the last run's other files, then the new files come in by renaming, report.json last. So a folder with a
+report.json is complete, whenever the process was killed. While a run is at work it holds a lock on the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from cflengine.engine.checks import InputError
+
+REPORT, LOCK = "report.json", ".cflengine.lock"
+_STAGING = ".cflengine-{}.part"
+
+
+def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
+    """``out`` as a folder to write to, which need not be there yet.
+
+    InputError for an empty name or a file, and where the run would write to what it reads: the folder of an input file,
+    an input folder, or a folder within one.
+    """
+    if not out.strip():
+        raise InputError("--out is empty; give the name of a folder.")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {out} is a file; give a folder.")
+    where = folder.resolve()
+    for name in inputs:
+        source = Path(name).resolve()
+        if source.is_dir() and (where == source or source in where.parents):
+            raise InputError(
+                f"--out {out} lies in the input folder {name}: the next run would read it; give another one."
+            )
+        if source.is_file() and where == source.parent:
+            raise InputError(f"--out {out} is the folder of {name}, which could be overwritten; give another one.")
+    return folder
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Make the folder and hold it for this process. InputError where another one writes to it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LOCK, "a+b") as file:
+        if not _try_lock(file):
+            raise InputError(f"another run is writing to {folder}: wait for it, or give another --out.")
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                os.unlink(folder / LOCK)
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    """A lock that ends with the process, also when that is killed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def new_files(folder: Path) -> Iterator[Path]:
+    """An empty folder to write a run to; at the end, what is in it takes the place of the last run's files.
+
+    What fails or is killed before leaves the last run as it was.
+    """
+    for old in folder.glob(_STAGING.format("*")):
+        shutil.rmtree(old, ignore_errors=True)  # of a run that was killed: nobody else holds the lock
+    staging = folder / _STAGING.format(os.getpid())
+    staging.mkdir()
+    try:
+        yield staging
+        _replace(folder, staging)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _replace(folder: Path, staging: Path) -> None:
+    names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    _list_files(staging / REPORT, names)
+    last = _last_files(folder)
+    for name in last:
+        with suppress(OSError):
+            (folder / name).unlink()
+    for below in {(folder / name).parent for name in last} - {folder}:
+        with suppress(OSError):
+            below.rmdir()  # only if nothing of somebody else is in it
+    for name in sorted(names, key=lambda name: name == REPORT):
+        (folder / name).parent.mkdir(exist_ok=True)
+        os.replace(staging / name, folder / name)
+
+
+def _last_files(folder: Path) -> list[str]:
+    """What the last run left, report.json first; only names within the folder count."""
+    names: list[str] = []
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        listed = report.get("files", []) if isinstance(report, dict) else []
+        names = [name for name in listed if isinstance(name, str) and _within(name)]
+    except (OSError, ValueError, RecursionError):
+        pass
+    return [REPORT, *(name for name in names if name != REPORT)]
+
+
+def _within(name: str) -> bool:
+    parts = Path(name).parts
+    return bool(parts) and len(parts) <= 2 and not Path(name).is_absolute() and ".." not in parts
+
+
+def _list_files(path: Path, names: list[str]) -> None:
+    """Put the names of all files into a report."""
+    if not path.exists():
+        return
+    report = json.loads(path.read_text(encoding="utf-8"))
+    report["files"] = names
+    path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,106 @@
+"""Tokens of documents as arrays, and the plain way to them: :mod:`re`, without compiled code.
+
+A token's *form* is its text, lower-cased by ``str.lower`` if asked; its offsets always point into the original text.
+What checks a result without this package's kernels cuts texts by :func:`plain_tokens`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cflengine.engine.checks import InputError
+
+DEFAULT_TOKEN_PATTERN = r"\w+|[^\w\s]"
+
+_SHOWN = str.maketrans({" ": "␣", "\t": "␉", "\n": "␊", "\r": "␍"})
+_HIDDEN = re.compile("[\ud800-\udfff\\s]")
+
+
+def printable(form: str) -> str:
+    """A token's form as it can be printed on one line: white space in it made visible, lone surrogates replaced."""
+    if form.isalnum() or _HIDDEN.search(form) is None:
+        return form
+    return _HIDDEN.sub(lambda match: "␣" if match[0].isspace() else "\ufffd", form.translate(_SHOWN))
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """The tokens of N documents, n in all.
+
+    tokens: int32 (n,) index into ``vocabulary``; doc_ptr: int64 (N+1,) document d is tokens
+    ``doc_ptr[d]:doc_ptr[d+1]``; start, end: int32 (n,) offsets, in code points, into the document's text;
+    vocabulary: the distinct forms, in order of first occurrence. 12 bytes a token and the vocabulary.
+    """
+
+    tokens: np.ndarray
+    doc_ptr: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    vocabulary: list[str]
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.doc_ptr) - 1
+
+    def words(self, document: int) -> list[str]:
+        """The forms of one document, in order."""
+        span = slice(self.doc_ptr[document], self.doc_ptr[document + 1])
+        return [self.vocabulary[t] for t in self.tokens[span]]
+
+
+def check_pattern(pattern: str) -> str:
+    """A token pattern as it is. InputError for one that does not compile or that matches the empty string."""
+    if not isinstance(pattern, str):
+        raise InputError(f"token_pattern must be a string, not {pattern!r}.")
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
+        raise InputError(f"token_pattern {shown!r} is not a usable regular expression: {error}.") from error
+    if compiled.match("") is not None:
+        raise InputError(f"token_pattern {pattern!r} matches the empty string, so tokens would be empty.")
+    return pattern
+
+
+def plain_tokens(texts: Sequence[str], pattern: str = DEFAULT_TOKEN_PATTERN, *, lowercase: bool = True) -> TokenTable:
+    """Every match of ``pattern`` (group 0), by :mod:`re`."""
+    table = find_tokens(texts, pattern)
+    return lowercased(table) if lowercase else table
+
+
+def lowercased(table: TokenTable) -> TokenTable:
+    """Merge forms that are equal once lower-cased (on the distinct forms, so ``str.lower`` runs few times)."""
+    merged: dict[str, int] = {}
+    new_id = np.fromiter((merged.setdefault(form.lower(), len(merged)) for form in table.vocabulary), np.int32)
+    tokens = new_id[table.tokens] if len(new_id) else table.tokens
+    return TokenTable(tokens, table.doc_ptr, table.start, table.end, list(merged))
+
+
+def find_tokens(texts: Sequence[str], pattern: str) -> TokenTable:
+    """The general path: ``re.finditer``."""
+    find = re.compile(pattern).finditer
+    vocabulary: dict[str, int] = {}
+    ids, starts, ends, counts = [], [], [], [0]
+    for text in texts:
+        spans = [match.span() for match in find(text) if match.end() > match.start()]
+        ids.append(np.fromiter((vocabulary.setdefault(text[a:b], len(vocabulary)) for a, b in spans), np.int32))
+        borders = np.array(spans, dtype=np.int32).reshape(-1, 2)
+        starts.append(borders[:, 0])
+        ends.append(borders[:, 1])
+        counts.append(len(spans))
+    empty = [np.empty(0, np.int32)]
+    return TokenTable(
+        np.concatenate(ids or empty),
+        np.cumsum(counts, dtype=np.int64),
+        np.concatenate(starts or empty),
+        np.concatenate(ends or empty),
+        list(vocabulary),
+    )

@@ -1,0 +1,229 @@
+"""A run of ``cflengine compress`` checked from its files and the input.
+
+Tokens are cut by :mod:`re` and K-grams found by sorting. Then every claim of the files is recomputed: each pointer
+stands for the words its K-gram is named by, every token is covered (so every document can be decoded), counts, costs,
+features, objective; and the dual prices prove the bound (:mod:`cflengine.compression.certificate`, plain numpy).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy import sparse
+
+from cflengine.compression.certificate import certify
+from cflengine.compression.problem import StorageCosts
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import restore_cell
+from cflengine.text.token_table import TokenTable, plain_tokens, printable
+from cflengine.verify.findings import Finding, close, require, require_gap, require_same
+from cflengine.verify.grams import number_grams
+
+PROOF = "proof.npz"
+
+
+def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
+    settings = report.get("compression")
+    if not isinstance(settings, dict):
+        raise InputError("the report does not say how the corpus was compressed: it is of an older version.")
+    table = plain_tokens(corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"])
+    lam, max_gram = float(settings["lam"]), int(settings["max_gram"])
+    require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
+    require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
+    digest = _digest(table, max_gram)
+    require(report.get("digest") == digest, "the input is not the corpus that was compressed: its digest is another.")
+    gram_of, lengths = number_grams(table.tokens, table.doc_ptr, max_gram)
+    require_same(report.get("n_grams"), len(lengths), "the number of K-grams is")
+    costs = StorageCosts(
+        np.full(max_gram, lam), np.empty((max_gram, 0), np.float32), _stored(settings, table, lengths, gram_of)
+    )
+    marks, gram, feature = _pointers(folder, table, gram_of)
+    _dictionary(folder, table, gram_of, gram, feature, costs, lengths)
+    _features(folder, table, marks, gram_of, gram, feature, str(settings["weighting"]))
+    alpha = _prices(folder, table.n_tokens)
+    proof = certify(marks, alpha, table.doc_ptr, gram_of, costs)
+    require(proof.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
+    require_same(report.get("n_pointers"), proof.n_pointers, "the number of pointers is")
+    require_same(report.get("dictionary_size"), proof.dictionary_size, "the size of the dictionary is")
+    require_same(report.get("objective"), proof.objective, "the objective is")
+    said = report.get("lower_bound")
+    require(
+        isinstance(said, int | float) and close(float(said), proof.lower_bound),
+        f"the report says a bound of {said!r}, but the prices prove {proof.lower_bound!r}.",
+    )
+    require_gap(report.get("gap"), proof.objective, proof.lower_bound)
+    checked = (
+        f"{table.n_documents:,} documents of {table.n_tokens:,} tokens, decoded from {proof.n_pointers:,} pointers",
+        f"{proof.dictionary_size:,} K-grams, their counts and costs; features and their names",
+        f"dual prices of all tokens, feasible for all {len(lengths):,} K-grams of up to {max_gram} words",
+    )
+    return Finding("compression", proof.objective, proof.lower_bound, proof.gap, checked)
+
+
+def _digest(table: TokenTable, max_gram: int) -> str:
+    """As :class:`cflengine.compression.corpus.PreparedCorpus` has it."""
+    digest = hashlib.sha256(f"{max_gram} {len(table.vocabulary)}".encode())
+    for word in table.vocabulary:
+        form = word.encode("utf-8", "surrogatepass")
+        digest.update(len(form).to_bytes(4, "little") + form)
+    digest.update(np.ascontiguousarray(table.tokens).data)
+    digest.update(np.ascontiguousarray(table.doc_ptr).data)
+    return digest.hexdigest()[:16]
+
+
+def _stored(settings: dict[str, Any], table: TokenTable, lengths: np.ndarray, gram_of: np.ndarray) -> np.ndarray:
+    """c(s): float64 (G,)."""
+    kind = settings.get("dictionary_cost")
+    if kind == "words":
+        return lengths.astype(np.float64)
+    if kind != "characters":
+        raise InputError(f"costs of kind {kind!r} cannot be recomputed from the files.")
+    sizes = np.array([len(word) for word in table.vocabulary], dtype=np.int64)[table.tokens]
+    total, stored = np.concatenate([[0], np.cumsum(sizes)]), np.zeros(len(lengths))
+    for k, row in enumerate(gram_of):
+        places = np.flatnonzero(row >= 0)
+        stored[row[places]] = total[places + k + 1] - total[places] + k  # and the blanks between
+    return stored
+
+
+def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """marks uint8 (n,); of every pointer the K-gram that stands there and the dictionary's entry it claims, int32."""
+    frame = _parquet(folder / "pointers.parquet")
+    document, start, length = (np.asarray(frame[name], dtype=np.int64) for name in ("document", "start", "length"))
+    sizes = np.diff(table.doc_ptr)
+    inside = (document >= 0) & (document < table.n_documents)
+    require(bool(inside.all()), "a pointer is of a document that is not there.")
+    fits = (start >= 0) & (length >= 1) & (length <= gram_of.shape[0]) & (start + length <= sizes[document])
+    require(bool(fits.all()), "a pointer does not lie within its document.")
+    place = table.doc_ptr[document] + start
+    marks = np.zeros(table.n_tokens, dtype=np.uint8)
+    bits = np.left_shift(1, length - 1).astype(np.uint8)
+    np.bitwise_or.at(marks, place, bits)
+    require(int(np.bitwise_count(marks).sum()) == len(place), "a pointer stands there twice.")
+    require(
+        np.array_equal(np.asarray(frame["start_char"]), table.start[place]), "a pointer's first character is wrong."
+    )
+    ends = table.end[place + length - 1]
+    require(np.array_equal(np.asarray(frame["end_char"]), ends), "a pointer's last character is wrong.")
+    return marks, gram_of[length - 1, place], np.asarray(frame["gram"], dtype=np.int64)
+
+
+def _parquet(path: Path) -> dict[str, np.ndarray]:
+    try:
+        table = pq.read_table(path)
+        columns = {
+            name: table.column(name) for name in ("document", "start", "length", "start_char", "end_char", "gram")
+        }
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+    found = {name: column.to_numpy() for name, column in columns.items() if name != "gram"}
+    entries = columns["gram"].combine_chunks()
+    names = entries.dictionary.to_pylist()
+    listed = _lines(path.with_name("feature_names.txt"))
+    require(names[: len(listed)] == listed, "pointers.parquet and feature_names.txt name different K-grams.")
+    return found | {"gram": entries.indices.to_numpy()}
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+    return text.split("\n")[:-1]
+
+
+def _dictionary(
+    folder: Path, table: TokenTable, gram_of: np.ndarray, gram: np.ndarray, feature: np.ndarray, costs: StorageCosts,
+    lengths: np.ndarray,
+) -> None:  # fmt: skip
+    """Entries and K-grams are one to one, named by their words, and counted and priced as dictionary.csv says."""
+    names = _lines(folder / "feature_names.txt")
+    require(bool(((feature >= 0) & (feature < len(names))).all()), "a pointer is of an entry that is not there.")
+    entry = np.full(len(names), -1, dtype=np.int64)
+    entry[feature] = gram
+    require(bool((entry >= 0).all()), "an entry of the dictionary has no pointer.")
+    require(np.array_equal(entry[feature], gram), "pointers of one entry stand at different words.")
+    require(len(np.unique(entry)) == len(entry), "two entries of the dictionary are the same words.")
+    spoken = _spoken(table, gram_of, entry, lengths)
+    wrong = next((i for i, name in enumerate(names) if name != spoken[i]), None)
+    require(wrong is None, f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {spoken[wrong or 0]!r}.")
+    counts = np.bincount(feature, minlength=len(names))
+    rows = _rows(folder / "dictionary.csv")
+    require(len(rows) == len(names), "dictionary.csv has another number of rows than there are entries.")
+    for i, row in enumerate(rows):
+        same = restore_cell(row["gram"]) == names[i] and int(row["length"]) == lengths[entry[i]]
+        same = same and int(row["count"]) == counts[i] and close(float(row["cost"]), costs.dictionary[entry[i]])
+        require(same, f"dictionary.csv is wrong about {names[i]!r}: {counts[i]} pointers, {dict(row)}.")
+
+
+def _spoken(table: TokenTable, gram_of: np.ndarray, entry: np.ndarray, lengths: np.ndarray) -> list[str]:
+    """The words of each entry as they are shown; a name that would stand twice gets a number."""
+    first = np.full(len(lengths), -1, dtype=np.int64)
+    for row in gram_of:
+        places = np.flatnonzero(row >= 0)[::-1]
+        first[row[places]] = places
+    words = [printable(word) for word in table.vocabulary]
+    seen: dict[str, int] = {}
+    names = []
+    for i, k in zip(first[entry].tolist(), lengths[entry].tolist(), strict=True):
+        name = " ".join(words[t] for t in table.tokens[i : i + k].tolist())
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+
+
+def _features(
+    folder: Path, table: TokenTable, marks: np.ndarray, gram_of: np.ndarray, gram: np.ndarray, feature: np.ndarray,
+    weighting: str,
+) -> None:  # fmt: skip
+    """features.npz is what the pointers count to, weighted as the report says."""
+    try:
+        matrix = sparse.csr_matrix(sparse.load_npz(folder / "features.npz"))
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"features.npz cannot be read: {error}.") from error
+    frame = pq.read_table(folder / "pointers.parquet", columns=["document"]).column("document").to_numpy()
+    n_features = int(feature.max(initial=-1)) + 1
+    counts = sparse.csr_matrix((np.ones(len(feature)), (frame, feature)), shape=(table.n_documents, n_features))
+    counts.sum_duplicates()
+    expected = counts
+    frequency = np.bincount(counts.indices, minlength=n_features)
+    if weighting in ("tf", "tf-idf"):
+        totals = np.asarray(counts.sum(axis=1)).ravel()
+        expected = sparse.diags(1.0 / np.maximum(totals, 1.0)) @ expected
+    if weighting in ("idf", "tf-idf"):
+        idf = np.log((1.0 + table.n_documents) / (1.0 + frequency)) + 1.0
+        expected = expected @ sparse.diags(idf)
+    difference = abs(matrix - expected) if matrix.shape == expected.shape else None
+    good = difference is not None and (difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max())
+    require(good, "features.npz is not what the pointers count to.")
+    documents = _rows(folder / "documents.csv")
+    tokens, pointers = np.diff(table.doc_ptr), np.bincount(frame, minlength=table.n_documents)
+    require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
+    for d, row in enumerate(documents):
+        same = int(row["tokens"]) == tokens[d] and int(row["pointers"]) == pointers[d] and int(row["document"]) == d
+        require(same, f"documents.csv is wrong about document {d}.")
+
+
+def _prices(folder: Path, n_tokens: int) -> np.ndarray:
+    """float64 (n,): what the bound is proved by. Any prices prove some bound; these are to prove the report's."""
+    try:
+        with np.load(folder / PROOF, allow_pickle=False) as arrays:
+            alpha = np.asarray(arrays["alpha"], dtype=np.float64)
+    except (OSError, KeyError, ValueError, EOFError) as error:
+        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
+    require(alpha.shape == (n_tokens,) and bool(np.isfinite(alpha).all()), "there is not one price for every token.")
+    return alpha

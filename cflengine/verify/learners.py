@@ -1,0 +1,224 @@
+"""Runs of ``cflengine sentences``, ``train-logistic`` and ``train-crf`` checked from their files and the input.
+
+The training data are made again from the input, where features are words; K-grams as features are taken from
+``proof.npz``, and that is said. Objective and bound are those of each system's certificate, plain numpy, at the weights
+of the files and the dual points of ``proof.npz``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.gaps import relative_gap
+from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.saving import read_model
+from cflengine.loglinear.attributes import AttributeTable
+from cflengine.loglinear.certificate import certify_binary, certify_chain, certify_multinomial
+from cflengine.loglinear.problem import ChainData, ChainFeatures
+from cflengine.loglinear.tags import convert
+from cflengine.loglinear.templates import attribute_maker
+from cflengine.sentence_lasso.certificate import dual_bound, objective_at
+from cflengine.sentence_lasso.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
+from cflengine.text.conll import read_columns
+from cflengine.text.token_table import find_tokens
+from cflengine.verify.findings import Finding, close, require, require_gap, require_same
+
+PROOF = "proof.npz"
+
+
+def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
+    arguments, proof = report["arguments"], _proof(folder)
+    labels, split = _labelled(report, corpus, dev=None)
+    X, notes = _matrix(report, corpus, split.train, proof)
+    header, arrays = read_model(folder / "model.cflm", "logistic")
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
+    ridge, y = 1.0 / float(arguments["sigma2"]), labels.y[split.train]
+    n_classes = len(labels.classes)
+    many = arguments["multiclass"] == "multinomial" and n_classes > 2
+    fits = report["fits"]
+    rows = 1 if many or n_classes == 2 else n_classes
+    require(len(fits) == rows, f"the report has {len(fits)} fits where there are {rows} problems.")
+    w_of = np.column_stack([coef, intercept])
+    found = []
+    for k, fit in enumerate(fits):
+        alpha, other = proof.get(f"alpha_{k}"), proof.get(f"proof_w_{k}")
+        if many:
+
+            def bound_at(w: np.ndarray) -> Any:
+                return certify_multinomial(X, y, w, ridge)
+
+            w = w_of.T.ravel()
+        else:
+            signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
+
+            def bound_at(w: np.ndarray, signs: np.ndarray = signs, alpha: Any = alpha) -> Any:
+                return certify_binary(X, signs, w, ridge, 0.0, alpha)
+
+            w = w_of[k]
+        found.append(_compare(fit, bound_at, w, other))
+    checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
+    require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
+    return _worst("logistic regression", found, checked, notes)
+
+
+def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check a run of ``cflengine sentences``. Raises FalseResult."""
+    arguments, proof = report["arguments"], _proof(folder)
+    labels, split = _labelled(report, corpus, dev=arguments["dev_split"])
+    train = np.sort(split.train)
+    texts = [corpus.texts[d] for d in train.tolist()]
+    notes: tuple[str, ...] = ()
+    if arguments["features"] == "words":
+        words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
+        table = cut_sentences(texts, words.fit(texts), len(words.names()), arguments["language"])
+        data = TrainingData(table.by_document(), table.counts)
+        require_same(report.get("n_features"), len(words.names()), "the number of features is")
+        require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
+    else:
+        data = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts"))
+        notes = ("the K-grams that are features: they are taken as the run left them",)
+    y, n_classes = labels.y[train], len(labels.classes)
+    found = []
+    for i, model in enumerate(report["models"]):
+        penalty = Penalty(**_strengths(model))
+        rows = [1] if n_classes == 2 else list(range(n_classes))
+        require(len(model["results"]) == len(rows), "a model has not one result for each problem.")
+        for r, (k, fit) in enumerate(zip(rows, model["results"], strict=True)):
+            problem = data.problem(np.where(y == k, 1.0, -1.0), penalty)
+            w, bias, alpha, u = (_array(proof, f"{name}_{i}_{r}") for name in ("w", "bias", "alpha", "multipliers"))
+            require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
+            require(alpha.shape == y.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
+            objective = objective_at(problem, w, float(bias))
+            bound = max(dual_bound(problem, alpha, u, objective)[0], 0.0)
+            found.append(_checked(fit, objective, bound))
+    checked = (f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences", f"{len(found)} certified fits")
+    return _worst("sentence models", found, checked, notes)
+
+
+def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
+    """Check a run of ``cflengine train-crf``; source: the training file. Raises FalseResult."""
+    arguments, proof = report["arguments"], _proof(folder)
+    sentences = read_columns(source)[: arguments.get("limit")]
+    tags = [[cells[-1] for cells in sentence] for sentence in sentences]
+    if arguments.get("scheme"):
+        tags = [convert(one, arguments["scheme"]) for one in tags]
+    header, arrays = read_model(folder / "model.cflm", "chain")
+    attributes_of, _ = attribute_maker(header["template"])
+    rows = [[cells[:-1] for cells in sentence] for sentence in sentences]
+    X, ptr = AttributeTable(header["attributes"]).matrix(attributes_of(row) for row in rows)
+    number = {label: c for c, label in enumerate(header["classes"])}
+    unknown = next((tag for one in tags for tag in one if tag not in number), None)
+    require(unknown is None, f"the model does not know the label {unknown!r} of the training file.")
+    label = np.array([number[tag] for one in tags for tag in one], dtype=np.int32)
+    require_same(report.get("n_tokens"), len(label), "the number of tokens is")
+    parts = (arrays[name] for name in ("ptr", "label", "before", "after"))
+    data, features = ChainData(X, ptr, label), ChainFeatures(*parts, len(header["classes"]))
+    ridge, lasso = 2.0 * float(header["c2"]), float(header["c1"])
+
+    def bound_at(w: np.ndarray) -> Any:
+        return certify_chain(data, features, w, ridge, lasso)
+
+    found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
+    checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights",)
+    return _worst("conditional random field", [found], checked, ())
+
+
+def _compare(
+    fit: dict[str, Any], certify: Callable[[np.ndarray], Any], w: np.ndarray, other: np.ndarray | None
+) -> tuple[float, float]:
+    """Objective and bound of weights, and of those that prove more, against what the report says."""
+    proof = certify(w)
+    bound = proof.lower_bound if other is None else max(proof.lower_bound, certify(other).lower_bound)
+    return _checked(fit, proof.objective, bound)
+
+
+def _checked(fit: dict[str, Any], objective: float, bound: float) -> tuple[float, float]:
+    require_same(fit.get("objective"), objective, "the objective is")
+    said = fit.get("lower_bound")
+    good = isinstance(said, int | float) and close(float(said), bound)
+    require(good, f"the report says a bound of {said!r}, but {bound!r} is what is proved.")
+    require_gap(fit.get("gap"), objective, bound)
+    return objective, bound
+
+
+def _worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...], notes: tuple[str, ...]) -> Finding:
+    objective, bound = max(found, key=lambda pair: relative_gap(*pair))
+    return Finding(name, objective, bound, relative_gap(objective, bound), checked, notes)
+
+
+def _proof(folder: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(folder / PROOF, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, KeyError, ValueError, EOFError) as error:
+        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
+
+
+def _array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in proof:
+        raise InputError(f"{PROOF} has no {name}.")
+    require(bool(np.isfinite(proof[name]).all()), f"{name} of {PROOF} holds what is no number.")
+    return proof[name]
+
+
+def _sparse(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
+    parts = [_array(proof, f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
+    return sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist()))
+
+
+def _labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
+    """Labels and split, as the run had them."""
+    arguments = report["arguments"]
+    wanted = arguments["classes"]
+    labels = read_labels(corpus.metadata, arguments["label_column"], wanted)
+    require(list(labels.classes) == report.get("classes"), "the input's classes are not those of the report.")
+    split = split_documents(
+        labels, corpus.metadata, dev=dev, test=arguments["test_split"], seed=arguments["seed"]
+    )  # fmt: skip
+    for part, count in report["n_documents"].items():
+        require(len(getattr(split, part)) == count, f"there are not {count} documents in the {part} part.")
+    return labels, split
+
+
+def _strengths(model: dict[str, Any]) -> dict[str, Any]:
+    names = ("lam_sen", "lam_las", "lam_rid")
+    return {"kind": model["penalty"]} | {name: float(model[name]) for name in names if model.get(name) is not None}
+
+
+def _matrix(
+    report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
+) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
+    """The training documents' features: of words made again, of K-grams as the run left them."""
+    arguments, kept = report["arguments"], _sparse(proof, "X")
+    if arguments["features"] != "words":
+        return kept, ("the K-grams that are features: they are taken as the run left them",)
+    texts = [corpus.texts[d] for d in train.tolist()]
+    if not arguments["keep_case"]:
+        texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does
+    table = find_tokens(texts, report["token_pattern"])
+    order = np.argsort(np.array(table.vocabulary, dtype=object))
+    column = np.empty(len(order), dtype=np.int64)
+    column[order] = np.arange(len(order))
+    counts = sparse.csr_matrix(
+        (np.ones(table.n_tokens), column[table.tokens], table.doc_ptr), shape=(len(texts), len(order))
+    )
+    counts.sum_duplicates()
+    if arguments["weighting"] == "binary":
+        counts.data[:] = 1.0
+    if arguments["weighting"] == "tf-idf":
+        idf = np.log((1.0 + len(texts)) / (1.0 + np.bincount(counts.indices, minlength=len(order)))) + 1.0
+        counts = sparse.csr_matrix(counts @ sparse.diags(idf))
+        norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+        counts = sparse.csr_matrix(sparse.diags(1.0 / np.where(norms > 0, norms, 1.0)) @ counts)
+    same = counts.shape == kept.shape and (abs(counts - kept).max() if counts.nnz or kept.nnz else 0.0) <= 1e-12
+    require(bool(same), "the features of the training documents are not those of the run.")
+    return counts, ()
