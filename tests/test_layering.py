@@ -14,7 +14,7 @@ PACKAGE = ROOT / "cflengine"
 ROOMS = sorted(
     path.name
     for path in PACKAGE.iterdir()
-    if (path / "__init__.py").exists() and path.name not in ("engine", "text", "linear", "cli")
+    if (path / "__init__.py").exists() and path.name not in ("engine", "text", "linear", "verify", "cli")
 )
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("*.py"))
@@ -127,6 +127,13 @@ def test_linear_knows_only_itself_and_what_is_below(path):
 @each(files_of(*ROOMS))
 def test_a_system_knows_itself_and_what_is_below(path):
     assert all(within(name, f"cflengine.{path.parent.name}", *BELOW) for name in own(path))
+
+
+@each(files_of("verify"))
+def test_checks_rest_on_nothing_that_is_compiled(path):
+    """What imports no kernels directly may do so by another module: the check of that runs a verification."""
+    assert not any("kernels" in name or "solve" in name for name in own(path))
+    assert not foreign(path) & {"numba", "sklearn"}
 
 
 @each([path for path in files_of(*ROOMS) if path.name in ("problem.py", "certificate.py")])

@@ -57,7 +57,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         isinstance(said, int | float) and close(float(said), proof.lower_bound),
         f"the report says a bound of {said!r}, but the prices prove {proof.lower_bound!r}.",
     )
-    require_gap(report.get("gap"), proof.objective, proof.lower_bound)
+    require_gap(report, proof.objective, proof.lower_bound)
     checked = (
         f"{table.n_documents:,} documents of {table.n_tokens:,} tokens, decoded from {proof.n_pointers:,} pointers",
         f"{proof.dictionary_size:,} K-grams, their counts and costs; features and their names",

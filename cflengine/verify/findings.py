@@ -49,13 +49,16 @@ def close(first: float, second: float) -> bool:
     return abs(first - second) <= _SAME * max(abs(first), abs(second))
 
 
-def require_gap(said: Any, objective: float, bound: float) -> None:
-    """FalseResult unless the report's gap follows from what was recomputed."""
+def require_gap(report: dict[str, Any], objective: float, bound: float) -> None:
+    """FalseResult unless the report's gap follows from what was recomputed, and from the report's own numbers."""
+    said = report.get("gap")
     found = objective / bound - 1.0 if bound > 0 else math.inf
     if said is None:
         require(not math.isfinite(found), f"the report has no gap, but one of {found!r} is proved.")
         return
     good = isinstance(said, int | float) and abs(float(said) - found) <= 1e-8 * (1.0 + found)
+    own = report["objective"] / report["lower_bound"] - 1.0 if report["lower_bound"] else math.inf
+    good = good and abs(float(said) - own) <= 1e-12 * (1.0 + own)
     require(good, f"the report says a gap of {said!r}, but it is {found!r}.")
 
 

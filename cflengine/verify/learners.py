@@ -146,7 +146,7 @@ def _checked(fit: dict[str, Any], objective: float, bound: float) -> tuple[float
     said = fit.get("lower_bound")
     good = isinstance(said, int | float) and close(float(said), bound)
     require(good, f"the report says a bound of {said!r}, but {bound!r} is what is proved.")
-    require_gap(fit.get("gap"), objective, bound)
+    require_gap(fit, objective, bound)
     return objective, bound
 
 

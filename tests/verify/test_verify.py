@@ -1,0 +1,282 @@
+"""``cflengine verify``: what is so is verified, without compiled code; what was falsified is refused, and named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from cflengine import cli
+from cflengine.engine.checks import InputError
+from cflengine.text.kgrams import index_kgrams
+from cflengine.verify.findings import FalseResult
+from cflengine.verify.grams import number_grams
+from cflengine.verify.runs import verify_run
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = [
+    "The cat sat on the mat, the cat sat.", "the dog sat on the mat", "The cat, the dog and the MAT!", "a b a b a b",
+    "the cat sat on the dog", "a b c", "Ünïcode ﬁ the cat", "=1+1 the cat sat", "a dog sat on a mat", "the the the",
+]  # fmt: skip
+CONLL = "".join(f"{word} {word[:2]} {tag}\n" + ("\n" if word == "." else "") for word, tag in [
+    ("Kim", "PER"), ("left", "O"), (".", "O"), ("Rome", "LOC"), ("fell", "O"), (".", "O"), ("Kim", "PER"),
+    ("saw", "O"), ("Rome", "LOC"), (".", "O"), ("Ann", "PER"), ("left", "O"), ("Rome", "LOC"), (".", "O"),
+])  # fmt: skip
+
+
+def command(*arguments: object) -> None:
+    assert cli.main([str(argument) for argument in arguments]) == 0
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("in") / "texts.csv"
+    frame = pd.DataFrame({"text": TEXTS * 3, "label": (["x", "y", "z", "x", "y"] * 6)[: len(TEXTS) * 3]})
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def good(source, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("out") / "run"
+    command("compress", source, "--text-column", "text", "--out", out, "--quiet")
+    return out
+
+
+@pytest.fixture
+def run(good, tmp_path) -> Path:
+    """A copy that may be spoilt."""
+    return Path(shutil.copytree(good, tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--lam", "0"), ("--lam", "0.3", "--max-gram", "5"), ("--solver", "homotopy", "--weighting", "tf-idf"),
+     ("--keep-case", "--weighting", "tf"), ("--token-pattern", r"(\w)\w*", "--weighting", "idf"),
+     ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.01")],
+)  # fmt: skip
+def test_every_run_is_verified(source, tmp_path, options):
+    out = tmp_path / "run"
+    command("compress", source, "--text-column", "text", "--out", out, "--quiet", *options)
+    finding = verify_run(out)[0]
+    report = json.loads((out / "report.json").read_text())
+    assert finding.objective == pytest.approx(report["objective"], rel=1e-12)
+    assert finding.lower_bound <= finding.objective and finding.lower_bound == pytest.approx(report["lower_bound"])
+
+
+def test_nothing_compiled_and_no_solver_is_loaded(good, source):
+    program = (
+        "import sys; from cflengine.cli import main;"
+        f"assert main(['verify', {str(good)!r}]) == 0;"
+        "print([m for m in ('numba', 'sklearn') if m in sys.modules],"
+        "[m for m in sys.modules if m.startswith('cflengine') and ('kernels' in m or 'solver' in m or 'guided' in m)])"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert answer.stdout.splitlines()[-1] == "[] []" and "verified (" in answer.stdout
+
+
+def edit_report(run: Path, **changes: object) -> None:
+    report = json.loads((run / "report.json").read_text())
+    (run / "report.json").write_text(json.dumps(report | changes))
+
+
+def edit_pointers(run: Path, change) -> None:
+    table = pq.read_table(run / "pointers.parquet")
+    frame = table.to_pandas()
+    names = (run / "feature_names.txt").read_text().split("\n")[:-1]
+    codes = np.array([names.index(name) for name in frame["gram"]])
+    frame = frame.drop(columns="gram").assign(code=codes)
+    frame = change(frame)
+    gram = pa.DictionaryArray.from_arrays(pa.array(frame.pop("code").to_numpy(np.int32)), pa.array(names))
+    columns = {name: pa.array(frame[name].to_numpy()) for name in frame.columns}
+    pq.write_table(pa.table(columns | {"gram": gram}), run / "pointers.parquet")
+
+
+def shifted(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.loc[3, "start"] += 1
+    return frame
+
+
+def another_entry(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.loc[2, "code"] = (frame.loc[2, "code"] + 1) % (frame["code"].max() + 1)
+    return frame
+
+
+def another_document(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.loc[0, "document"] = 10**6
+    return frame
+
+
+def another_character(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.loc[1, "end_char"] += 1
+    return frame
+
+
+@pytest.mark.parametrize(
+    "change", [shifted, another_entry, another_document, another_character, lambda f: f.drop(index=4),
+               lambda f: pd.concat([f, f.iloc[:1]])]
+)  # fmt: skip
+def test_a_false_pointer_is_refused(run, change):
+    edit_pointers(run, change)
+    with pytest.raises(FalseResult):
+        verify_run(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["objective", "lower_bound", "gap", "n_pointers", "dictionary_size", "n_tokens", "n_grams"]
+)
+@pytest.mark.parametrize("factor", [1.001, 0.999])
+def test_false_numbers_are_refused(run, name, factor):
+    report = json.loads((run / "report.json").read_text())
+    edit_report(run, **{name: report[name] * factor})
+    with pytest.raises(FalseResult, match="says|number"):
+        verify_run(run)
+
+
+def test_a_better_bound_than_the_prices_prove_is_refused(run):
+    report = json.loads((run / "report.json").read_text())
+    bound = report["lower_bound"] * 1.0005
+    edit_report(run, lower_bound=bound, gap=report["objective"] / bound - 1)
+    with pytest.raises(FalseResult, match="prove"):
+        verify_run(run)
+
+
+@pytest.mark.parametrize("change", [lambda a: a * 1.01, lambda a: np.append(a[1:], a[0] + 0.5), lambda a: a[:-1],
+                                    lambda a: np.where(np.arange(len(a)) == 5, np.nan, a)])  # fmt: skip
+def test_false_prices_are_refused(run, change):
+    alpha = np.load(run / "proof.npz")["alpha"]
+    np.savez(run / "proof.npz", alpha=change(alpha))
+    with pytest.raises(FalseResult):
+        verify_run(run)
+
+
+def test_false_counts_costs_names_and_features_are_refused(run, good):
+    def with_cell(column: str, value: object) -> None:
+        frame = pd.read_csv(good / "dictionary.csv", keep_default_na=False)
+        frame.loc[2, column] = value
+        frame.to_csv(run / "dictionary.csv", index=False)
+        with pytest.raises(FalseResult, match=r"dictionary\.csv"):
+            verify_run(run)
+
+    for column, value in (("count", 99), ("cost", 0.5), ("length", 9), ("gram", "another")):
+        with_cell(column, value)
+    shutil.copy(good / "dictionary.csv", run)
+    names = (good / "feature_names.txt").read_text().split("\n")
+    (run / "feature_names.txt").write_text("\n".join([names[1], names[0], *names[2:]]))
+    with pytest.raises(FalseResult):
+        verify_run(run)
+    shutil.copy(good / "feature_names.txt", run)
+    matrix = sparse.load_npz(good / "features.npz").tolil()
+    matrix[0, 0] += 1
+    sparse.save_npz(run / "features.npz", matrix.tocsr())
+    with pytest.raises(FalseResult, match="features"):
+        verify_run(run)
+    shutil.copy(good / "features.npz", run)
+    frame = pd.read_csv(good / "documents.csv")
+    frame.loc[1, "pointers"] += 1
+    frame.to_csv(run / "documents.csv", index=False)
+    with pytest.raises(FalseResult, match="document 1"):
+        verify_run(run)
+
+
+def test_another_input_is_refused(run, source, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(source.read_text().replace("cat", "cow"))
+    with pytest.raises(FalseResult, match="digest"):
+        verify_run(run, str(other))
+    shutil.copy(source, tmp_path / "same.csv")
+    assert verify_run(run, str(tmp_path / "same.csv"))
+
+
+def test_what_is_no_run_gets_one_sentence(tmp_path, run):
+    with pytest.raises(InputError, match=r"report\.json"):
+        verify_run(tmp_path)
+    edit_report(run, command="path")
+    with pytest.raises(InputError, match="cannot be verified"):
+        verify_run(run)
+    edit_report(run, command="compress")
+    (run / "proof.npz").unlink()
+    with pytest.raises(InputError, match="nothing can be proved"):
+        verify_run(run)
+    (run / "report.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match="cannot be read"):
+        verify_run(run)
+
+
+def test_the_commands_exit_codes(run, capsys):
+    assert cli.main(["verify", str(run)]) == 0
+    edit_report(run, objective=1.0)
+    assert cli.main(["verify", str(run)]) == 1
+    assert "not verified" in capsys.readouterr().err
+    assert cli.main(["verify", str(run / "nowhere")]) == 2
+
+
+LEARNERS = {
+    "sentences": ("sentences", "--label-column", "label", "--grid", "0.1,1", "--dev-split", "0.3"),
+    "admm": ("sentences", "--label-column", "label", "--models", "sentence", "--lam-sen", "0.1", "--lam-las", "0.1",
+             "--solver", "admm", "--dev-split", "0.3"),
+    "grams": ("sentences", "--label-column", "label", "--grid", "0.1", "--features", "kgrams", "--dev-split", "0.3"),
+    "logistic": ("train-logistic", "--label-column", "label"),
+    "binary": ("train-logistic", "--label-column", "label", "--classes", "x,y", "--weighting", "tf-idf"),
+    "multinomial": ("train-logistic", "--label-column", "label", "--multiclass", "multinomial", "--weighting", "count"),
+    "stopped": ("train-logistic", "--label-column", "label", "--solver", "lbfgs", "--time-limit", "0.001"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_are_verified_and_what_is_false_refused(name, source, tmp_path):
+    first, *options = LEARNERS[name]
+    out = tmp_path / "run"
+    command(first, source, "--text-column", "text", *options, "--out", out, "--quiet")
+    assert verify_run(out)
+    report = json.loads((out / "report.json").read_text())
+    fits = report["fits"] if "fits" in report else report["models"][0]["results"]
+    for key in ("objective", "lower_bound", "gap"):
+        before = fits[0][key]
+        fits[0][key] = 0.9 * (before or 1.0) + 0.01
+        (out / "report.json").write_text(json.dumps(report))
+        with pytest.raises(FalseResult):
+            verify_run(out)
+        fits[0][key] = before
+    (out / "report.json").write_text(json.dumps(report))
+    arrays = dict(np.load(out / "proof.npz"))
+    key = next(name for name in arrays if name.startswith(("alpha", "X_data", "w_")))
+    arrays[key] = np.clip(arrays[key] * 0.5 + 0.01, 0, None)
+    np.savez(out / "proof.npz", **arrays)
+    if arrays[key].any() and name != "stopped":
+        with pytest.raises(FalseResult):
+            verify_run(out)
+
+
+def test_taggers_are_verified(tmp_path):
+    (tmp_path / "train.conll").write_text(CONLL)
+    out = tmp_path / "run"
+    command("train-crf", tmp_path / "train.conll", "--out", out, "--quiet", "--c1", "0.05")
+    assert verify_run(out)[0].gap < 1e-3
+    edit_report(out, lower_bound=json.loads((out / "report.json").read_text())["objective"], gap=0.0)
+    with pytest.raises(FalseResult, match="proved"):
+        verify_run(out)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=6), st.integers(1, 8))
+def test_grams_by_sorting_are_those_of_the_index(documents, max_gram):
+    tokens = np.array([t for document in documents for t in document], dtype=np.int32)
+    ptr = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
+    gram_of, lengths = number_grams(tokens, ptr, max_gram)
+    index = index_kgrams(tokens, ptr, max_gram)
+    assert len(lengths) == index.n_grams
+    np.testing.assert_array_equal(gram_of >= 0, index.gram_of >= 0)
+    pairs = set(zip(gram_of[gram_of >= 0].tolist(), index.gram_of[gram_of >= 0].tolist(), strict=True))
+    assert len(pairs) == index.n_grams, "one to one"
