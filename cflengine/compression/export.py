@@ -76,10 +76,13 @@ def write_run(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = list(model.get_feature_names_out())
-    write_long_csv(features, names, folder / "features.csv")
+    # open files, not paths: arrow takes no path that is not UTF-8
+    with open(folder / "features.csv", "wb") as file:
+        write_long_csv(features, names, file)
     _write_features(folder, model, features)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
-    pa_parquet.write_table(pointer_table(model.encoding_, names), folder / "pointers.parquet", compression="zstd")
+    with open(folder / "pointers.parquet", "wb") as file:
+        pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
     np.savez(folder / "proof.npz", alpha=model.result_.alpha)
     write_report(folder, report)

@@ -132,4 +132,4 @@ def _list_files(path: Path, names: list[str]) -> None:
         return
     report = json.loads(path.read_text(encoding="utf-8"))
     report["files"] = names
-    path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")

@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from charset_normalizer import from_bytes
 
@@ -34,6 +35,18 @@ _PLAUSIBLE = [
     "cp932", "euc_jp", "gb18030", "big5", "cp949", "mac_roman", "cp850",
 ]  # fmt: skip
 _KANA = re.compile("[\u3041-\u30ff]")
+_ISO_2022_JP, _HZ = re.compile(rb"\x1b\$[@B]"), re.compile(rb"~\{(?:[!-~]{2})+~\}")
+# Encodings that the same bytes fit, and the letters by which they are told apart: one that makes usual letters of the
+# bytes is likelier than one that makes rare ones of them.
+_WESTERN = ("windows-1252", "mac_roman", "cp850", "windows-1254")
+_OTHERS = ("windows-1251", "koi8_r", "cp866", "iso8859_5", "mac_cyrillic", "windows-1253")
+_USUAL = {
+    "windows-1254": "ıişğüöçİŞĞÜÖÇâîû",
+    "windows-1253": "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώΑΒΓΔΕΗΘΙΚΛΜΝΟΠΡΣΤΥΦΧΩΆΈ«»",
+    "western": "éèêëàâäáãåçîïíìôöóòõøûüùúñßæœÉÈÊÀÁÂÄÅÇÍÎÓÔÖØÚÜÑ’‘“”…–—«»°§€£©®·¡¿ªº´",
+    "cyrillic": "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфёОНПВСАМИТКД—–«»№",
+}
+_SURE, _CLEAR = 0.9, 0.05  # shares of usual letters: at least, and more than the next encoding's
 # The bytes that UTF-8 cannot explain, as the error handler "surrogateescape" leaves them.
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
@@ -91,7 +104,7 @@ def initial_decoding(head: bytes, encoding: str | None = None) -> Decoding:
     Raises CorpusError if ``encoding`` is not the name of a text encoding.
     """
     if encoding is None:
-        return marked_decoding(head) or Decoding()
+        return marked_decoding(head) or _escaped_decoding(head) or Decoding()
     try:
         io.TextIOWrapper(io.BytesIO(), encoding)
         if codecs.lookup(encoding).name == "utf-8" and head.startswith(codecs.BOM_UTF8):
@@ -99,6 +112,19 @@ def initial_decoding(head: bytes, encoding: str | None = None) -> Decoding:
     except LookupError:
         raise CorpusError(f"'{encoding}' is not an encoding; use for example utf-8, windows-1252 or utf-16.") from None
     return Decoding(encoding, f"read as {encoding}, as stated", lenient=True)
+
+
+def _escaped_decoding(head: bytes) -> Decoding | None:
+    """ISO-2022-JP and HZ write Japanese and Chinese by seven bits, so that their bytes are valid UTF-8, too."""
+    if not head.isascii():
+        return None
+    for encoding, sign in (("iso2022_jp", _ISO_2022_JP), ("hz", _HZ)):
+        if not sign.search(head):
+            continue
+        text = head[: head.rfind(b"\n") + 1 or None].decode(encoding, errors="replace")
+        if sum("\u3000" <= char <= "\u9fff" for char in text) > 2 * text.count("\ufffd"):
+            return Decoding(encoding, f"detected as {encoding} by its escapes", lenient=True)
+    return None
 
 
 def marked_decoding(head: bytes) -> Decoding | None:
@@ -126,6 +152,9 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
     for encoding in ("cp932", "euc_jp"):
         if _is_japanese(evidence, encoding):
             return _detected(encoding)
+    by_letters = _by_letters(evidence)
+    if by_letters is not None:
+        return by_letters
     matches = list(from_bytes(evidence, steps=10, chunk_size=1024, cp_isolation=_PLAUSIBLE))
     if not matches:
         return Decoding("windows-1252", "no encoding fits well; read as windows-1252, check the accents", lenient=True)
@@ -135,6 +164,34 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
         if close and "cp1252" in match.could_be_from_charset:
             return _detected("windows-1252")
     return _detected(re.sub(r"^cp(125\d)$", r"windows-\1", best.encoding))
+
+
+def _by_letters(evidence: bytes) -> Decoding | None:
+    """One of the western, Cyrillic or Greek encodings, if the letters it makes are usual ones; the doubt is said where another
+    one's are about as usual. None where none does well."""
+    beyond = sum(byte > 127 for byte in evidence)
+    letters = beyond + sum(chr(byte).isalpha() for byte in evidence if byte < 128)
+    family, candidates = ("cyrillic", _OTHERS) if 2 * beyond > letters else ("western", _WESTERN)
+    shares = []
+    for encoding in candidates:
+        text = evidence.decode(encoding, errors="replace")
+        usual = _USUAL.get(encoding, _USUAL[family])
+        found = [
+            # capitals stand at the beginning of words
+            char in usual and not (char.isupper() and before.islower())
+            for before, char in pairwise(" " + text)
+            if not char.isascii()
+        ]
+        shares.append((sum(found) / max(len(found), 1), encoding))
+    order = sorted(shares, key=lambda pair: -pair[0])  # stable: the first of equals
+    (best, encoding), (next_best, other) = order[:2]
+    if best < _SURE:
+        return None
+    sure = _detected(encoding)
+    same = evidence.decode(encoding, errors="replace") == evidence.decode(other, errors="replace")
+    if not same and next_best > best - _CLEAR:
+        sure.note += f"; {other} fits nearly as well"
+    return sure
 
 
 def _is_japanese(evidence: bytes, encoding: str) -> bool:

@@ -116,7 +116,8 @@ def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> tuple[np.
 
 def _parquet(path: Path) -> dict[str, np.ndarray]:
     try:
-        table = pq.read_table(path)
+        with open(path, "rb") as file:  # not by its path, which arrow wants to be UTF-8
+            table = pq.read_table(file)
         columns = {
             name: table.column(name) for name in ("document", "start", "length", "start_char", "end_char", "gram")
         }
@@ -195,7 +196,8 @@ def _features(
         matrix = sparse.csr_matrix(sparse.load_npz(folder / "features.npz"))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"features.npz cannot be read: {error}.") from error
-    frame = pq.read_table(folder / "pointers.parquet", columns=["document"]).column("document").to_numpy()
+    with open(folder / "pointers.parquet", "rb") as file:
+        frame = pq.read_table(file, columns=["document"]).column("document").to_numpy()
     n_features = int(feature.max(initial=-1)) + 1
     counts = sparse.csr_matrix((np.ones(len(feature)), (frame, feature)), shape=(table.n_documents, n_features))
     counts.sum_duplicates()

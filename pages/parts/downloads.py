@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 from dataclasses import fields
 from typing import Any
 
@@ -20,6 +19,8 @@ from cflengine.compression.export import (
     write_long_parquet,
 )
 from cflengine.engine.files import frame_csv
+from pages.parts.commands import command_line as make_command
+from pages.parts.commands import reading_options
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
 
 PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
@@ -76,12 +77,6 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         )
 
 
-def _reading(loaded: LoadedCorpus) -> dict[str, Any]:
-    """The options of reading that differ from their defaults."""
-    defaults = {"documents": "line", "min_words": 1, "limit": None, "text_column": None}
-    return {name: value for name, value in loaded.options.items() if value != defaults.get(name)}
-
-
 def _solving(model: CompressiveFeatures) -> dict[str, Any]:
     """The solver's settings that differ from their defaults, but for what only the app needs."""
     settings = model.settings
@@ -93,15 +88,13 @@ def _solving(model: CompressiveFeatures) -> dict[str, Any]:
 
 def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The ``cflengine compress`` call that writes these features."""
-    # a name that begins with a dash would be taken for an option
-    source = "./" + loaded.source if loaded.source.startswith("-") else loaded.source
-    words = ["cflengine", "compress", source]
-    options = _reading(loaded) | {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
+    options = {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
     if model.solver != "guided":
         options["solver"] = model.solver
-    options |= _solving(model)
-    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    return shlex.join([*words, "--out=run"])
+    solving = _solving(model)
+    if "tol" in solving:
+        solving["gap"] = solving.pop("tol")
+    return make_command("compress", loaded, options | solving, "run")
 
 
 def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
@@ -109,7 +102,7 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     if loaded.source == NEWSGROUPS:
         imports, read = "from cflengine.text.newsgroups import load_newsgroups\n", "load_newsgroups()"
     else:
-        options = "".join(f", {name}={value!r}" for name, value in _reading(loaded).items())
+        options = "".join(f", {name}={value!r}" for name, value in reading_options(loaded).items())
         imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"
     solving = ", ".join(f"{name}={value!r}" for name, value in _solving(model).items())
     settings = f", settings={type(model.settings).__name__}({solving})" if solving else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def draw_source() -> None:
             st.button("Use the sample", on_click=_use_sample)
     elif choice == UPLOAD:
         _upload()
+    elif choice == PATH and not only_this_computer():
+        st.info(
+            "This server can be reached from other computers, so it reads no files by their path: everyone who can "
+            "open this page could read them. Upload the file, or start the app on localhost."
+        )
     elif choice == PATH:
         path = st.text_input(
             "File or folder", key="path", placeholder="/home/me/reviews.csv",
@@ -38,6 +44,19 @@ def draw_source() -> None:
         st.caption("18,846 posts, fetched once by scikit-learn (this needs the network), without headers and quotes.")
         if st.button("Fetch and use 20 Newsgroups"):
             _choose(corpora.fetch_newsgroups)
+
+
+def only_this_computer() -> bool:
+    """Whether the server listens to this computer alone."""
+    address = st.get_option("server.address")
+    return address == "localhost" or (isinstance(address, str) and _is_loopback(address))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:  # a name: it may mean any address
+        return False
 
 
 def _use_sample() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from cflengine.engine.files import frame_csv
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.export import sentences_frame, weights_frame
 from cflengine.sentence_lasso.result import SentenceResult
+from pages.parts.commands import class_list, command_line
 from pages.parts.corpora import LoadedCorpus
-from pages.parts.study_run import StudyRun
+from pages.parts.study_run import StudyRun, Wanted
 from pages.parts.words import many, number, percent, plain
 
 TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
@@ -94,10 +94,14 @@ def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
         for label, (name, make) in files.items():
             st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
     wanted = run.wanted
-    command = ["cflengine", "sentences", loaded.source, "--label-column", wanted.column]
-    if loaded.options.get("text_column"):
-        command += ["--text-column", loaded.options["text_column"]]
-    command += ["--classes", ",".join(wanted.classes), "--dev-split", f"{wanted.dev:g}"]
-    command += ["--test-split", str(wanted.test), "--seed", str(wanted.seed), "--out", "sentences"]
     st.caption("The same from the command line, with the models that the development set chose:")
-    st.code(shlex.join(command), language="shell", wrap_lines=True)
+    st.code(study_command(loaded, wanted), language="shell", wrap_lines=True)
+
+
+def study_command(loaded: LoadedCorpus, wanted: Wanted) -> str:
+    """The ``cflengine sentences`` call that learns the same models."""
+    options = {
+        "label_column": wanted.column, "classes": class_list(wanted.classes), "dev_split": f"{wanted.dev:g}",
+        "test_split": wanted.test, "seed": wanted.seed,
+    }  # fmt: skip
+    return command_line("sentences", loaded, options, "sentences")

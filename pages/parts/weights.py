@@ -140,7 +140,7 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
 def _titles(run: WeightsRun, cluster_of: np.ndarray) -> list[str]:
     """Names of the clusters: their mean weight and how many words have it."""
     sizes = np.bincount(cluster_of)
-    means = np.bincount(cluster_of, weights=run.plain.w) / sizes
+    means = np.bincount(cluster_of, weights=run.weights) / sizes
     return [f"{mean:+.2g} ({size:,})" for mean, size in zip(means, sizes, strict=True)]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from cflengine import ClusteredSettings, IterationStats, LBFGSSettings
 from cflengine.engine.jit import threads
@@ -93,7 +94,8 @@ class WeightsRun:
         positive = study.labels.classes.index(wish.name)
         y = np.where(labels.y[split.train] == positive, 1.0, -1.0)
         X = study.X[split.train]
-        self.model = BinaryModel(Design(X), y)
+        # the bias is a feature of value 1, as the estimator and the command have it
+        self.model = BinaryModel(Design(sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")), y)
         self.information = mutual_information(X, y)
         self.watch = np.argsort(-self.information, kind="stable")[:MOST_WATCHED]
         self.study = study
@@ -127,6 +129,11 @@ class WeightsRun:
         return self.results["lbfgs"]
 
     @property
+    def weights(self) -> np.ndarray:
+        """float64 (features,): the final weights of words, without the bias."""
+        return self.plain.w[:-1]
+
+    @property
     def names(self) -> np.ndarray:
         assert self.study is not None
         return self.study.names
@@ -137,7 +144,7 @@ class WeightsRun:
         assert study is not None
         rows = study.split.test if len(study.split.test) else study.split.train
         truth = study.labels.y[rows] == study.labels.classes.index(self.wish.name)
-        guess = study.X[rows] @ w > 0
+        guess = study.X[rows] @ w[:-1] + w[-1] > 0
         return Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
     @cached_property
@@ -152,7 +159,7 @@ class WeightsRun:
 
     def clusters(self, k: int) -> np.ndarray:
         """int64 (features,): the final weights in k clusters, from the smallest up (optimal k-means)."""
-        return optimal_clusters(self.plain.w, [k])[k]
+        return optimal_clusters(self.weights, [k])[k]
 
     def cluster_words(self, cluster_of: np.ndarray, cluster: int, most: int = 200) -> pd.DataFrame:
         """The features of a cluster by falling mutual information: word, weight, documents, information in bits."""
@@ -160,11 +167,11 @@ class WeightsRun:
         assert study is not None and self.model is not None
         inside = np.flatnonzero(cluster_of == cluster)
         inside = inside[np.argsort(-self.information[inside], kind="stable")][:most]
-        documents = np.bincount(self.model.design.X.indices, minlength=len(self.names))
+        documents = np.bincount(self.model.design.X.indices, minlength=len(self.names) + 1)
         return pd.DataFrame(
             {
                 "word": self.names[inside],
-                "weight": self.plain.w[inside],
+                "weight": self.weights[inside],
                 "documents": documents[inside],
                 "information (bits)": self.information[inside] / np.log(2),
             }

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -367,3 +368,54 @@ def test_a_solve_depends_on_its_settings_and_not_on_the_weighting():
     assert state.Settings(weighting="tf").solve_key("c") == default.solve_key("c") != default.solve_key("d")
     homotopy = state.Settings(solver="homotopy").solver_settings()
     assert homotopy.keep_stages and homotopy.stage_iterations == 150
+
+
+def test_what_pages_print_can_be_run(tmp_path):
+    """One way to print a command, proved by running what it prints."""
+    import shlex
+    import subprocess
+    import sys
+
+    from pages.parts.commands import class_list, command_line
+    from pages.parts.corpora import LoadedCorpus
+    from pages.parts.study_run import Wanted
+    from pages.parts.study_tables import study_command
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    frame = pd.DataFrame(
+        {"what was said": [f"{word} thing number {i % 5} here" for i in range(40) for word in ("good", "bad")],
+         "who": ["a, b", "-c"] * 40}
+    )  # fmt: skip
+    frame.to_csv(folder / "-texts.csv", index=False)
+    options = {"text_column": "what was said", "min_words": 2, "limit": 60, "documents": "line"}
+    from cflengine import read_corpus
+
+    corpus = read_corpus(folder / "-texts.csv", **{k: v for k, v in options.items() if k != "documents"})
+    loaded = LoadedCorpus(id="x", corpus=corpus, source="-texts.csv", options=options)
+    wanted = Wanted(column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3)
+    lines = [
+        study_command(loaded, wanted) + " --grid=1 --models=ridge",
+        command_line("train-logistic", loaded, {"label_column": "who", "classes": class_list(["a, b", "-c"])}, "model"),
+        command_line("compress", loaded, {"lam": "0.5"}, "run"),
+    ]
+    program = "import sys; from cflengine.cli import main; raise SystemExit(main(sys.argv[1:]))"
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "cflengine" and "--min-words=2" in words and "--limit=60" in words
+        root = str(Path(__file__).resolve().parents[2])
+        words = [word.replace("--out=", f"--out={tmp_path}/out-") for word in words]
+        answer = subprocess.run(
+            [sys.executable, "-c", program, *words[1:]], cwd=folder, env=os.environ | {"PYTHONPATH": root},
+            capture_output=True, text=True, check=False, timeout=240,
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize(("address", "alone"), [("localhost", True), ("127.0.0.1", True), ("::1", True),
+                                                ("0.0.0.0", False), ("192.168.1.7", False), (None, False), ("box", False)])  # fmt: skip
+def test_paths_are_read_only_where_nobody_else_can_come(monkeypatch, address, alone):
+    from pages.parts import sources
+
+    monkeypatch.setattr(sources.st, "get_option", lambda name: address)
+    assert sources.only_this_computer() is alone

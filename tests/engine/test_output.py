@@ -1,0 +1,108 @@
+"""A folder of results is one run's: never overwritten inputs, never half of two runs, never two writers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import LOCK, locked_folder, new_files, output_path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(folder: Path, **files: str) -> None:
+    with new_files(folder) as staging:
+        for name, text in files.items():
+            path = staging / name.replace("__", "/")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        (staging / "report.json").write_text("{}")
+
+
+def there(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.name != LOCK}
+
+
+def test_a_run_takes_the_place_of_the_last_one(tmp_path):
+    (tmp_path / "mine.txt").write_text("the user's")
+    write(tmp_path, a="1", b="1", lam__c="1")
+    assert there(tmp_path) == {"mine.txt", "a", "b", "lam/c", "report.json"}
+    assert json.loads((tmp_path / "report.json").read_text())["files"] == ["a", "b", "lam/c", "report.json"]
+    write(tmp_path, a="2")
+    assert there(tmp_path) == {"mine.txt", "a", "report.json"} and (tmp_path / "a").read_text() == "2"
+    assert not (tmp_path / "lam").exists()
+
+
+def test_what_fails_leaves_the_last_run(tmp_path):
+    write(tmp_path, a="1")
+    with pytest.raises(RuntimeError), new_files(tmp_path) as staging:
+        (staging / "a").write_text("2")
+        raise RuntimeError
+    assert there(tmp_path) == {"a", "report.json"} and (tmp_path / "a").read_text() == "1"
+
+
+def test_a_report_that_names_files_elsewhere_removes_none(tmp_path):
+    run, other = tmp_path / "run", tmp_path / "other.txt"
+    run.mkdir(), other.write_text("mine")
+    (run / "report.json").write_text(json.dumps({"files": ["../other.txt", str(other), "", 7, "a/b/c"]}))
+    write(run, a="1")
+    assert other.exists()
+
+
+@pytest.mark.parametrize("out", ["", "  "])
+def test_a_folder_without_a_name_is_refused(out):
+    with pytest.raises(InputError, match="--out is empty"):
+        output_path(out)
+
+
+def test_outputs_never_touch_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "documents.csv").write_text("text\na b\n")
+    (tmp_path / "letters").mkdir()
+    for out, source in ((".", "documents.csv"), (str(tmp_path), "documents.csv"), ("letters", "letters"),
+                        ("letters/run", "letters"), (".", "letters/../documents.csv")):  # fmt: skip
+        with pytest.raises(InputError, match="give another one"):
+            output_path(out, [source])
+    assert output_path("run", ["documents.csv", "letters"]) == Path("run")
+    with pytest.raises(InputError, match="is a file"):
+        output_path("documents.csv")
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from cflengine.engine.output import locked_folder, new_files
+with locked_folder(Path(sys.argv[1])):
+    with new_files(Path(sys.argv[1])) as staging:
+        (staging / "a").write_text("new")
+        print("ready", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_two_writers_and_one_that_is_killed(tmp_path):
+    write(tmp_path, a="old")
+    process = subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(InputError, match="another run is writing"), locked_folder(tmp_path):
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert (tmp_path / "a").read_text() == "old" and (tmp_path / "report.json").exists()
+    for _ in range(50):
+        try:
+            with locked_folder(tmp_path):
+                write(tmp_path, a="newer")
+            break
+        except InputError:
+            time.sleep(0.1)
+    assert there(tmp_path) == {"a", "report.json"} and (tmp_path / "a").read_text() == "newer"
