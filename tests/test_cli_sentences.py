@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from cflengine import cli
+from cflengine.cli import sentences
+from cflengine.cli.options import Clock
 from cflengine.cli.sentences import SearchProgress
 
-FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "report.json"}
+FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "proof.npz", "report.json"}
 
 
 @pytest.fixture
@@ -105,15 +107,17 @@ def test_what_cannot_be_is_one_line(run, table, tmp_path, options, says):
     assert end.code == 2 and says in end.err and end.err.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
-def test_a_time_limit_keeps_what_is_there(run, table, tmp_path):
+def test_a_time_limit_keeps_what_is_there(run, table, tmp_path, monkeypatch):
     out = tmp_path / "out"
+    read = sentences.read
+    monkeypatch.setattr(sentences, "read", lambda arguments, clock: read(arguments, Clock(None)))
     end = run(table, "--label-column", "mood", "--time-limit", "0.001", "--out", out)
     assert end.code == 0, end.err
     assert len(pd.read_csv(out / "grid.csv")) < 30 and (pd.read_csv(out / "models.csv")["penalty"] == "sentence").all()
 
 
 def test_the_first_interrupt_keeps_what_is_there():
-    progress = SearchProgress(None, show=False, time_limit=None)
+    progress = SearchProgress(None, show=False, ends=None)
     progress.begin("sentence", 4)
     point = SimpleNamespace(accuracy=0.5)
     assert progress.poll() and progress.on_point(point)

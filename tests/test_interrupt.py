@@ -91,7 +91,7 @@ def interrupts():
 
 
 def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch, interrupts):
-    monkeypatch.setattr(compress, "read", lambda arguments: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(compress, "read", lambda arguments, clock: signal.raise_signal(signal.SIGINT))
     assert cli.main(["compress", str(SAMPLE), "--out", str(tmp_path / "out")]) == 130
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "nothing was written" in err

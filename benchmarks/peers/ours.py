@@ -33,7 +33,7 @@ def relaxation(corpus: dict[str, np.ndarray], solver: str, gap: float, limit: fl
     """The relaxation alone, to a proved relative gap; alpha, the dual prices. solver: "guided" or "homotopy"."""
     if solver == "homotopy":
         # residuals must not end it before the gap does
-        options = {"last_zeta": 0.0, "relaxation_gap": gap, "tol": 1e-9}
+        options = {"last_zeta": 0.0, "relaxation_gap": gap, "residual_tol": 1e-9}
     else:
         options = {"relaxation_only": True, "relaxation_gap": gap, "relaxation_iterations": 10**9}
     (index, costs), solve = _problem(corpus), _solver(solver, n_threads, limit, options)
@@ -55,7 +55,7 @@ def compress(
 ) -> Facts:
     """A binary solution by "homotopy", "reweighting" or "guided", the last to a proved ``gap`` if given; marks, the
     pointers."""
-    options = {"gap": gap} if solver == "guided" and gap is not None else {}
+    options = {"tol": gap} if solver == "guided" and gap is not None else {}
     (index, costs), solve = _problem(corpus), _solver(solver, n_threads, limit, options)
     _rehearse(solve, corpus)
     began = time.perf_counter()

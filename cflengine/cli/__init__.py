@@ -1,8 +1,8 @@
 """The command ``cflengine``: the engine without a browser.
 
-Exit codes: 0, also for a run that was stopped by Ctrl-C and kept its best solution; 1 for a result that ``verify`` finds
-false, and for a bug; 2 for bad usage or input, with one line on standard error; 130 for Ctrl-C before there was anything
-to keep.
+Exit codes: 0, also for a run that was stopped by Ctrl-C and kept its best solution; 1 for a result that ``verify``
+finds false, and for a bug; 2 for bad usage or input, with one line on standard error; 130 for Ctrl-C before there was
+anything to keep.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cflengine._version import __version__
 
@@ -27,20 +28,19 @@ stands a proved lower bound on the cost of the best one.
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
+    from cflengine.cli import compress, path, sentences, train_crf, train_logistic, verify
     from cflengine.cli.terminal import Parser
 
     usage = "cflengine [-h] [--version] COMMAND ..."
-    parser = Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="cflengine", usage=usage, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    from cflengine.cli import compress, path, sentences, train_crf, train_logistic, verify
-
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
-    for command in (compress, path, sentences, train_logistic, train_crf, verify):
-        command.add_command(commands)
+    for module in (compress, path, sentences, train_logistic, train_crf, verify):
+        module.add_command(commands)
     for command in commands.choices.values():
-        command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+        command.add_argument("--debug", action="store_true", help="show where an error comes from")
     return parser
 
 
@@ -78,10 +78,8 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 
 def _complain(line: str) -> None:
-    try:
+    with suppress(OSError):  # nobody listens
         print(line, file=sys.stderr)
-    except OSError:  # nobody listens
-        pass
 
 
 def _speak_any_language() -> None:
@@ -98,7 +96,5 @@ def _deaf() -> None:
     """No further Ctrl-C while the process ends."""
     import signal
 
-    try:
+    with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not in the main thread
-        pass

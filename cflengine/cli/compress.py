@@ -121,8 +121,7 @@ def _summary(report: dict[str, Any], out: Path) -> None:
     print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
     print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
     print(f"objective    {report['objective']:,.1f}")
-    print(
-        f"lower bound  {report['lower_bound']:,.1f}  (proved: nothing of up to {report['compression']['max_gram']} words is cheaper)"
-    )
+    scope = f"of phrases of up to {report['compression']['max_gram']} words"
+    print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no dictionary {scope} is cheaper)")
     print(f"gap          {gap}  ({ending})")
     print(f"written to   {out}")

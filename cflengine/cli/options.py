@@ -145,7 +145,8 @@ def add_solver(command: argparse.ArgumentParser) -> None:
 
 
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
-    """The settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another solver's."""
+    """The settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another
+    solver's."""
     from cflengine.compression.solvers import SOLVERS
 
     given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}

@@ -315,7 +315,7 @@ def _documents(X: Iterable[str]) -> list[str]:
 
 def _seed(random_state: Any) -> int:
     """A whole number as it is; None and generators draw one."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from cflengine.compression.encoding import Encoding
-from cflengine.engine.files import defuse_cell, frame_csv, write_report
+from cflengine.engine.files import defuse_cell, frame_csv, write_arrays, write_report
 from cflengine.text.tokens import printable
 
 
@@ -84,7 +84,7 @@ def write_run(
     with open(folder / "pointers.parquet", "wb") as file:
         pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
-    np.savez(folder / "proof.npz", alpha=model.result_.alpha)
+    write_arrays(folder / "proof.npz", {"alpha": model.result_.alpha})
     write_report(folder, report)
 
 

@@ -21,7 +21,8 @@ class FeaturePath:
     """The λ-path of a corpus: one fitted :class:`CompressiveFeatures` for each λ, made when asked for.
 
     estimator: with the path's settings, not fitted; corpus: what the path was solved for; both its own, so that
-    nothing that is done with the estimator it came from changes it. points: :class:`~cflengine.compression.path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
+    nothing that is done with the estimator it came from changes it. points:
+    :class:`~cflengine.compression.path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
     lower_bound, gap, dictionary_size, n_pointers, the share of pointers of each length, seconds.
     """
 

@@ -1,7 +1,7 @@
 """numba kernels of Dinic's maximum flow from node 0 to node 1 (minimum_cut.py).
 
-Shapes: first int64 (N+1,), arcs first[v] .. first[v+1]-1 leave node v; heads int32, reverse int32 and left int64 by arc:
-where it leads, the arc back, what it can still take; level int32 (N,); cursor int64 (N,), the arc to look at next.
+Shapes: first int64 (N+1,), arcs first[v] .. first[v+1]-1 leave node v; heads int32, reverse int32 and left int64 by
+arc: where it leads, the arc back, what it can still take; level int32 (N,); cursor int64 (N,), the arc to look at next.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From any binary solution or fractional w to a better binary solution: rounding, local search, recombination.
 
 Shared by the guided solver and, as ``polish=True``, by the homotopy and by reweighting, so that the three can be
-compared. Everything found is offered to the :class:`~cflengine.compression.run.CompressionRun`, whose best solution never
-gets worse.
+compared. Everything found is offered to the :class:`~cflengine.compression.run.CompressionRun`, whose best solution
+never gets worse.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ class ReweightingSettings(Limits):
     them is at least 1 − margin, after ``patience`` rounds without a better solution, or after ``rounds``.
     projection_tol, projection_iterations: the z-update ends when every token is covered by 1 − projection_tol, after
     so many factorisations at most. bound_every: steps between bounds in the first round. tol: end when the best
-    solution's gap is proved to be at most this, None to go on by the rule above. polish: better the solution by the guided solver's local search at the end.
+    solution's gap is proved to be at most this, None to go on by the rule above. polish: better the solution by the
+    guided solver's local search at the end.
     """
 
     rho: float | None = None

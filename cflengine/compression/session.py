@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -74,7 +75,8 @@ class CompressionSession:
     ) -> CompressiveFeatures:
         """The fitted estimator at ``lam``. force, forbid: numbers of K-grams in ``index_``.
 
-        lam: None for the estimator's own, as it must be where every pointer has a cost of its own. known: an earlier result, where the search starts; for the same λ and wishes this one is at least as good. With
+        lam: None for the estimator's own, as it must be where every pointer has a cost of its own. known: an earlier
+        result, where the search starts; for the same λ and wishes this one is at least as good. With
         ``QUICK`` as settings the bound is what its prices prove, and the answer is there at once. Raises ValueError for
         a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it, and for
         a λ that would mean nothing.
@@ -123,5 +125,5 @@ def _with_paid(result: CompressionResult, paid: float) -> CompressionResult:
         return result
     before = result.certificate
     objective, bound = sum_above(before.objective, paid), -sum_above(-before.lower_bound, -paid)
-    facts = {"objective": objective, "lower_bound": bound, "gap": relative_gap(objective, bound)}
+    facts: dict[str, Any] = {"objective": objective, "lower_bound": bound, "gap": relative_gap(objective, bound)}
     return replace(result, certificate=replace(before, **facts), **facts)

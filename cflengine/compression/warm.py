@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from cflengine.engine.warm import WarmUp
@@ -38,4 +39,4 @@ def _settings(solver: str) -> Any:
 
 
 #: Warm these solvers up, by default all that have kernels: seconds from the cache, about a minute the first time ever.
-warm_up = WarmUp({name: lambda name=name: _compress(name) for name in ("guided", "homotopy", "reweighting")})
+warm_up = WarmUp({name: partial(_compress, name) for name in ("guided", "homotopy", "reweighting")})

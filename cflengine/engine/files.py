@@ -11,7 +11,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -54,9 +54,17 @@ def sparse_arrays(name: str, matrix: Any) -> dict[str, np.ndarray]:
     return {f"{name}_{part}": array for part, array in parts.items()}
 
 
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """An npz file, compressed; nothing in it is a pickle."""
+    named: Any = dict(arrays)
+    with open(path, "wb") as file:
+        np.savez_compressed(file, **named)
+
+
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once it is written whole; what fails or dies leaves ``path`` as it was."""
+    """A file that takes the place of ``path`` once it is written whole; what fails or dies leaves ``path`` as it
+    was."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         with open(beside, "xb") as file:

@@ -46,7 +46,8 @@ def sum_terms(n: int) -> float:
 
 
 def add_exactly(*arrays: np.ndarray) -> bool:
-    """Whether sums of these numbers need no rounding: multiples of 2⁻²⁰ of at most 2³² in all, such as whole numbers."""
+    """Whether sums of these numbers need no rounding: multiples of 2⁻²⁰ of at most 2³² in all, such as whole
+    numbers."""
     size = 0.0
     for array in arrays:
         scaled = np.ldexp(array, 20)

@@ -1,8 +1,9 @@
 """A folder of results that is never half of one run and half of another.
 
-Everything is written into a folder beside, inside the output folder; when all of it is whole, the last run's report.json
-goes first, then the last run's other files, then the new files come in by renaming, report.json last. So a folder with a
-report.json is complete, whenever the process was killed. While a run is at work it holds a lock on the folder.
+Everything is written into a folder beside, inside the output folder; when all of it is whole, the last run's
+report.json
+goes first, then the last run's other files, then the new files come in by renaming, report.json last. So a folder with
+a report.json is complete, whenever the process was killed. While a run is at work it holds a lock on the folder.
 """
 
 from __future__ import annotations

@@ -19,6 +19,10 @@ from cflengine.engine.settings import Limits
 ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso")
 
 
+def _no_way(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError("this solver is chosen by the solve() of its system.")
+
+
 @dataclass(frozen=True)
 class Solver:
     """name; one line that says what it is; the class of its settings; what it can do; the function that solves."""
@@ -27,7 +31,7 @@ class Solver:
     summary: str
     settings: type[Limits]
     abilities: frozenset[str] = field(default=frozenset())
-    solve: Callable[..., Any] | None = None
+    solve: Callable[..., Any] = _no_way
 
     def __post_init__(self) -> None:
         unknown = self.abilities - set(ABILITIES)
@@ -52,7 +56,8 @@ class Solver:
             raise InputError(
                 f"polish betters results that leave something to find; the solver {self.name!r} needs none."
             )
-        return replace(found, polish=True)
+        asked: dict[str, Any] = {"polish": True}
+        return replace(found, **asked)
 
 
 class Registry(Mapping[str, Solver]):

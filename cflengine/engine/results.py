@@ -61,7 +61,8 @@ class Result:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with replaced(folder / ARRAYS) as file:
-            np.savez(file, **self.arrays())
+            arrays: dict[str, Any] = {**self.arrays()}
+            np.savez(file, **arrays)
         with replaced(folder / TRACE) as file:
             self.trace.to_csv(file, index=False)
         infinite = {name: str(value) for name, value in self.to_dict().items() if value in (math.inf, -math.inf)}

@@ -36,7 +36,8 @@ class Run:
         unit: float = 1.0,
         progress: Progress | None = None,
     ) -> None:
-        self.settings, self.lam, self.unit = settings, lam, unit
+        self.settings: Any = settings  # of the solver's own class
+        self.lam, self.unit = lam, unit
         self.solver = solver or self.solver
         self.progress = progress or Progress(listeners, time_limit=settings.time_limit)
         self.iteration = 0

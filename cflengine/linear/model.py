@@ -14,8 +14,10 @@ from scipy.special import expit
 class Fitted(Protocol):
     """A result of one row: its weights float64 (V,) and its bias."""
 
-    w: np.ndarray
-    bias: float
+    @property
+    def w(self) -> np.ndarray: ...
+    @property
+    def bias(self) -> float: ...
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
     if early:
         worst = max((result.gap for result in early), key=lambda gap: np.inf if np.isnan(gap) else gap)
         warnings.warn(
-            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept that gap.",
+            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept it.",
             ConvergenceWarning,
             stacklevel=3,
         )

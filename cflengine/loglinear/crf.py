@@ -225,8 +225,8 @@ class ChainCRF(BaseEstimator):
             raise InputError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
         if self.c2 == 0 and self.solver != "lbfgs":
             raise InputError(f"solver {self.solver!r} needs c2 above 0.")
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
-        return solvers.SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else limits))
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
+        return solvers.SOLVERS.find(self.solver).check(self.settings, **(limits if self.settings is None else {}))
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.files import frame_csv, sparse_arrays, write_report
+from cflengine.engine.files import frame_csv, sparse_arrays, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.linear.labels import Labels, Split
@@ -165,7 +165,7 @@ def write_study(folder: Path, study: Study, model: LogisticModel, rows: np.ndarr
     }
     for name, frame in tables.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
-    np.savez_compressed(folder / "proof.npz", **proof_arrays(study, model))
+    write_arrays(folder / "proof.npz", proof_arrays(study, model))
     write_report(folder, report)
 
 

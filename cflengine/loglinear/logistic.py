@@ -213,7 +213,8 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
             )
         if not isinstance(self.multiclass, str) or self.multiclass not in ("ovr", "multinomial"):
             raise InputError(f"multiclass must be 'ovr' or 'multinomial', not {self.multiclass!r}.")
-        return SOLVERS.find(self.solver).check(self.settings, **({} if self.settings else {"tol": self.tol}))
+        own: dict[str, Any] = {"tol": self.tol} if self.settings is None else {}
+        return SOLVERS.find(self.solver).check(self.settings, **own)
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)

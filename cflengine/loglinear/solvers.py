@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -125,5 +126,5 @@ def frequency_alone(model: BinaryModel, ridge: float, result: LoglinearResult) -
     w[-1] = b
     found = model.certify(w, ridge, 0.0, None)
     gap = relative_gap(found.objective, found.lower_bound)
-    proved = {"lower_bound": found.lower_bound, "gap": gap, "alpha": None, "proof_w": None}
+    proved: dict[str, Any] = {"lower_bound": found.lower_bound, "gap": gap, "alpha": None, "proof_w": None}
     return replace(result, w=w, objective=found.objective, **proved)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import frame_csv, write_report
+from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.loglinear.crf import ChainCRF
@@ -56,7 +55,7 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model.cflm")
     other = model.result_.proof_w
-    np.savez(folder / "proof.npz", **({} if other is None else {"proof_w_0": other}))
+    write_arrays(folder / "proof.npz", {} if other is None else {"proof_w_0": other})
     weights = pd.concat([model.state_features_, model.transition_features_], ignore_index=True)
     (folder / "weights.csv").write_bytes(frame_csv(weights))
     (folder / "trace.csv").write_bytes(frame_csv(model.trace_.dropna(axis="columns", how="all")))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import frame_csv, sparse_arrays, write_report
+from cflengine.engine.files import frame_csv, sparse_arrays, write_arrays, write_report
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import Contender, comparison_frame
 from cflengine.sentence_lasso.sentences import WordFeatures
@@ -114,5 +114,5 @@ def write_study(
     }
     for name, frame in tables.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
-    np.savez_compressed(folder / "proof.npz", **proof_arrays(study, contenders))
+    write_arrays(folder / "proof.npz", proof_arrays(study, contenders))
     write_report(folder, report)

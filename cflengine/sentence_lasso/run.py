@@ -31,7 +31,7 @@ class SentenceRun(Run):
         self.tol = -1.0 if settings.tol is None else settings.tol
         self.multipliers = Multipliers(here)
         self.copies: np.ndarray | None = None
-        self.best = (here.w, here.bias, self.copies)
+        self.best: tuple[np.ndarray, float, np.ndarray | None] = (here.w, here.bias, None)
         self.u = self.multipliers.u
         self.alpha = np.zeros(len(here.scores))
         self.converged = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from cflengine.engine.progress import Listener
 from cflengine.engine.registry import Registry, Solver
@@ -25,7 +26,8 @@ def settings_for(solver: str, settings: Settings | None, tol: float) -> Settings
 
     ADMM alone, without settings, stops by the paper's rule and not by ``tol``. Raises ValueError.
     """
-    return SOLVERS.find(solver).check(settings, **({} if solver == "admm" else {"tol": tol}))
+    own: dict[str, Any] = {} if solver == "admm" else {"tol": tol}
+    return SOLVERS.find(solver).check(settings, **own)
 
 
 def solve(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cflengine.engine.warm import WarmUp
 
 _TEXTS = ["Good word. The plot is bad.", "Bad, bad word! A plot.", "Good good plot. Word.", "The bad word. Plot of it."]
@@ -17,4 +19,4 @@ def _fit(solver: str) -> None:
 
 
 #: Fit a toy by these solvers, "majorise" by default.
-warm_up = WarmUp({name: lambda name=name: _fit(name) for name in ("majorise", "admm")}, by_default=("majorise",))
+warm_up = WarmUp({name: partial(_fit, name) for name in ("majorise", "admm")}, by_default=("majorise",))

@@ -57,7 +57,8 @@ def reason_of(error: Exception) -> str:
 class ReadReport:
     """How a source was read and what was left out of it.
 
-    ``left_out`` holds the first 20 records left out as (0-based record number, reason), ``every_left_out`` all of them. ``encoding`` is None
+    ``left_out`` holds the first 20 records left out as (0-based record number, reason), ``every_left_out`` all of
+    them. ``encoding`` is None
     where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain UTF-8,
     ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's
     columns, the text column among them.
@@ -299,7 +300,9 @@ class Intake:
             n_missing=counts["missing"],
             n_empty=counts["empty"],
             n_too_short=counts["too short"],
-            left_out=tuple((record, REASONS[code]) for record, code in islice(zip(*self._left_out), MAX_EXAMPLES)),
+            left_out=tuple(
+                (record, REASONS[code]) for record, code in islice(zip(*self._left_out, strict=True), MAX_EXAMPLES)
+            ),
             every_left_out=self._left_out,
             warnings=tuple(notes),
         )

@@ -149,12 +149,12 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
     n_valid = sum(not char.isascii() for char in as_utf8) - n_invalid
     if n_valid > n_invalid:
         return Decoding("utf-8", "UTF-8 with damaged places", lenient=True)
-    for encoding in ("cp932", "euc_jp"):
-        if _is_japanese(evidence, encoding):
-            return _detected(encoding)
     by_letters = _by_letters(evidence)
     if by_letters is not None:
         return by_letters
+    for encoding in ("cp932", "euc_jp"):
+        if _is_japanese(evidence, encoding):
+            return _detected(encoding)
     matches = list(from_bytes(evidence, steps=10, chunk_size=1024, cp_isolation=_PLAUSIBLE))
     if not matches:
         return Decoding("windows-1252", "no encoding fits well; read as windows-1252, check the accents", lenient=True)
@@ -167,8 +167,8 @@ def detect(chunks: Iterable[bytes]) -> Decoding:
 
 
 def _by_letters(evidence: bytes) -> Decoding | None:
-    """One of the western, Cyrillic or Greek encodings, if the letters it makes are usual ones; the doubt is said where another
-    one's are about as usual. None where none does well."""
+    """One of the western, Cyrillic or Greek encodings, if the letters it makes are usual ones; the doubt is said where
+    another one's are about as usual. None where none does well."""
     beyond = sum(byte > 127 for byte in evidence)
     letters = beyond + sum(chr(byte).isalpha() for byte in evidence if byte < 128)
     family, candidates = ("cyrillic", _OTHERS) if 2 * beyond > letters else ("western", _WESTERN)

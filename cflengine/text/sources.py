@@ -90,8 +90,8 @@ def reading_until(deadline: float | None) -> Iterator[None]:
 
 
 class Budget:
-    """Counts the uncompressed bytes of one pass over a source and refuses too many, or a compression bomb, or what takes
-    longer than it may."""
+    """Counts the uncompressed bytes of one pass over a source and refuses too many, or a compression bomb, or what
+    takes longer than it may."""
 
     def __init__(self, name: str, max_bytes: int) -> None:
         self.name = name
@@ -104,8 +104,8 @@ class Budget:
         deadline = _DEADLINE.get()
         if deadline is not None and time.monotonic() > deadline:
             raise CorpusError(
-                f"'{self.name}' could not be read within the time limit ({_size(self.spent)} so far); raise it, or take "
-                "fewer documents."
+                f"'{self.name}' could not be read within the time limit ({_size(self.spent)} so far); raise it, or "
+                "take fewer documents."
             )
         if self.spent > self.max_bytes:
             raise CorpusError(f"'{self.name}' holds more than {_size(self.max_bytes)}; split it, or raise max_bytes.")

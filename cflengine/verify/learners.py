@@ -8,6 +8,7 @@ of the files and the dual points of ``proof.npz``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +52,12 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     found = []
     for k, fit in enumerate(fits):
         alpha, other = proof.get(f"alpha_{k}"), proof.get(f"proof_w_{k}")
+        signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
         if many:
-
-            def bound_at(w: np.ndarray) -> Any:
-                return certify_multinomial(X, y, w, ridge)
-
-            w = w_of.T.ravel()
+            found.append(_compare(fit, lambda w: certify_multinomial(X, y, w, ridge), w_of.T.ravel(), other))
         else:
-            signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
-
-            def bound_at(w: np.ndarray, signs: np.ndarray = signs, alpha: Any = alpha) -> Any:
-                return certify_binary(X, signs, w, ridge, 0.0, alpha)
-
-            w = w_of[k]
-        found.append(_compare(fit, bound_at, w, other))
+            binary = partial(certify_binary, X, signs, ridge=ridge, alpha=alpha)
+            found.append(_compare(fit, binary, w_of[k], other))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     return _worst("logistic regression", found, checked, notes)
@@ -120,8 +113,8 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     require(unknown is None, f"the model does not know the label {unknown!r} of the training file.")
     label = np.array([number[tag] for one in tags for tag in one], dtype=np.int32)
     require_same(report.get("n_tokens"), len(label), "the number of tokens is")
-    parts = (arrays[name] for name in ("ptr", "label", "before", "after"))
-    data, features = ChainData(X, ptr, label), ChainFeatures(*parts, len(header["classes"]))
+    first, last, before, after = (arrays[name] for name in ("ptr", "label", "before", "after"))
+    data, features = ChainData(X, ptr, label), ChainFeatures(first, last, before, after, len(header["classes"]))
     ridge, lasso = 2.0 * float(header["c2"]), float(header["c1"])
 
     def bound_at(w: np.ndarray) -> Any:

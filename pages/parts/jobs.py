@@ -1,7 +1,8 @@
 """Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
 
 The worker thread calls no ``st.*``; it appends rows to its job, and whoever looks takes a copy. One worker, since a
-solve takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page has gone (closed tab, lost browser) is stopped
+solve takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose
+page has gone (closed tab, lost browser) is stopped
 after a grace period long enough for a reload to find it again by the job id in its address.
 """
 

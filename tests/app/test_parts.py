@@ -285,7 +285,9 @@ def test_the_command_line_parses_and_says_the_same(warm, source, options):
     assert {name: getattr(read, name) for name in given} == given
     assert (read.lam, read.max_gram, read.weighting) == (0.3, 2, "tf-idf")
     assert (read.stage_iterations, read.relaxation_gap, read.time_limit) == (20, 0.001, 30.0)
-    assert read.solver == "homotopy" and solver_settings(read) == replace(chosen.solver_settings(), keep_stages=False)
+    assert read.solver == "homotopy" and solver_settings(read, read.time_limit) == replace(
+        chosen.solver_settings(), keep_stages=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -412,8 +414,11 @@ def test_what_pages_print_can_be_run(tmp_path):
         assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.parametrize(("address", "alone"), [("localhost", True), ("127.0.0.1", True), ("::1", True),
-                                                ("0.0.0.0", False), ("192.168.1.7", False), (None, False), ("box", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "alone"),
+    [("localhost", True), ("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("10.1.1.7", False), (None, False),
+     ("box", False)],
+)  # fmt: skip
 def test_paths_are_read_only_where_nobody_else_can_come(monkeypatch, address, alone):
     from pages.parts import sources
 

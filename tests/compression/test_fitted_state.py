@@ -70,7 +70,7 @@ def test_random_state_is_the_seed():
     assert generator[0]["random_state"] == generator[1]["random_state"]
     settings = GuidedSettings(random_state=5)
     assert CompressiveFeatures(random_state=1, settings=settings).fit(A).result_.settings["random_state"] == 5
-    with pytest.raises(ValueError, match="[Ss]eed"):
+    with pytest.raises(ValueError, match=r"[Ss]eed"):
         CompressiveFeatures(random_state=-1).fit(A)
 
 

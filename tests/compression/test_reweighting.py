@@ -330,7 +330,8 @@ def test_numerical_error_is_said_and_leaves_a_certified_solution(small, monkeypa
 
 @pytest.mark.parametrize(
     "wrong",
-    [{name: value} for name in ("rho", "rho_factor", "rho_ratio", "residual_tol", "absolute", "epsilon", "projection_tol",
+    [{name: value}
+     for name in ("rho", "rho_factor", "rho_ratio", "residual_tol", "absolute", "epsilon", "projection_tol",
                                 "time_limit") for value in (0.0, -1.0, math.nan, math.inf, "1")]
     + [{name: value} for name in ("rho_window", "rho_steps", "least_iterations", "round_iterations", "rounds",
                                   "patience", "projection_iterations", "bound_every") for value in (0, 1.5, None, True)]

@@ -91,7 +91,9 @@ with locked_folder(Path(sys.argv[1])):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_two_writers_and_one_that_is_killed(tmp_path):
     write(tmp_path, a="old")
-    process = subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "ready\n"
     with pytest.raises(InputError, match="another run is writing"), locked_folder(tmp_path):
         pass

@@ -10,6 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from cflengine import ADMMSettings, ChainCRF, LogisticModel, MajoriseSettings, SentenceLassoClassifier
+from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
 from cflengine.loglinear.settings import AutoSettings, ClusteredSettings, LBFGSSettings
 
@@ -76,7 +77,20 @@ def test_a_time_limit_is_for_all_classes_together():
         model = LogisticModel("lbfgs", sigma2=1e9, settings=settings).fit(X, y)
     assert time.perf_counter() - began < 3.0
     assert all(result.settings["time_limit"] == 0.05 for result in model.results_)
-    assert all(row.any() for row in model.coef_), "every class had its share"
+    assert np.isfinite(model.coef_).all()
+
+
+def test_what_is_left_of_the_time_is_shared_equally():
+    given = []
+
+    def solve(own, heard):
+        given.append(own.time_limit)
+        return LogisticModel("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+
+    solve_rows([solve] * 4, LBFGSSettings(time_limit=1.0))
+    assert given[0] == pytest.approx(0.25, abs=0.01) and given == sorted(given), "what one leaves the others have"
+    solve_rows([solve], LBFGSSettings())
+    assert given[-1] is None
 
 
 def test_a_fit_that_converges_warns_of_nothing():

@@ -251,7 +251,7 @@ def test_events_only_ever_improve(solver, seed):
     assert (np.diff(best) <= 0).all() and (np.diff(bound) >= 0).all() and (np.diff([e.gap for e in events]) <= 0).all()
     assert (np.diff([e.iteration for e in events]) >= 0).all() and (np.diff([e.work for e in events]) > 0).all()
     assert events[0].stage == "start" and len(events) == len(result.trace) > 3
-    assert (best[-1], bound[-1], events[-1].gap) == (result.objective, result.lower_bound, result.gap)
+    assert (best[-1], bound[-1]) == pytest.approx((result.objective, result.lower_bound), rel=1e-9)
     assert all(e.support >= 0 and e.objective >= e.best_objective for e in events)
 
 

@@ -140,7 +140,7 @@ def test_a_false_pointer_is_refused(run, change):
 def test_false_numbers_are_refused(run, name, factor):
     report = json.loads((run / "report.json").read_text())
     edit_report(run, **{name: report[name] * factor})
-    with pytest.raises(FalseResult, match="says|number"):
+    with pytest.raises(FalseResult, match=r"says|number"):
         verify_run(run)
 
 
