@@ -81,11 +81,11 @@ def test_a_time_limit_is_for_all_classes_together():
 
 
 def test_what_is_left_of_the_time_is_shared_equally():
-    given = []
+    given, result = [], LogisticModel("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
 
     def solve(own, heard):
         given.append(own.time_limit)
-        return LogisticModel("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+        return result
 
     solve_rows([solve] * 4, LBFGSSettings(time_limit=1.0))
     assert given[0] == pytest.approx(0.25, abs=0.01) and given == sorted(given), "what one leaves the others have"
