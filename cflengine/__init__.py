@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cflengine.compression.feature_path import CompressiveSearchCV
     from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.compression.homotopy import HomotopySettings
+    from cflengine.compression.relay import RelaySettings
     from cflengine.compression.reweighting import ReweightingSettings
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
@@ -54,6 +55,7 @@ _PUBLIC = {
     "LogisticModel": "cflengine.loglinear.logistic",
     "MajoriseSettings": "cflengine.sentence_lasso.settings",
     "PenalisedClassifier": "cflengine.sentence_lasso.estimator",
+    "RelaySettings": "cflengine.compression.relay",
     "ReweightingSettings": "cflengine.compression.reweighting",
     "SentenceLassoClassifier": "cflengine.sentence_lasso.estimator",
     "WishPrice": "cflengine.compression.session",
@@ -82,6 +84,7 @@ __all__ = [
     "LogisticModel",
     "MajoriseSettings",
     "PenalisedClassifier",
+    "RelaySettings",
     "ReweightingSettings",
     "SentenceLassoClassifier",
     "WishPrice",

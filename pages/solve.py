@@ -32,11 +32,11 @@ elif job is not None:
         stream_url=stream_url(job) if job.active else None,
         key=f"chart_{job.id}",
         on_done=lambda: None,  # the page reruns once when the solve ends
-        zeta=job.solver == "homotopy",
+        zeta=job.solver in ("homotopy", "relay"),
         phase=PHASES[job.solver],
     )
     st.caption(
-        "The certified bound is a proof: no dictionary of K-grams, however clever, stores this corpus for less. "
+        "The certified bound is a proof: no dictionary of phrases of up to K words stores this corpus for less. "
         "The gap is how far the best solution can be from the best possible one."
     )
 else:

@@ -16,10 +16,10 @@ from cflengine.engine.checks import InputError
 
 # option -> (the solvers it is for, the field of their settings); time_limit is everybody's
 SOLVER_OPTIONS = {
-    "gap": ("guided", "exact", "homotopy", "reweighting"),
-    "relaxation_gap": ("guided", "homotopy"),
-    "last_zeta": ("homotopy",),
-    "stage_iterations": ("homotopy",),
+    "gap": ("guided", "exact", "homotopy", "reweighting", "relay"),
+    "relaxation_gap": ("guided", "homotopy", "relay"),
+    "last_zeta": ("homotopy", "relay"),
+    "stage_iterations": ("homotopy", "relay"),
     "rounds": ("reweighting",),
 }
 
@@ -116,9 +116,10 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     solver = command.add_argument_group("solver")
     solver.add_argument(
         "--solver",
-        choices=("guided", "homotopy", "reweighting", "exact"),
+        choices=("guided", "homotopy", "reweighting", "relay", "exact"),
         default="guided",
-        help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; exact: small corpora",
+        help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; relay: homotopy, then "
+        "guided; exact: small corpora",
     )
     solver.add_argument(
         "--gap",
@@ -128,14 +129,15 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     )
     solver.add_argument(
         "--relaxation-gap", type=number(float, 1e-12), metavar="G",
-        help="guided, homotopy: end the relaxation at this relative gap (default: a quarter of --gap; by residuals)",
+        help="guided, homotopy, relay: end the relaxation at this relative gap "
+        "(default: a quarter of --gap; by residuals)",
     )  # fmt: skip
     solver.add_argument(
-        "--last-zeta", type=number(float, 0, 1), metavar="ζ", help="homotopy: stop at this ζ (default: 1)"
+        "--last-zeta", type=number(float, 0, 1), metavar="ζ", help="homotopy, relay: stop at this ζ (default: 1)"
     )
     solver.add_argument(
         "--stage-iterations", type=number(int, 1), metavar="N",
-        help="homotopy: steps at each ζ > 0, at most (default: 150)",
+        help="homotopy, relay: steps at each ζ > 0, at most (default: 150)",
     )  # fmt: skip
     solver.add_argument("--rounds", type=number(int, 1), metavar="N", help="reweighting: rounds, at most (default: 20)")
     solver.add_argument(
@@ -155,6 +157,11 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
             owners = " or ".join(SOLVER_OPTIONS[name])
             raise InputError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
     solver = SOLVERS.find(arguments.solver)
+    if arguments.solver == "relay":
+        from cflengine.compression.homotopy import HomotopySettings
+
+        own = {name: given.pop(name) for name in ("relaxation_gap", "last_zeta", "stage_iterations") if name in given}
+        given["homotopy"] = HomotopySettings(**own)
     if "gap" in given:
         given["tol"] = given.pop("gap")
     return solver.check(solver.settings(**given, time_limit=time_limit), polish=arguments.polish)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,12 @@ from cflengine.compression.guided import solve_guided
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.program import IntegerProgram
+from cflengine.compression.relay import Told
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import CompressionRun, Problem
 from cflengine.engine.checks import InputError, MissingPackageError, check_whole
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.progress import NAN, Listener, Progress, TerminationReason
 from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
@@ -119,21 +120,8 @@ def solve_exact_from_guided(
     _highspy()
     progress = Progress(listeners, time_limit=settings.time_limit)
     first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
-    found = solve_guided(index, costs, first, listeners=(_Told(progress),), n_threads=n_threads, lam=lam)
+    found = solve_guided(index, costs, first, listeners=(Told(progress, "guided: "),), n_threads=n_threads, lam=lam)
     return solve_exact(index, costs, settings, start=found.marks, n_threads=n_threads, lam=lam, progress=progress)
-
-
-class _Told:
-    """Passes the events of a first solver on, as a part of the run that follows it."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def __call__(self, stats: IterationStats) -> bool:
-        return self.progress.report(replace(stats, stage=f"guided: {stats.stage}"))
-
-    def poll(self) -> bool:
-        return self.progress.poll()
 
 
 def _check_size(index: KGramIndex, settings: ExactSettings) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -180,6 +180,8 @@ class _Homotopy(CompressionRun):
         marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
         objective, n_pointers, used = self.coder.evaluate(marks)
         self.keep(objective, marks)
+        repaired = self._keep_re_encoded(marks) if self.settings.keep_stages and zeta > 0 else math.nan
+        stays = self._stays_optimal(w) if self.settings.keep_stages and zeta == 0 else math.nan
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(
@@ -190,6 +192,8 @@ class _Homotopy(CompressionRun):
                     n_pointers,
                     int(used.sum()),
                     admm.binary_share(w),
+                    self.unit * repaired,
+                    stays,
                     marks.copy(),
                     self._weights(w),
                 )
@@ -197,12 +201,25 @@ class _Homotopy(CompressionRun):
         if zeta == 0:  # after all else, since it overwrites w
             self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
         del w  # what follows needs its memory
-        self._keep_re_encoded(marks)
+        if zeta == 0 or not self.settings.keep_stages:
+            repaired = self._keep_re_encoded(marks)
+        if zeta == 0 and self.stages:
+            self.stages[-1] = replace(self.stages[-1], repaired=self.unit * repaired)
 
-    def _keep_re_encoded(self, marks: np.ndarray) -> None:
-        """The last solution of a ζ may need less than it uses, and then beat one that was cheaper before."""
+    def _keep_re_encoded(self, marks: np.ndarray) -> float:
+        """The last solution of a ζ may need less than it uses, and then beat one that was cheaper before; its cost."""
         marks, objective, _ = self.coder.re_encode(marks)
         self.keep(objective, marks)
+        return objective
+
+    def _stays_optimal(self, w: np.ndarray) -> float:
+        """min_j ‖w_T(j)‖∞: (3) asks for at least ζ of it."""
+        top = np.zeros(self.index.n_tokens, dtype=np.float32)
+        for k, slot in enumerate(self.admm.layout.slot):
+            values = np.where(slot >= 0, w[np.maximum(slot, 0)], np.float32(0.0))
+            for j in range(min(k + 1, len(top))):
+                np.maximum(top[j:], values[: len(top) - j], out=top[j:])
+        return min(float(top.min(initial=1.0)), 1.0)
 
     def _weights(self, w: np.ndarray) -> np.ndarray | None:
         """w by position in steps of 1/255, if all stages' copies are small enough to keep."""

@@ -17,7 +17,10 @@ class StageSnapshot:
 
     marks: uint8 (n,), the binary solution ψ there (bit k-1 of marks[i]: the pointer of length k at token i);
     weights: uint8 (K, n), w in steps of 1/255, or None for a corpus too large to keep it;
-    binary_share: of the pointers with w > 0.01, the share with w ≥ 0.99. objective: of ψ as the step left it.
+    binary_share: of the pointers with w > 0.01, the share with w ≥ 0.99. objective: of ψ as the step left it;
+    repaired: of ψ re-encoded with its own dictionary. stays_optimal: at ζ = 0 the least, over tokens, of the largest w
+    of a pointer that covers it: up to this ζ the relaxation's w is feasible, so optimal, in problem (3). An estimate,
+    as w is; NaN at other ζ.
     """
 
     zeta: float
@@ -27,6 +30,8 @@ class StageSnapshot:
     n_pointers: int
     dictionary_size: int
     binary_share: float
+    repaired: float
+    stays_optimal: float
     marks: np.ndarray = field(repr=False)
     weights: np.ndarray | None = field(repr=False, default=None)
 

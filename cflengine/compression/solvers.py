@@ -6,10 +6,11 @@ from cflengine.compression.exact import ExactSettings, solve_exact_from_guided
 from cflengine.compression.guided import solve_guided
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.relay import RelaySettings, solve_relay
 from cflengine.compression.reweighting import ReweightingSettings, solve_reweighting
 from cflengine.engine.registry import Registry, Solver
 
-Settings = GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings
+Settings = GuidedSettings | HomotopySettings | ReweightingSettings | RelaySettings | ExactSettings
 
 
 SOLVERS = Registry(
@@ -24,6 +25,10 @@ SOLVERS = Registry(
     Solver(
         "reweighting", "the algorithm of NIPS 2013", ReweightingSettings,
         frozenset({"pointer costs", "polish", "bounds"}), solve_reweighting,
+    ),
+    Solver(
+        "relay", "the homotopy, then the guided solver from there", RelaySettings,
+        frozenset({"pointer costs", "bounds"}), solve_relay,
     ),
     Solver(
         "exact", "optimal, by HiGHS, for small corpora", ExactSettings,

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from cflengine.compression.relay import estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from pages.parts.jobs import BOARD, QUEUED, Job
 from pages.parts.metrics import metric_row
@@ -19,9 +20,10 @@ from pages.parts.state import (
     is_stale,
     run_solver,
     settings,
+    solve_settings,
     stop_job,
 )
-from pages.parts.words import many, number, percent, plain
+from pages.parts.words import duration, many, number, percent, plain
 
 _RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
 _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
@@ -29,10 +31,23 @@ _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
 #: The solvers that can run here; the exact one needs a package that is not required.
 SOLVERS_HERE = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
 
+#: Those that can race each other.
+CONTESTANTS = tuple(name for name in SOLVERS_HERE if name != "relay")
+
+#: What they are called on pages.
+TITLES = {
+    "guided": "guided",
+    "homotopy": "homotopy",
+    "reweighting": "reweighting",
+    "relay": "homotopy, then guided",
+    "exact": "exact",
+}
+
 #: What is written into the chart where a solver's relaxation is solved.
 PHASES = {
     "guided": "search from here",
     "homotopy": "ζ > 0 from here",
+    "relay": "ζ > 0 from here|guided search from here",
     "reweighting": "reweighted from here",
     "exact": "branch and cut from here",
 }
@@ -99,22 +114,41 @@ def draw_controls() -> None:
         run_and_stop(job, run_solver, stop_job)
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
-    with st.expander(f"Solver: {settings().solver}", key="solver_settings"):
+    chosen = solve_settings()
+    if settings().solver is None and chosen.solver != "relay":
+        _open_choice()
+    with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
         _solver_settings()
 
 
+def _open_choice() -> None:
+    """Which solver, where the homotopy would take long: nobody should wait for it unasked."""
+    n_pointers = settings().max_gram * current_corpus().table.n_tokens
+    homotopy, guided = (duration(estimated_seconds(n_pointers, name)) for name in ("homotopy", "guided"))
+    st.radio(
+        "How to solve this corpus",
+        ["guided", "relay"],
+        format_func={
+            "guided": f"Guided: proved to one per cent in about {guided}, then better",
+            "relay": f"The homotopy first, to watch it (about {homotopy}), then guided",
+        }.__getitem__,
+        key="widget_how",
+        on_change=_take("solver", "widget_how"),
+    )
+
+
 def _solver_settings() -> None:
-    chosen = settings()
+    chosen = solve_settings()
     st.segmented_control(
         "Solver", SOLVERS_HERE, default=chosen.solver, required=True, key="widget_solver", label_visibility="collapsed",
-        on_change=_take("solver", "widget_solver"),
+        format_func=TITLES.__getitem__, on_change=_take("solver", "widget_solver"),
     )  # fmt: skip
     st.caption(f"{SOLVERS[chosen.solver].summary.capitalize()}.")
     own, limit = st.columns([2, 1])
     with own:
-        if chosen.solver == "guided":
+        if chosen.solver in ("guided", "relay"):
             _guided_settings()
-        elif chosen.solver == "homotopy":
+        if chosen.solver in ("homotopy", "relay"):
             _homotopy_settings()
         elif chosen.solver == "reweighting":
             st.number_input(
@@ -149,7 +183,12 @@ def _guided_settings() -> None:
 
 def _homotopy_settings() -> None:
     chosen = settings()
-    steps, precision = st.columns(2)
+    steps, precision, last = st.columns(3)
+    last.select_slider(
+        "Last ζ", [i / 10 for i in range(11)], value=chosen.last_zeta, format_func=lambda value: f"{value:.1f}",
+        key="widget_last_zeta", on_change=_take("last_zeta", "widget_last_zeta"),
+        help="1: on to a solution in which every pointer is in or out. 0: the relaxation alone.",
+    )  # fmt: skip
     steps.number_input(
         "Steps at each ζ > 0, at most",
         1,
@@ -193,7 +232,7 @@ def _numbers(job_id: str) -> None:
     gap = result.gap if result else row.get("gap", math.nan)
     metrics = [
         ("Best cost", number(best), "Pointers × λ plus the dictionary."),
-        ("Proved bound", number(bound), "No solution of any kind is cheaper."),
+        ("Proved bound", number(bound), "No dictionary of phrases of up to K words is cheaper."),
         ("Gap, proved", percent(gap)),
     ]
     if result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -77,13 +77,20 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         )
 
 
-def _solving(model: CompressiveFeatures) -> dict[str, Any]:
+def _solving(settings: Any) -> dict[str, Any]:
     """The solver's settings that differ from their defaults, but for what only the app needs."""
-    settings = model.settings
     if settings is None:
         return {}
-    values = {f.name: (getattr(settings, f.name), f.default) for f in fields(settings)}
-    return {name: value for name, (value, usual) in values.items() if value != usual and name != "keep_stages"}
+    usual = type(settings)()
+    values = {f.name: (getattr(settings, f.name), getattr(usual, f.name)) for f in fields(settings)}
+    return {name: value for name, (value, before) in values.items() if value != before and name != "keep_stages"}
+
+
+def _code(settings: Any, used: set[str]) -> str:
+    """Settings as a Python expression; the names of their classes go into ``used``."""
+    used.add(type(settings).__name__)
+    parts = [f"{n}={_code(v, used) if is_dataclass(v) else repr(v)}" for n, v in _solving(settings).items()]
+    return f"{type(settings).__name__}({', '.join(parts)})"
 
 
 def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
@@ -91,7 +98,8 @@ def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     options = {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
     if model.solver != "guided":
         options["solver"] = model.solver
-    solving = _solving(model)
+    solving = _solving(model.settings)
+    solving |= _solving(solving.pop("homotopy", None))
     if "tol" in solving:
         solving["gap"] = solving.pop("tol")
     return make_command("compress", loaded, options | solving, "run")
@@ -104,9 +112,9 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     else:
         options = "".join(f", {name}={value!r}" for name, value in reading_options(loaded).items())
         imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"
-    solving = ", ".join(f"{name}={value!r}" for name, value in _solving(model).items())
-    settings = f", settings={type(model.settings).__name__}({solving})" if solving else ""
-    names = f"CompressiveFeatures, {type(model.settings).__name__}" if solving else "CompressiveFeatures"
+    used: set[str] = set()
+    settings = f", settings={_code(model.settings, used)}" if _solving(model.settings) else ""
+    names = ", ".join(["CompressiveFeatures", *sorted(used)])
     solver = f", solver={model.solver!r}" if model.solver != "guided" else ""
     model_line = (
         f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}{settings})"

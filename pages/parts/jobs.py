@@ -111,9 +111,18 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
         "zeta": stats.get("zeta"),
         "lam": stats.lam,
         "gap": stats.gap,
-        "phase": math.nan if stats.stage == FINISHED else float(not relaxing),
+        "phase": math.nan
+        if stats.stage.endswith(FINISHED)
+        else 2.0
+        if "guided: " in stats.stage
+        else float(not relaxing),
         "stage": words,
     }
+
+
+def _phase(stage: str, relaxing: bool) -> float:
+    """0 while the relaxation is solved, then 1; 2 where the guided solver has taken over."""
+    return 2.0 if stage.startswith("guided: ") else float(not relaxing)
 
 
 class JobBoard:

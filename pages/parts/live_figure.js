@@ -94,18 +94,22 @@ function layoutOf(chart) {
     ...(range ? { range: [...range], autorange: false } : { autorange: true }), ...more,
   });
   const focus = single ? focusOne(chart.rows.at(-1)) : focusSeveral(chart.latest);
-  const start = single && chart.phaseWords ? chart.rows.find((row) => row.phase > 0)?.[chart.xField] : undefined;
-  const place = chart.log ? Math.log10(start) : start;
-  const late = place > left + 0.6 * (right - left);
-  const phase = start === undefined ? [] : [{
-    xref: "x", x: place, yref: "paper", y: 1, yanchor: "top", xanchor: late ? "right" : "left",
-    showarrow: false, bgcolor: back, font: { size, color: text },
-    text: late ? `${chart.phaseWords} ×` : `× ${chart.phaseWords}`,
-  }];
-  const marks = start === undefined ? [] : [{
+  // one line for each phase that has begun, its words a step lower than those of the one before
+  const begun = (single && chart.phaseWords ? chart.phaseWords.split("|") : [])
+    .map((words, k) => ({ words, k, start: chart.rows.find((row) => row.phase > k)?.[chart.xField] }))
+    .filter(({ start }) => start !== undefined);
+  const phase = begun.map(({ words, k, start }) => {
+    const place = chart.log ? Math.log10(start) : start;
+    const late = place > left + 0.6 * (right - left);
+    return {
+      xref: "x", x: place, yref: "paper", y: 1 - 0.08 * k, yanchor: "top", xanchor: late ? "right" : "left",
+      showarrow: false, bgcolor: back, font: { size, color: text }, text: late ? `${words} ×` : `× ${words}`,
+    };
+  });
+  const marks = begun.map(({ start }) => ({
     type: "line", xref: "x", yref: "paper", x0: start, x1: start, y0: 0, y1: 1,
     line: { color: text, width: 1, dash: "dot" },
-  }];
+  }));
   const levels = chart.zoomOnGap ? gapLevels(chart, chart.view.y ?? focus) : [];
   return {
     uirevision: "legend", width: chart.plot.clientWidth, height: chart.height, dragmode: "zoom",

@@ -21,7 +21,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.compression.solvers import SOLVERS
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
-from pages.parts.controls import SOLVERS_HERE, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
+from pages.parts.controls import CONTESTANTS, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job, trace_row
 from pages.parts.state import RACE, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.words import number, percent, plain
@@ -170,7 +170,7 @@ def draw_race_controls() -> None:
     state.setdefault("contestants", list(USUAL))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.pills(
-            "Contestants", SOLVERS_HERE, selection_mode="multi", default=state.contestants, key="widget_contestants",
+            "Contestants", CONTESTANTS, selection_mode="multi", default=state.contestants, key="widget_contestants",
             on_change=lambda: state.update(contestants=state.widget_contestants), help="They start in this order.",
             wrap=True,
         )  # fmt: skip
@@ -188,7 +188,7 @@ def draw_race_controls() -> None:
 def _race_key() -> tuple[Any, ...]:
     """Corpus, kind, λ, K, contestants, time limit."""
     chosen, state = settings(), st.session_state
-    names = tuple(name for name in SOLVERS_HERE if name in state.contestants)
+    names = tuple(name for name in CONTESTANTS if name in state.contestants)
     return (state.corpus_id, RACE, chosen.lam, chosen.max_gram, names, state.race_limit)
 
 

@@ -1,6 +1,8 @@
-"""The recorded homotopy under a slider: numbers at each ζ, and the same text before and after."""
+"""The recorded homotopy under the user's hand: ζ beside the document it decides on, and what it has cost."""
 
 from __future__ import annotations
+
+import time
 
 import pandas as pd
 import streamlit as st
@@ -12,48 +14,69 @@ from pages.parts.text_view import text_view
 from pages.parts.views import final_view, stage_view
 from pages.parts.words import number, percent
 
+_STEP_S = 0.7  # of Play
+
 
 @st.fragment
 def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
-    """The ζ slider and what it shows; a fragment, so that dragging reruns nothing else."""
+    """The ζ slider with Play, and what it shows; a fragment, so that dragging reruns nothing else."""
     stages = model.result_.stages
     if not stages:
         return
     st.header("Along the homotopy")
-    if len(stages) == 1:
-        stage = stages[0]
-        st.caption("The solve ended at ζ = 0, so there is one stage to look at.")
-    else:
-        zetas = [s.zeta for s in stages]
-        if st.session_state.get("zeta") not in zetas:  # left over from a run that went further
-            st.session_state.zeta = zetas[0]
-        zeta = st.select_slider(
-            "ζ", zetas, format_func=lambda value: f"{value:.1f}", key="zeta",
-            help="0: the relaxation, pointers may be used in part. 1: every pointer is in or out.",
-        )  # fmt: skip
-        stage = next(s for s in stages if s.zeta == zeta)
-    metric_row(
-        [
-            (
-                "Binary share of w",
-                percent(stage.binary_share, 1),
-                "Of the pointers with w > 0.01, those with w ≥ 0.99.",
-            ),
-            ("Pointers chosen", number(stage.n_pointers)),
-            ("K-grams used", number(stage.dictionary_size)),
-            ("Cost, rounded here", number(stage.objective)),
-        ]
-    )
-    document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
-    before, after = st.columns(2)
-    with before:
+    zetas = [stage.zeta for stage in stages]
+    state = st.session_state
+    if state.get("zeta") not in zetas:  # left over from a run that went further
+        state.zeta = zetas[0]
+    if state.get("zeta_playing"):
+        state.zeta = zetas[min(zetas.index(state.zeta) + 1, len(zetas) - 1)]
+        state.zeta_playing = state.zeta != zetas[-1]
+    hand, text = st.columns([2, 3], gap="medium")
+    with hand:
+        zeta = _slider(zetas)
+        stage = next(stage for stage in stages if stage.zeta == zeta)
+        metric_row(
+            [
+                ("Decided", percent(stage.binary_share, 1), "Of the pointers with w > 0.01, those with w ≥ 0.99."),
+                ("Pointers chosen", number(stage.n_pointers)),
+                ("Cost, rounded here", number(stage.objective)),
+                ("Re-encoded", number(stage.repaired), "The same dictionary, used as cheaply as it can be."),
+            ]
+        )
+        bound = model.result_.lower_bound
+        st.plotly_chart(stages_figure(stages, stage.zeta, bound), key="stages", config={"displayModeBar": False})
+    with text:
+        document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
         documents, grams = stage_view(model, corpus, [document], stage.marks, stage.weights)
-        text_view(documents, grams=grams, key="text_before", height=420, counted="occurs")
-    with after:
+        text_view(documents, grams=grams, key="text_before", height=300, counted="occurs")
         st.markdown("**At the end**")
         documents, grams = final_view(model, corpus, [document])
-        text_view(documents, grams=grams, key="text_after", height=420)
-    st.plotly_chart(stages_figure(stages, stage.zeta), key="stages", config={"displayModeBar": False})
+        text_view(documents, grams=grams, key="text_after", height=300)
     with st.expander("All stages as a table"):
         st.dataframe(pd.DataFrame([s.summary() for s in stages]), hide_index=True)
+    if state.get("zeta_playing"):
+        time.sleep(_STEP_S)  # a touch of any control interrupts it
+        st.rerun(scope="fragment")
+
+
+def _slider(zetas: list[float]) -> float:
+    """ζ and Play; where there is one stage alone, it is said."""
+    if len(zetas) == 1:
+        st.caption("The solve ended at ζ = 0, so there is one stage to look at.")
+        return zetas[0]
+    slider, button = st.columns([5, 2], vertical_alignment="bottom")
+    zeta = slider.select_slider(
+        "ζ, how decided pointers have to be", zetas, format_func=lambda value: f"{value:.1f}", key="zeta",
+        help="0: the relaxation, pointers may be used in part. 1: every pointer is in or out.",
+    )  # fmt: skip
+    playing = bool(st.session_state.get("zeta_playing"))
+    button.button("❚❚ Pause" if playing else "▶ Play", key="play_zeta", on_click=_play, args=(zetas,), width="stretch")
+    return zeta
+
+
+def _play(zetas: list[float]) -> None:
+    state = st.session_state
+    state.zeta_playing = not state.get("zeta_playing")
+    if state.zeta_playing and state.get("zeta") == zetas[-1]:
+        state.zeta = zetas[0]

@@ -13,7 +13,7 @@ from pages.parts.state import (
     current_job,
     engine_is_warm,
     is_stale,
-    settings,
+    solve_settings,
     stop_job,
 )
 from pages.parts.words import many, number, percent, plain
@@ -23,7 +23,7 @@ _NAMES = {"race": "Race", "path": "λ-path", "study": "Sentences", "weights": "W
 
 def draw_sidebar() -> None:
     """Everything in the sidebar."""
-    loaded, chosen = current_corpus(), settings()
+    loaded, chosen = current_corpus(), solve_settings()
     with st.sidebar:
         st.markdown(f"**{plain(loaded.corpus.name)}**")
         st.caption(f"{many(len(loaded.corpus), 'document')} · {many(loaded.table.n_tokens, 'token')}")
@@ -80,7 +80,7 @@ def _running(job: Job, kind: str) -> None:
     else:
         row = job.rows[-1]
         where = f"{row['stage']} · step {row['i']:,}"
-        if job.solver == "homotopy":
+        if job.solver in ("homotopy", "relay") and row["zeta"] >= 0:
             st.progress(min(max(row["zeta"], 0.0), 1.0), text=where)
         else:
             who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"

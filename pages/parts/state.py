@@ -25,11 +25,13 @@ from cflengine import (
     warm_up,
 )
 from cflengine.compression.features import WEIGHTINGS
+from cflengine.compression.relay import RelaySettings, estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
 
+QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
@@ -41,33 +43,49 @@ KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER)
 class Settings:
     """What the user has set: the model, the solver, and how far and how long it may go.
 
-    gap: where the guided solver stops. stage_iterations, relaxation_gap: the homotopy's. rounds: of reweighting.
+    solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
+    gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
+    reweighting.
     """
 
     lam: float = 1.0
     max_gram: int = 3
     weighting: str = "count"
-    solver: str = "guided"
+    solver: str | None = None
     gap: float = 1e-3
     stage_iterations: int = 150
     relaxation_gap: float | None = None
+    last_zeta: float = 1.0
     rounds: int = 20
     time_limit: float | None = None
+
+    def for_tokens(self, n_tokens: int) -> Settings:
+        """The same with a solver: the homotopy first where it takes less than ``QUICK_S`` by estimate."""
+        if self.solver is not None:
+            return self
+        quick = estimated_seconds(self.max_gram * n_tokens, "homotopy") < QUICK_S
+        return replace(self, solver="relay" if quick else "guided")
+
+    def homotopy_settings(self) -> HomotopySettings:
+        """The homotopy's own settings; a time limit is for the whole solve."""
+        return HomotopySettings(
+            stage_iterations=self.stage_iterations,
+            relaxation_gap=self.relaxation_gap,
+            last_zeta=self.last_zeta,
+            keep_stages=True,
+        )
 
     def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
         """What a solve depends on: not on the weighting, which only reads its result, nor on another solver's
         settings."""
         return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
 
-    def solver_settings(self) -> GuidedSettings | HomotopySettings | ReweightingSettings | ExactSettings:
+    def solver_settings(self) -> Any:
         """The chosen solver's own settings."""
         if self.solver == "homotopy":
-            return HomotopySettings(
-                stage_iterations=self.stage_iterations,
-                relaxation_gap=self.relaxation_gap,
-                time_limit=self.time_limit,
-                keep_stages=True,
-            )
+            return replace(self.homotopy_settings(), time_limit=self.time_limit)
+        if self.solver == "relay":
+            return RelaySettings(tol=self.gap, time_limit=self.time_limit, homotopy=self.homotopy_settings())
         if self.solver == "reweighting":
             return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
         if self.solver == "exact":
@@ -168,6 +186,11 @@ def settings() -> Settings:
     return st.session_state.settings
 
 
+def solve_settings() -> Settings:
+    """The current settings with the solver that a run of the current corpus would take."""
+    return settings().for_tokens(current_corpus().table.n_tokens)
+
+
 def change_settings(**changes: Any) -> None:
     """Replace some settings (for widget callbacks)."""
     st.session_state.settings = replace(st.session_state.settings, **changes)
@@ -224,12 +247,12 @@ def current_model() -> CompressiveFeatures | None:
 def is_stale() -> bool:
     """Whether the settings have changed since the solve was started."""
     job = current_job()
-    return job is not None and job.key != settings().solve_key(st.session_state.corpus_id)
+    return job is not None and job.key != solve_settings().solve_key(st.session_state.corpus_id)
 
 
 def run_solver() -> None:
     """Start a solve of the current corpus with the current settings."""
-    loaded, wanted = current_corpus(), settings()
+    loaded, wanted = current_corpus(), solve_settings()
     before = current_job()
     if before is not None and before.active:
         return
@@ -237,11 +260,11 @@ def run_solver() -> None:
         st.session_state.finished_id = before.id  # its result stays in view until the new one is there
 
     def work(job: Job) -> CompressiveFeatures:
-        warm_up("guided", "homotopy", wanted.solver)
+        warm_up("guided", "homotopy", str(wanted.solver))
         model = CompressiveFeatures(
             lam=wanted.lam,
             max_gram=wanted.max_gram,
-            solver=wanted.solver,
+            solver=str(wanted.solver),
             listeners=(job,),
             settings=wanted.solver_settings(),
         )
@@ -250,7 +273,7 @@ def run_solver() -> None:
         return model
 
     key = wanted.solve_key(loaded.id)
-    start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=wanted.solver))
+    start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=str(wanted.solver)))
 
 
 def start_job(kind: str, job: Job) -> None:

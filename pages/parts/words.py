@@ -29,3 +29,10 @@ def percent(value: float, digits: int = 2) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """``1 document``, ``2,000 documents``."""
     return f"{count:,} {one if count == 1 else (more or one + 's')}"
+
+
+def duration(seconds: float) -> str:
+    """About how long: "3 s", "2 min", "1.5 h"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

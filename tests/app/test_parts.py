@@ -161,8 +161,8 @@ def test_every_stage_can_be_shown(model, corpus):
                 assert np.all(pointers["weight"] > views.FAINTEST) and np.all(pointers["weight"] <= 1)
             for start, end, gram in zip(pointers["start"], pointers["end"], pointers["gram"], strict=True):
                 assert "".join(TEXTS[1][start:end].lower().split()) == grams[int(gram)]["label"].replace(" ", "")
-    figure = figures.stages_figure(stages, 0.5)
-    assert [len(trace.x) for trace in figure.data] == [11, 11, 11]
+    figure = figures.stages_figure(stages, 0.5, 1.0)
+    assert [len(trace.x) for trace in figure.data] == [12, 2, 11, 2, 11]
 
 
 def test_the_price_view_shows_every_token(model, corpus):
@@ -297,9 +297,9 @@ def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change)
     path = tmp_path / 'it\'s "mine".csv'
     pd.DataFrame({"id": [1, 2, 3, 4], "text": ["too short", *TEXTS]}).to_csv(path, index=False)
     chosen = state.Settings(lam=0.5, max_gram=2, **change)
-    fitted = CompressiveFeatures(lam=0.5, max_gram=2, solver=chosen.solver, settings=chosen.solver_settings()).fit(
-        TEXTS
-    )
+    fitted = CompressiveFeatures(
+        lam=0.5, max_gram=2, solver=chosen.for_tokens(100).solver, settings=chosen.for_tokens(100).solver_settings()
+    ).fit(TEXTS)
     namespace: dict = {}
     exec(downloads.python_lines(loaded(str(path), text_column="text", min_words=3), fitted, "idf"), namespace)
     assert float(capsys.readouterr().out) == fitted.result_.gap

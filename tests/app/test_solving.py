@@ -9,7 +9,7 @@ from visiting import captions, in_address, job_of, numbers, show, sidebar, solve
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.memory import MemoryLimitError
-from pages.parts import jobs
+from pages.parts import controls, jobs
 
 
 def test_run_watch_stop(open_app):
@@ -60,20 +60,44 @@ def test_stopping_before_the_first_step_still_gives_a_solution(open_app, monkeyp
 
 def test_the_guided_solver_reaches_its_gap(tiny):
     result = job_of(tiny).result.result_
-    assert result.solver == "guided" and str(result.reason) == "converged"
+    assert result.solver == "relay" and str(result.reason) == "converged" and len(result.stages) == 11
     assert numbers(tiny)["Best cost"] == f"{result.objective:,.0f}"
+    solved(tiny, solver="guided")
+    assert job_of(tiny).result.result_.solver == "guided"
     assert not [slider for slider in tiny.select_slider if slider.key == "zeta"]
+
+
+def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app, monkeypatch):
+    app = show(use(open_app()), "solve")
+    assert not app.radio and app.expander[0].label == "Solver: homotopy, then guided"
+    monkeypatch.setattr("pages.parts.state.QUICK_S", 0.0)
+    sound(app.run())
+    assert app.expander[0].label == "Solver: guided"
+    assert "about" in app.radio[0].options[0] and "homotopy first" in app.radio[0].options[1]
+    sound(app.radio[0].set_value("relay").run())
+    sound(app.button(key="run").click().run())
+    until(lambda: not job_of(app).active)
+    stages = {row["stage"].split(":")[0] for row in job_of(app).rows}
+    assert {"relaxation", "re-encoded"} <= stages and sound(app.run()).select_slider(key="zeta")
+
+
+def test_zeta_plays(tiny):
+    solved(tiny, solver="homotopy")
+    tiny.run()
+    sound(tiny.button(key="play_zeta").click().run(timeout=60))
+    assert tiny.select_slider(key="zeta").value == 1.0 and "Play" in tiny.button(key="play_zeta").label
 
 
 def test_each_solver_has_its_own_settings(open_app):
     app = show(use(open_app()), "solve")
-    own = {"guided": "widget_gap", "homotopy": "widget_steps", "reweighting": "widget_rounds", "exact": None}
+    own = {"guided": {"widget_gap"}, "homotopy": {"widget_steps"}, "reweighting": {"widget_rounds"}, "exact": set(),
+           "relay": {"widget_gap", "widget_steps"}}  # fmt: skip
     for solver, widget in own.items():
         sound(app.segmented_control(key="widget_solver").set_value(solver).run())
         keys = {element.key for kind in ("number_input", "select_slider", "selectbox") for element in app.get(kind)}
-        assert keys & set(own.values()) - {None} == ({widget} if widget else set())
-        assert "widget_limit" in keys and app.expander[0].label == f"Solver: {solver}"
-        assert in_address(app, "solver") == (None if solver == "guided" else solver)
+        assert keys & set().union(*own.values()) == widget
+        assert "widget_limit" in keys and app.expander[0].label == f"Solver: {controls.TITLES[solver]}"
+        assert in_address(app, "solver") == solver
         sound(app.button(key="run").click().run())
         until(lambda: not job_of(app).active)
         assert job_of(sound(app.run())).result.result_.solver == solver and not app.error
