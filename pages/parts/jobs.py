@@ -108,7 +108,8 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
         # later on w no longer solves the relaxation, and its value says nothing of interest
         "relaxed": stats.get("relaxation") if stats.iteration and relaxing else math.nan,
         "bound": stats.lower_bound,
-        "zeta": stats.get("zeta"),
+        # the guided solver has no ζ of its own
+        "zeta": math.nan if stats.stage.startswith("guided: ") else stats.get("zeta"),
         "lam": stats.lam,
         "gap": stats.gap,
         "phase": math.nan

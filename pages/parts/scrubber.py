@@ -6,6 +6,7 @@ import time
 
 import pandas as pd
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from cflengine import CompressiveFeatures, Corpus
 from pages.parts.figures import stages_figure
@@ -57,7 +58,10 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
         st.dataframe(pd.DataFrame([s.summary() for s in stages]), hide_index=True)
     if state.get("zeta_playing"):
         time.sleep(_STEP_S)  # a touch of any control interrupts it
-        st.rerun(scope="fragment")
+        try:
+            st.rerun(scope="fragment")
+        except StreamlitAPIException:  # this run is of the whole page
+            st.rerun()
 
 
 def _slider(zetas: list[float]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.controls import rerun_at_end
+from pages.parts.controls import TITLES, rerun_at_end
 from pages.parts.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.state import (
     KINDS,
@@ -27,7 +27,7 @@ def draw_sidebar() -> None:
     with st.sidebar:
         st.markdown(f"**{plain(loaded.corpus.name)}**")
         st.caption(f"{many(len(loaded.corpus), 'document')} · {many(loaded.table.n_tokens, 'token')}")
-        st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting} · {chosen.solver}")
+        st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting} · {TITLES[str(chosen.solver)]}")
         if st.session_state.notice:
             st.info(st.session_state.notice)
         if not engine_is_warm():
@@ -60,7 +60,7 @@ def _job_status(job_id: str, kind: str) -> None:
     elif kind == SOLVE and job.state == DONE:
         result = job.result.result_
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
-        ended = f"{result.solver}: {result.reason!s}, {number(result.seconds, 1)} s"
+        ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
         st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{ended}")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
