@@ -6,6 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent / "results"
 
 # A benchmark is a module of this package: its docstring is its help, its first line the one in the list;
 # add_options(parser) adds to the common options, run(arguments) returns the exit code.
@@ -33,6 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         module.add_options(command)
         command.set_defaults(run=module.run)
     arguments = parser.parse_args(argv)
+    if arguments.save:
+        if arguments.quick:
+            parser.error("--save keeps a full run as evidence; --quick is none.")
+        RESULTS.mkdir(exist_ok=True)
+        arguments.json = str(RESULTS / f"{arguments.save_as or arguments.name}.json")
     return arguments.run(arguments)
 
 
@@ -40,6 +48,10 @@ def _add_common_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DIR", help="folder of real corpora (default: $CFLENGINE_DATA, see README)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of the compiled kernels (default: all cores)")
     parser.add_argument("--quick", action="store_true", help="few documents, few repeats: does it run, not how fast")
+    parser.add_argument(
+        "--save", action="store_true", help="write them to benchmarks/results/NAME.json, with commit and date: evidence"
+    )
+    parser.add_argument("--save-as", metavar="NAME", help="with --save: another name, for some of the sections")
     parser.add_argument("--json", metavar="FILE", help="also write all figures there, anew after each corpus")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +101,25 @@ def table(sections: Sequence[Section], results: Mapping[str, Mapping[str, Any]])
     return "\n".join(lines)
 
 
+def when() -> dict[str, str | None]:
+    """The commit that was measured (with "+" where files were changed since), and the date."""
+    root = Path(__file__).resolve().parents[1]
+
+    def git(*words: str) -> str | None:
+        answer = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False)
+        return answer.stdout.strip() if answer.returncode == 0 else None
+
+    try:
+        commit, changed = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    except OSError:  # no git
+        commit = changed = None
+    return {"commit": f"{commit}+" if commit and changed else commit, "date": date.today().isoformat()}
+
+
 def write_json(
     file: str, name: str, facts: Mapping[str, Any], options: Mapping[str, Any], results: Mapping[str, Any]
 ) -> None:
     """All figures of a run, its options and the machine."""
-    everything = {"benchmark": name, "machine": facts, "options": options, "corpora": results}
+    plain = {key: value for key, value in options.items() if key not in ("json", "save", "save_as", "data")}
+    everything = {"benchmark": name, "machine": facts, **when(), "options": plain, "corpora": results}
     Path(file).write_text(json.dumps(everything, indent=2) + "\n", encoding="utf-8")

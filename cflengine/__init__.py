@@ -1,12 +1,14 @@
 """cflengine: what a text is made of, found by optimisation and certified.
 
-Rooms of the package:
+Packages, the lowest first:
 
+- :mod:`cflengine.engine`: the runtime of every solver (events, bounds, limits, results, the numba decorators);
 - :mod:`cflengine.text`: documents to tokens, sentences and K-grams, always with character offsets;
+- :mod:`cflengine.linear`: what linear models share;
 - :mod:`cflengine.compression`: compressive feature learning (Paskov, Mitchell, Hastie, AISTATS 2014);
 - :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
 - :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
-- :mod:`cflengine.engine`: what every solver shares (events, listeners, the numba decorators).
+- :mod:`cflengine.verify`: results checked from their files, without compiled code.
 
 Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
 resolved on first use (PEP 562).
