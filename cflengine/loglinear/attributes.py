@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,6 +51,26 @@ class AttributeTable:
         """The attributes in order."""
         return list(self.number)
 
+    def _add_names(self, names: Sequence[Any], indices: array, learn: bool) -> None:
+        known = self.number.get
+        for name in names:
+            at = known(name)
+            if at is None:
+                if not isinstance(name, str):
+                    raise TypeError(f"an attribute is a string, not {name!r}.")
+                if not learn:
+                    continue
+                at = self.number[name] = len(self.number)
+            indices.append(at)
+
+    def _add_items(self, token: Any, indices: array, others: dict[int, float], learn: bool) -> None:
+        for name, value in attribute_items(token):
+            at = self.number.setdefault(name, len(self.number)) if learn else self.number.get(name)
+            if at is not None:
+                if value != 1.0:
+                    others[len(indices)] = value
+                indices.append(at)
+
     def matrix(
         self, sentences: Iterable[Iterable[Any]], *, learn: bool = False
     ) -> tuple[sparse.csr_matrix, np.ndarray]:
@@ -57,23 +78,23 @@ class AttributeTable:
 
         Raises TypeError and ValueError for tokens that are none, saying which sentence.
         """
-        indices: list[int] = []
-        values: list[float] = []
-        ptr, lengths = [0], [0]
+        indices, ptr, lengths = array("i"), array("q", [0]), array("q", [0])
+        others: dict[int, float] = {}  # values that are not 1, by place
         for s, sentence in enumerate(sentences):
             try:
                 for token in sentence:
-                    for name, value in attribute_items(token):
-                        at = self.number.setdefault(name, len(self.number)) if learn else self.number.get(name)
-                        if at is not None:
-                            indices.append(at)
-                            values.append(value)
+                    if type(token) is list:  # names alone: by far the most frequent, and the innermost loop of reading
+                        self._add_names(token, indices, learn)
+                    else:
+                        self._add_items(token, indices, others, learn)
                     ptr.append(len(indices))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"sentence {s}: {error}") from None
             lengths.append(len(ptr) - 1)
+        values = np.ones(len(indices))
+        values[list(others)] = list(others.values())
         X = sparse.csr_matrix(
-            (np.array(values, dtype=np.float64), np.array(indices, dtype=np.int32), np.array(ptr)),
+            (values, np.frombuffer(indices, dtype=np.int32) if indices else np.zeros(0, np.int32), np.array(ptr)),
             shape=(len(ptr) - 1, len(self.number)),
         )
         X.sum_duplicates()

@@ -11,6 +11,9 @@ from cflengine.loglinear.certificate import Certificate, certify_chain
 from cflengine.loglinear.kernels_sweep import forward_backward
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 
+_RUNS = 128  # of attributes, with as much work each
+_FREQUENT = 64  # tokens from which on an attribute is gathered by tokens
+_GROUPS = 8  # of tokens, whatever the number of threads: their sums are added up in order
 _MOST_CELLS = 50_000_000  # of a table of all state weights, at 8 bytes each
 
 
@@ -27,6 +30,7 @@ class ChainModel:
         self.n_scores = len(data.label) * features.n_labels + features.n_labels**2
         self._states = (features.ptr, features.label)
         self._order = by_length(data.ptr)
+        self._gathering = _Gathering(data.X, self.design, features.n_labels)
         n_cells = data.X.shape[1] * features.n_labels
         self._table = np.zeros((data.X.shape[1], features.n_labels)) if n_cells <= _MOST_CELLS else None
         before, after = neighbours(data)
@@ -59,7 +63,7 @@ class ChainModel:
     def gather(self, slope: np.ndarray) -> np.ndarray:
         marginals, pairs = self._split(slope)
         out = np.empty(self.n_weights)
-        kernels.gather_states(*self.design.by_columns, *self._states, marginals, out)
+        self._gathering(*self._states, marginals, out)
         out[self.features.n_states :] = pairs[self.features.before, self.features.after]
         return out
 
@@ -71,6 +75,30 @@ class ChainModel:
         n_labels = self.features.n_labels
         tokens = len(self.data.label) * n_labels
         return flat[:tokens].reshape(-1, n_labels), flat[tokens:].reshape(n_labels, n_labels)
+
+
+class _Gathering:
+    """Xᵀ slope at the state features: frequent attributes by tokens, rare ones by columns (kernels_chain.py)."""
+
+    def __init__(self, X: sparse.csr_matrix, design: Design, n_labels: int) -> None:
+        self.columns = design.by_columns
+        ends = self.columns[0]
+        counts = np.diff(ends)
+        chosen = np.flatnonzero(counts >= _FREQUENT)
+        self.frequent = np.full(len(counts), -1, dtype=np.int32)
+        self.frequent[chosen] = np.arange(len(chosen), dtype=np.int32)
+        self.rows = Design(sparse.csr_matrix(X[:, chosen])).by_rows if len(chosen) else design.by_rows
+        groups = _GROUPS if len(chosen) else 0
+        self.groups = np.linspace(0, X.shape[0], groups + 1).astype(np.int64)
+        self.tables = np.zeros((groups, max(len(chosen), 1), n_labels))
+        rare = np.concatenate([[0], np.cumsum(np.where(counts >= _FREQUENT, _GROUPS, counts))])  # work before each
+        cuts = np.searchsorted(rare, np.linspace(0, rare[-1], _RUNS))
+        self.cuts = np.unique(np.append(cuts, [0, len(counts)])).astype(np.int64)
+
+    def __call__(self, ptr: np.ndarray, label: np.ndarray, slope: np.ndarray, out: np.ndarray) -> None:
+        if len(self.groups) > 1:
+            kernels.gather_frequent(self.groups, *self.rows, slope, self.tables)
+        kernels.gather_states(self.cuts, self.frequent, self.tables, *self.columns, ptr, label, slope, out)
 
 
 def infer(

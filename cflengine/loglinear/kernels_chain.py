@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.engine.jit import parallel_kernel
+from cflengine.engine.jit import kernel, parallel_kernel
 
 BLOCK = 64
 
@@ -52,18 +52,64 @@ def emissions_of_table(indptr, attribute, values, table, out):
 
 
 @parallel_kernel
-def gather_states(indptr, token, values, ptr, label, slope, out):
-    """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; X by columns."""
+def gather_frequent(groups, indptr, attribute, values, slope, tables):
+    """tables[g, f] = Σ x_tf slope_t over the tokens of group g, for the frequent attributes f; float64 (G, F, L).
+
+    By tokens and not by attributes: a column of a frequent attribute reads nearly all slopes, which are more than any
+    cache holds, once for each such attribute; here they are read once, and the tables stay in the cache.
+    """
+    ones = values.shape[0] == 0
+    for g in prange(groups.shape[0] - 1):
+        table = tables[g]
+        table[:] = 0.0
+        for t in range(groups[g], groups[g + 1]):
+            for k in range(indptr[t], indptr[t + 1]):
+                f = attribute[k]
+                value = 1.0 if ones else values[k]
+                for c in range(table.shape[1]):
+                    table[f, c] += value * slope[t, c]
+
+
+@kernel
+def add_tables(tables, f, total):
+    """total = Σ_g tables[g, f], in order."""
+    total[:] = 0.0
+    for g in range(tables.shape[0]):
+        for c in range(total.shape[0]):
+            total[c] += tables[g, f, c]
+
+
+@parallel_kernel
+def gather_states(cuts, frequent, tables, indptr, token, values, ptr, label, slope, out):
+    """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; X by columns.
+
+    cuts: int64, runs of attributes with about as many entries each: the first ones in a corpus are the frequent ones,
+    and would all be one thread's. frequent: int32 (A,), an attribute's place in ``tables``, or -1 for a rare one.
+    """
     ones = values.shape[0] == 0
     n_labels = slope.shape[1]
-    for a in prange(indptr.shape[0] - 1):
-        total = np.zeros(n_labels)
-        for k in range(indptr[a], indptr[a + 1]):
-            value = 1.0 if ones else values[k]
-            for c in range(n_labels):
-                total[c] += value * slope[token[k], c]
-        for e in range(ptr[a], ptr[a + 1]):
-            out[e] = total[label[e]]
+    for block in prange(cuts.shape[0] - 1):
+        total = np.empty(n_labels)
+        for a in range(cuts[block], cuts[block + 1]):
+            if frequent[a] < 0 and ptr[a + 1] - ptr[a] <= 2:
+                # its tokens lie far apart: a label that is not read is a line of memory saved
+                for e in range(ptr[a], ptr[a + 1]):
+                    c = label[e]
+                    single = 0.0
+                    for k in range(indptr[a], indptr[a + 1]):
+                        single += slope[token[k], c] if ones else values[k] * slope[token[k], c]
+                    out[e] = single
+                continue
+            if frequent[a] >= 0:
+                add_tables(tables, frequent[a], total)
+            else:
+                total[:] = 0.0
+                for k in range(indptr[a], indptr[a + 1]):
+                    value = 1.0 if ones else values[k]
+                    for c in range(n_labels):
+                        total[c] += value * slope[token[k], c]
+            for e in range(ptr[a], ptr[a + 1]):
+                out[e] = total[label[e]]
 
 
 @parallel_kernel

@@ -38,20 +38,23 @@ class Template:
             raise InputError(
                 f"the template asks for column {self.n_columns - 1}, but the tokens have {len(rows[0])} (from 0 on)."
             )
-        out: list[list[str]] = [[] for _ in rows]
+        columns = [[cells[c] for cells in rows] for c in range(self.n_columns)]
+        by_pattern = []  # a whole sentence at a time: these are the innermost loops of reading
         for pieces, macros in self.patterns:
-            for p, into in enumerate(out):
-                text = pieces[0]
-                for (row, column), piece in zip(macros, pieces[1:], strict=True):
-                    at = p + row
-                    if at < 0:
-                        text += f"_B{at}" + piece
-                    elif at >= n:
-                        text += f"_B+{at - n + 1}" + piece
-                    else:
-                        text += rows[at][column] + piece
-                into.append(text)
-        return out
+            texts = [pieces[0]] * n
+            for (row, column), piece in zip(macros, pieces[1:], strict=True):
+                cells = _shifted(columns[column], row)
+                texts = [text + cell + piece for text, cell in zip(texts, cells, strict=True)]
+            by_pattern.append(texts)
+        return [list(attributes) for attributes in zip(*by_pattern, strict=True)]
+
+
+def _shifted(cells: list[str], row: int) -> list[str]:
+    """The cell ``row`` tokens from each; _B-1, _B-2 .. before the sentence, _B+1 .. behind it."""
+    n = len(cells)
+    before = [f"_B{p + row}" for p in range(min(n, -row))]
+    behind = [f"_B+{p + row - n + 1}" for p in range(max(0, n - row), n)]
+    return before + cells[max(0, row) : max(0, n + min(0, row))] + behind
 
 
 def parse_template(text: str) -> Template:
