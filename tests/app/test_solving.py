@@ -101,7 +101,7 @@ def test_each_solver_has_its_own_settings(open_app):
         sound(app.button(key="run").click().run())
         until(lambda: not job_of(app).active)
         assert job_of(sound(app.run())).result.result_.solver == solver and not app.error
-        assert "changed" not in captions(app) and f"{solver}: converged" in sidebar(app)
+        assert "changed" not in captions(app) and f"{controls.TITLES[solver]}: converged" in sidebar(app)
     sound(app.segmented_control(key="widget_solver").set_value("guided").run())
     sound(app.select_slider(key="widget_gap").set_value(0.01).run())
     assert app.session_state["settings"].solver_settings().tol == 0.01
