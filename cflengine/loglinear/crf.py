@@ -25,7 +25,7 @@ from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import Settings
+from cflengine.loglinear.settings import Settings, history_bytes
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tags import evaluate, score_frame
 from cflengine.loglinear.templates import attribute_maker
@@ -110,6 +110,10 @@ class ChainCRF(BaseEstimator):
         return self
 
     def _learn(self, data: ChainData, features: ChainFeatures, settings: Settings) -> LoglinearResult:
+        require_bytes(
+            history_bytes(settings, features.n_weights, by_lbfgs=True), f"L-BFGS on {features.n_weights:,} weights",
+            "take fewer sentences, or a smaller memory of L-BFGS.",
+        )  # fmt: skip
         with threads(self.n_threads):
             model = ChainModel(data, features)
             return solve(

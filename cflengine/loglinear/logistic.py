@@ -30,7 +30,7 @@ from cflengine.linear.saving import (
 )
 from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import Settings
+from cflengine.loglinear.settings import Settings, history_bytes
 from cflengine.loglinear.solvers import SOLVERS, frequency_alone, solve
 
 
@@ -94,7 +94,11 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise InputError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
         X = sparse.csr_matrix(X)
-        require_bytes(60 * X.nnz + 400 * X.shape[1], f"Fitting {X.nnz:,} entries", "take fewer documents.")
+        many = self.multiclass == "multinomial" and len(classes) > 2
+        n_weights = (X.shape[1] + 1) * (len(classes) if many else 1)
+        own = history_bytes(settings, n_weights, by_lbfgs=many)
+        advice = "take fewer documents, or a smaller memory of L-BFGS."
+        require_bytes(60 * X.nnz + 400 * X.shape[1] + own, f"Fitting {X.nnz:,} entries", advice)
         with threads(self.n_threads):
             results = self._solve(Design(self._extended(X)), number, len(classes), settings)
         w = [result.w for result in results]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
+import warnings
 import zipfile
 
 import numpy as np
@@ -15,7 +17,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cflengine import ChainCRF, ClusteredSettings, LBFGSSettings, LogisticModel
+from cflengine.engine.memory import MemoryLimitError
 from cflengine.linear.saving import ModelFileError
+from cflengine.loglinear.settings import history_bytes
 
 
 @parametrize_with_checks(
@@ -251,3 +255,30 @@ def test_labels_that_json_has_not_are_refused(tmp_path):
     with pytest.raises(ValueError, match="labels are strings"):
         model.save(tmp_path / "model.cflm")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("memory", [10**12, 10**15])
+def test_a_memory_that_does_not_fit_is_refused_before_any_work(memory):
+    X, y = np.eye(30), np.arange(30) % 2
+    with pytest.raises(MemoryLimitError, match="memory of L-BFGS"):
+        LogisticModel("lbfgs", settings=LBFGSSettings(memory=memory)).fit(X, y)
+    with pytest.raises(MemoryLimitError, match="memory of L-BFGS"):
+        ChainCRF(settings=LBFGSSettings(memory=memory)).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
+
+
+def test_the_history_is_in_the_estimate():
+    """What L-BFGS remembers is most of what it takes on many features and few documents."""
+    d, memory = 200_000, 20
+    X = sparse.random(40, d, density=1e-3, random_state=0, format="csr")
+    y = np.arange(40) % 2
+    settings = LBFGSSettings(memory=memory, max_iter=30, tol=1e-12)
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            LogisticModel("lbfgs", settings=settings).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    estimate = 60 * X.nnz + 400 * d + history_bytes(settings, d + 1, by_lbfgs=False)
+    assert 0.3 * estimate < peak < 1.1 * estimate
