@@ -1,9 +1,9 @@
 """A folder of results that is never half of one run and half of another.
 
-Everything is written into a folder beside, inside the output folder; when all of it is whole, the last run's
-report.json
-goes first, then the last run's other files, then the new files come in by renaming, report.json last. So a folder with
-a report.json is complete, whenever the process was killed. While a run is at work it holds a lock on the folder.
+Everything is written into a hidden folder inside the output folder; when all of it is whole, the last run's
+report.json goes first, then the last run's other files, then the new files come in by renaming, report.json last. So a
+folder with a report.json is complete, whenever the process was killed. While a run is at work it holds a lock on the
+folder.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     """Make the folder and hold it for this process. InputError where another one writes to it."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+b") as file:
-        if not _try_lock(file):
+        if not (_try_lock(file) and _is_at(folder / LOCK, file)):
             raise InputError(f"another run is writing to {folder}: wait for it, or give another --out.")
         try:
             yield
@@ -76,6 +76,14 @@ def _try_lock(file: IO[bytes]) -> bool:
     except OSError:
         return False
     return True
+
+
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    """Whether the file still has that name: the run before may have removed it between our opening and our lock."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cflengine.engine import output
 from cflengine.engine.checks import InputError
 from cflengine.engine.output import LOCK, locked_folder, new_files, output_path
 
@@ -108,3 +109,16 @@ def test_two_writers_and_one_that_is_killed(tmp_path):
         except InputError:
             time.sleep(0.1)
     assert there(tmp_path) == {"a", "report.json"} and (tmp_path / "a").read_text() == "newer"
+
+
+def test_a_lock_on_a_file_that_is_gone_is_no_lock(tmp_path, monkeypatch):
+    """Another run may end, and remove its lock, between the opening of the file and the locking of it."""
+    taken = output._try_lock
+
+    def too_late(file):
+        (tmp_path / LOCK).unlink()
+        return taken(file)
+
+    monkeypatch.setattr(output, "_try_lock", too_late)
+    with pytest.raises(InputError, match="another run"), locked_folder(tmp_path):
+        pass
