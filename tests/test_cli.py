@@ -303,7 +303,7 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
         (["{csv}", "--time-limit", "inf"], "time_limit must be"),
         (["{csv}", "--relaxation-gap", "nan"], "at least"),
         (["{csv}", "--last-zeta", "1.5"], "between 0 and 1"),
-        (["{csv}", "--last-zeta", "0.5"], "is for --solver homotopy, not guided"),
+        (["{csv}", "--last-zeta", "0.5"], "is for --solver homotopy or relay, not guided"),
         (["{csv}", "--solver", "exact", "--rounds", "3"], "is for --solver reweighting, not exact"),
         (["{csv}", "--polish"], "the solver 'guided' needs none"),
         (["{csv}", "--gap", "-1"], "at least 0"),

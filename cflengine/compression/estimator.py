@@ -51,8 +51,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     ----------
     lam : cost of a pointer, λ ≥ 0. 0 keeps single words, large values keep long phrases.
     max_gram : K, the longest K-gram in words, 1 to 8.
-    solver : "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "exact",
-        by HiGHS, for small corpora.
+    solver : "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay",
+        the homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
     token_pattern : regular expression; every match is a token.
     lowercase : lower-case tokens (offsets still point into the original text).
     weighting : "count", "tf", "idf" (count × idf) or "tf-idf"; idf from the documents of ``fit``.
@@ -68,8 +68,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         and returns a number; or an array over the K-grams of the index.
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
         a pointer plus the storage of a word.
-    settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings or ExactSettings: every other
-        parameter of the solver, random_state included.
+    settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or
+        ExactSettings: every other parameter of the solver, random_state included.
     polish : better the solution of the homotopy or of reweighting by the guided solver's local search.
 
     Attributes

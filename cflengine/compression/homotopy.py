@@ -4,8 +4,8 @@
     ζ = 0.1, 0.2 .. 1:    the same with the non-convex constraint ‖w_T(j)‖∞ ≥ ζ, warm, until r and u do or
                           150 steps have gone by; every step encodes the corpus, which gives a binary solution;
     at the end of each ζ  the last of these is re-encoded with its own dictionary, and the best of all kept; with
-    ``polish``, which is not the
-                          paper's, it is first bettered by the guided solver's local search (refine.py).
+                          ``polish``, which is not the paper's, the guided solver's local search (refine.py) betters
+                          it in the end.
 
 "Best" begins with the solution that has single words only, so that a run has one from the start.
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 from zipfile import BadZipFile
+from zlib import error as DeflateError
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,7 @@ class Result:
                 raise InputError(f"it is a {facts['kind']}, not a {cls.__name__}")
             values = cls._from_facts(facts) | vectors | {"trace": pd.read_csv(folder / TRACE)}
             return cls(**values)
-        except (KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
+        except (KeyError, TypeError, ValueError, EOFError, BadZipFile, DeflateError) as error:
             raise InputError(f"{folder} does not hold a saved result: {error}.") from error
 
     @classmethod

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
 from cflengine.compression.certificate import certify
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
-from cflengine.engine.files import restore_cell
+from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
 from cflengine.verify.findings import Finding, close, require, require_gap, require_same
 from cflengine.verify.grams import number_grams
@@ -212,12 +215,34 @@ def _features(
     difference = abs(matrix - expected) if matrix.shape == expected.shape else None
     good = difference is not None and (difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max())
     require(good, "features.npz is not what the pointers count to.")
+    _long_csv(folder, expected)
     documents = _rows(folder / "documents.csv")
     tokens, pointers = np.diff(table.doc_ptr), np.bincount(frame, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
     for d, row in enumerate(documents):
         same = int(row["tokens"]) == tokens[d] and int(row["pointers"]) == pointers[d] and int(row["document"]) == d
         require(same, f"documents.csv is wrong about document {d}.")
+
+
+def _long_csv(folder: Path, expected: sparse.csr_matrix) -> None:
+    """features.csv has these entries, and no other, in any order; it is read a block of rows at a time."""
+    names = pa.array([defuse_cell(name) for name in _lines(folder / "feature_names.txt")], type=pa.string())
+    options = pa_csv.ConvertOptions(column_types={"feature": pa.string()}, strings_can_be_null=False)
+    rows, columns, values = [], [], []
+    with open(folder / "features.csv", "rb") as file:
+        for batch in pa_csv.open_csv(file, convert_options=options):
+            known = pc.index_in(batch.column(1), value_set=names)
+            require(known.null_count == 0, "features.csv names a K-gram that is not in the dictionary.")
+            rows.append(batch.column(0).to_numpy())
+            columns.append(known.to_numpy())
+            values.append(batch.column(2).to_numpy())
+    where = np.concatenate(rows), np.concatenate(columns)
+    inside = where[0].min() >= 0 and where[0].max() < expected.shape[0] and len(where[0]) == expected.nnz
+    same = False
+    if inside:
+        difference = abs(sparse.csr_matrix((np.concatenate(values), where), shape=expected.shape) - expected)
+        same = (difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max())
+    require(same, "features.csv is not what the pointers count to.")
 
 
 def _prices(folder: Path, n_tokens: int) -> np.ndarray:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
+from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError
 from cflengine.text.corpus import Corpus
 from cflengine.text.newsgroups import load_newsgroups
 from cflengine.text.readers import read_corpus
 from cflengine.verify.compression import verify_compression
-from cflengine.verify.findings import Finding, read_report
+from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
+
+_DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
 def verify_run(folder: Path, source: str | None = None) -> list[Finding]:
@@ -20,6 +24,16 @@ def verify_run(folder: Path, source: str | None = None) -> list[Finding]:
     Raises FalseResult for a claim that is not so, InputError where files or input cannot be read.
     """
     report = read_report(folder)
+    try:
+        return _verify(folder, report, source)
+    except (InputError, MemoryError, OSError, UnicodeError):
+        raise
+    except _DAMAGE as error:
+        # whatever a file of the run may hold instead of what belongs there, nothing in it is so until it is checked
+        raise FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.") from error
+
+
+def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Finding]:
     command, arguments = report.get("command"), report.get("arguments")
     if command not in ("compress", "sentences", "train-logistic", "train-crf") or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"

@@ -153,8 +153,11 @@ def test_snapshots_are_the_binary_solutions_at_the_end_of_each_zeta(paper):
         assert 0 <= stage.binary_share <= 1
         assert stage.weights.shape == index.gram_of.shape and not stage.weights[index.gram_of < 0].any()
         assert set(stage.summary()) == {
-            "zeta", "iteration", "objective", "relaxation", "n_pointers", "dictionary_size", "binary_share",
+            "zeta", "iteration", "objective", "relaxation", "n_pointers", "dictionary_size", "binary_share", "repaired",
+            "stays_optimal",
         }  # fmt: skip
+        assert result.objective <= stage.repaired <= stage.objective
+        assert np.isfinite(stage.stays_optimal) == (stage.zeta == 0) and not stage.stays_optimal > 1
         if stage.zeta > 0:
             assert stage.iteration == last_of.loc[stage.zeta, "iteration"]
             assert stage.objective == pytest.approx(last_of.loc[stage.zeta, "objective"])

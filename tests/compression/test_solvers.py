@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from cflengine import CompressiveFeatures, ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings
+from cflengine import (
+    CompressiveFeatures,
+    ExactSettings,
+    GuidedSettings,
+    HomotopySettings,
+    RelaySettings,
+    ReweightingSettings,
+)
 from cflengine.compression.guided import GuidedSolver, solve_guided
 from cflengine.compression.refine import RECOMBINATION, SEARCH
 from cflengine.compression.solvers import SOLVERS
@@ -23,6 +30,10 @@ SETTINGS = {
     "guided": GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10),
     "homotopy": HomotopySettings(relaxation_iterations=60, zeta_step=0.5, stage_iterations=10),
     "reweighting": ReweightingSettings(rounds=2),
+    "relay": RelaySettings(
+        homotopy=HomotopySettings(relaxation_iterations=60, zeta_step=0.5, stage_iterations=10),
+        guided=GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10),
+    ),
     "exact": ExactSettings(),
 }
 
@@ -38,7 +49,7 @@ def test_every_solver_has_its_name_settings_and_a_summary():
 
 @pytest.mark.parametrize("wrong", ["", "Guided", "ip", None, 3, ["guided"]])
 def test_unknown_solvers_raise_and_the_known_are_listed(wrong):
-    with pytest.raises(ValueError, match="guided, homotopy, reweighting, exact"):
+    with pytest.raises(ValueError, match="guided, homotopy, reweighting, relay, exact"):
         SOLVERS.find(wrong)
     with pytest.raises(ValueError, match="solver must be one of"):
         CompressiveFeatures(solver=wrong).fit(TEXTS)
@@ -114,7 +125,7 @@ def test_the_exact_solver_can_be_stopped_while_the_guided_one_looks_for_its_star
 # polish
 
 
-@pytest.mark.parametrize("name", ["guided", "exact"])
+@pytest.mark.parametrize("name", ["guided", "relay", "exact"])
 def test_solvers_that_need_no_polish_say_so(name):
     with pytest.raises(ValueError, match=f"{name!r} needs none"):
         CompressiveFeatures(solver=name, polish=True).fit(TEXTS)

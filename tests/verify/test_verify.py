@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
@@ -212,6 +213,40 @@ def test_what_is_no_run_gets_one_sentence(tmp_path, run):
     (run / "report.json").write_text("[" * 100_000)
     with pytest.raises(InputError, match="cannot be read"):
         verify_run(run)
+
+
+def check_damaged(run: Path) -> None:
+    """Whatever stands in a file of a run, the answer is one sentence, and never "verified"."""
+    for path in sorted(run.iterdir()):
+        data = path.read_bytes()
+        half = len(data) // 2
+        damages = [b"", b"\x00\xff garbage" * 50, data[:half], b"{}", b"[1]", b"PK\x03\x04" + data[4:300]]
+        if path.suffix == ".npz":
+            damages.append(data[:half] + bytes([data[half] ^ 0x55]) + data[half + 1 :])
+        for damaged in damages:
+            path.write_bytes(damaged)
+            with pytest.raises((FalseResult, InputError)):
+                verify_run(run)
+        path.write_bytes(data)
+    assert verify_run(run)
+
+
+def test_damaged_files_are_refused(run):
+    (run / "trace.csv").unlink()  # of its course a run proves nothing
+    half = (run / "documents.csv").read_bytes()
+    assert b"label" in half, "columns of the user's, which are not the run's to claim"
+    (run / "documents.csv").unlink()
+    frame = pd.read_csv(io.BytesIO(half))[["document", "tokens", "pointers"]]
+    frame.to_csv(run / "documents.csv", index=False)
+    check_damaged(run)
+
+
+def test_false_rows_of_the_long_table_are_refused(run):
+    lines = (run / "features.csv").read_text().splitlines()
+    for changed in (lines[:-1], [*lines, lines[-1]], [*lines[:-1], '0,"nowhere",1'], [*lines[:-1], '999,"the",1']):
+        (run / "features.csv").write_text("\n".join(changed) + "\n")
+        with pytest.raises(FalseResult, match=r"features\.csv"):
+            verify_run(run)
 
 
 def test_the_commands_exit_codes(run, capsys):
