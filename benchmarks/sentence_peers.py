@@ -18,8 +18,8 @@ from scipy import sparse
 
 from benchmarks.sentence_solvers import gap_cells, gap_head, reached
 from benchmarks.sentence_tasks import science
+from cflengine.linear.one_vs_rest import class_signs
 from cflengine.sentence_lasso.certificate import certify
-from cflengine.sentence_lasso.grid import class_signs
 from cflengine.sentence_lasso.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.problem import SentenceProblem
 from cflengine.sentence_lasso.settings import MajoriseSettings

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.sentence_tables import RHOS
 from benchmarks.sentence_tasks import science
-from cflengine.sentence_lasso.grid import class_signs
+from cflengine.linear.one_vs_rest import class_signs
 from cflengine.sentence_lasso.penalties import Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings

@@ -14,7 +14,7 @@ from pages.parts.words import plain
 
 st.title("λ-path")
 st.markdown(
-    "Cheap pointers keep single words, dear ones long phrases. The path solves a whole range of λ, each from its "
+    "Cheap pointers keep single words, expensive ones long phrases. The path solves a whole range of λ, each from its "
     "neighbours and each with a proved gap; then move λ and watch the text and its K-grams change. Where you let go "
     "between two points, the solver goes on from the best solution known there."
 )

@@ -14,8 +14,8 @@ from pages.parts.words import number, percent, plain
 st.title("How it works")
 st.markdown(
     "A text is stored as a **dictionary** of pieces and **pointers** that say where copies of them go. Storing a piece "
-    "costs its length, once; every pointer costs λ. Cheap pointers favour few short pieces used often; dear pointers "
-    "favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
+    "costs its length, once; every pointer costs λ. Cheap pointers favour few short pieces used often; expensive "
+    "pointers favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
 )
 st.subheader("Three ways to store “thatthat”")
 try:

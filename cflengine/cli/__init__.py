@@ -46,21 +46,21 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    _speak_any_language()
+    _prepare_streams()
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         arguments = build_parser().parse_args(argv)
         name = f"cflengine {arguments.command}"
         return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
-        _deaf()
-        _complain(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
+        _ignore_interrupts()
+        _print_error(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
         return 130
     except Exception as error:
         if debug:
             traceback.print_exc()
         message, code = _sentence(error)
-        _complain(f"{name}: {message}")
+        _print_error(f"{name}: {message}")
         return code
 
 
@@ -77,12 +77,12 @@ def _sentence(error: Exception) -> tuple[str, int]:
     return f"internal error ({type(error).__name__}: {words}); --debug shows where. Please report it.", 1
 
 
-def _complain(line: str) -> None:
-    with suppress(OSError):  # nobody listens
+def _print_error(line: str) -> None:
+    with suppress(OSError):  # standard error may be closed
         print(line, file=sys.stderr)
 
 
-def _speak_any_language() -> None:
+def _prepare_streams() -> None:
     """Standard streams that bear λ and names of files in any encoding, and being closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -92,7 +92,7 @@ def _speak_any_language() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _deaf() -> None:
+def _ignore_interrupts() -> None:
     """No further Ctrl-C while the process ends."""
     import signal
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from pathlib import Path
@@ -15,13 +14,14 @@ from cflengine.cli.options import (
     add_output,
     add_reading,
     add_solver,
+    gram_features,
     read,
     results,
     run_facts,
     solver_settings,
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
 from cflengine.engine.output import locked_folder, output_path
 
 _COMPRESS = """\
@@ -81,10 +81,8 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_run
     from cflengine.compression.warm import warm_up
-    from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     solver_settings(arguments)  # what is wrong with them is said before anything is read
     began = time.perf_counter()
@@ -92,12 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out):
         show = load_engine(lambda: warm_up(arguments.solver), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show) as progress:
-            model = CompressiveFeatures(
+            model = gram_features(
+                arguments,
                 lam=arguments.lam,
-                max_gram=arguments.max_gram,
                 solver=arguments.solver,
-                token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
-                lowercase=not arguments.keep_case,
                 weighting=arguments.weighting,
                 listeners=(progress,),
                 n_threads=arguments.threads,
@@ -117,11 +113,10 @@ def _summary(report: dict[str, Any], out: Path) -> None:
     left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
     note = f" ({left_out:,} records left out, see left_out.csv)" if left_out else ""
     ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
-    gap = f"{100 * report['gap']:.3f} %" if math.isfinite(report["gap"]) else "none proved"
     print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
     print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
     print(f"objective    {report['objective']:,.1f}")
     scope = f"of phrases of up to {report['compression']['max_gram']} words"
     print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no dictionary {scope} is cheaper)")
-    print(f"gap          {gap}  ({ending})")
+    print(f"gap          {percent(report['gap'])}  ({ending})")
     print(f"written to   {out}")

@@ -14,7 +14,7 @@ from typing import Any
 from cflengine.cli.terminal import number
 from cflengine.engine.checks import InputError
 
-# option -> (the solvers it is for, the field of their settings); time_limit is everybody's
+# option -> the solvers it is for; every solver takes a time limit
 SOLVER_OPTIONS = {
     "gap": ("guided", "exact", "homotopy", "reweighting", "relay"),
     "relaxation_gap": ("guided", "homotopy", "relay"),
@@ -100,6 +100,19 @@ def add_model(model: Any) -> None:
     )
 
 
+def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
+    """The K-gram estimator that the arguments ask for; others: parameters of it beside K and the tokens."""
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
+
+    return CompressiveFeatures(
+        max_gram=arguments.max_gram,
+        token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
+        lowercase=not arguments.keep_case,
+        **others,
+    )
+
+
 def add_limits(solver: Any) -> None:
     """What every solver takes."""
     solver.add_argument(
@@ -179,7 +192,7 @@ def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_facts(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a report says of the command that made it, for whoever checks or repeats it."""
+    """What a report says of the command that made it, so that it can be checked and repeated."""
     own = {"command": arguments.command, "arguments": plain_arguments(arguments)}
     return own | {"input_path": str(Path(arguments.input).resolve())}
 
@@ -210,30 +223,13 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
+    from cflengine.text.newsgroups import READING, read_input
     from cflengine.text.sources import reading_until
 
     with reading_until(clock.ends):
-        corpus = _read(arguments)
+        corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})
     report = corpus.report
     notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
     for note in [*notes, *report.warnings]:
         print(f"cflengine {arguments.command}: {report.source}: {' '.join(note.split())}", file=sys.stderr)
     return corpus
-
-
-def _read(arguments: argparse.Namespace) -> Any:
-    if arguments.input == "20newsgroups" and not Path(arguments.input).exists():
-        from cflengine.text.newsgroups import load_newsgroups
-
-        corpus = load_newsgroups()
-        return corpus.head(arguments.limit) if arguments.limit else corpus
-    from cflengine.text.readers import read_corpus
-
-    return read_corpus(
-        arguments.input,
-        text_column=arguments.text_column,
-        documents=arguments.documents,
-        min_words=arguments.min_words,
-        limit=arguments.limit,
-        encoding=arguments.encoding,
-    )

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from typing import Any
 
-from cflengine.cli.options import Clock, add_limits, add_model, add_output, add_reading, read, results, run_facts
+from cflengine.cli.options import (
+    Clock,
+    add_limits,
+    add_model,
+    add_output,
+    add_reading,
+    gram_features,
+    read,
+    results,
+    run_facts,
+)
 from cflengine.cli.reports import document_table, path_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
 from cflengine.engine.checks import InputError
 from cflengine.engine.output import locked_folder, output_path
 
@@ -80,21 +89,17 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.export import write_path
     from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.compression.warm import warm_up
-    from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
     began = time.perf_counter()
     corpus = read(arguments, clock)
     with locked_folder(out):
         show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:
-            path = CompressiveFeatures(
-                max_gram=arguments.max_gram,
-                token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
-                lowercase=not arguments.keep_case,
+            path = gram_features(
+                arguments,
                 weighting=arguments.weighting,
                 listeners=(progress,),
                 n_threads=arguments.threads,
@@ -106,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_left_out(folder, corpus)
     if not arguments.quiet:
         for row in path.frame.itertuples():
-            gap = f"{100 * row.gap:.3f} %" if math.isfinite(row.gap) else "none proved"
-            print(f"λ {row.lam:<8g} objective {row.objective:>14,.1f}  gap {gap:>9}  {row.dictionary_size:>9,} K-grams")
+            size = f"{row.dictionary_size:>9,} K-grams"
+            print(f"λ {row.lam:<8g} objective {row.objective:>14,.1f}  gap {percent(row.gap):>9}  {size}")
         print(f"written to {out}")
     return 0

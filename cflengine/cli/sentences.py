@@ -10,7 +10,17 @@ import threading
 import time
 from typing import Any
 
-from cflengine.cli.options import Clock, add_labels, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.options import (
+    Clock,
+    add_labels,
+    add_limits,
+    add_output,
+    add_reading,
+    gram_features,
+    read,
+    results,
+    run_facts,
+)
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.engine.checks import InputError
@@ -174,13 +184,7 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
 
     features = None
     if arguments.features == "kgrams":
-        from cflengine.compression.estimator import CompressiveFeatures
-        from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
-
-        pattern = arguments.token_pattern or DEFAULT_TOKEN_PATTERN
-        features = GramFeatures(
-            CompressiveFeatures(max_gram=arguments.max_gram, token_pattern=pattern, lowercase=not arguments.keep_case)
-        )
+        features = GramFeatures(gram_features(arguments))
     return prepare(
         corpus.texts, labels, split, features=features, language=arguments.language,
         token_pattern=arguments.token_pattern or WORD_PATTERN, lowercase=not arguments.keep_case,

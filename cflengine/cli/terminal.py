@@ -36,6 +36,11 @@ def number(kind: type, least: float, most: float = math.inf) -> Any:
     return parse
 
 
+def percent(gap: float) -> str:
+    """A gap for people."""
+    return f"{100 * gap:.3f} %" if math.isfinite(gap) else "none proved"
+
+
 class TerminalProgress:
     """A listener that keeps one line of a terminal up to date, and turns the first Ctrl-C into a clean stop.
 

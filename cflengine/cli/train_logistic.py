@@ -8,7 +8,17 @@ import time
 import warnings
 from typing import Any
 
-from cflengine.cli.options import Clock, add_labels, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.options import (
+    Clock,
+    add_labels,
+    add_limits,
+    add_output,
+    add_reading,
+    gram_features,
+    read,
+    results,
+    run_facts,
+)
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.engine.checks import InputError
@@ -138,14 +148,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _vectorizer(arguments: argparse.Namespace) -> Any:
     from cflengine.loglinear.export import vectorizer
 
-    lowercase, grams = not arguments.keep_case, None
-    if arguments.features == "kgrams":
-        from cflengine.compression.estimator import CompressiveFeatures
-        from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
-
-        pattern = arguments.token_pattern or DEFAULT_TOKEN_PATTERN
-        grams = CompressiveFeatures(max_gram=arguments.max_gram, token_pattern=pattern, lowercase=lowercase)
-    return vectorizer(arguments.weighting, grams=grams, token_pattern=arguments.token_pattern, lowercase=lowercase)
+    grams = gram_features(arguments) if arguments.features == "kgrams" else None
+    pattern, lowercase = arguments.token_pattern, not arguments.keep_case
+    return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
 
 
 def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from cflengine.cli.terminal import percent
 
 _VERIFY = """\
 Check the results in DIR from its files and the input alone.
@@ -54,10 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     if not arguments.quiet:
         for finding in findings:
-            gap = f"{100 * finding.gap:.3g} %" if math.isfinite(finding.gap) else "none proved"
-            print(
-                f"{finding.name}: objective {finding.objective:,.10g}, at least {finding.lower_bound:,.10g}, gap {gap}"
-            )
+            numbers = f"objective {finding.objective:,.10g}, at least {finding.lower_bound:,.10g}"
+            print(f"{finding.name}: {numbers}, gap {percent(finding.gap)}")
             for line in finding.checked:
                 print(f"  checked: {line}")
             for line in finding.notes:

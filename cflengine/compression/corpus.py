@@ -6,7 +6,6 @@ is.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,14 +44,8 @@ class PreparedCorpus:
 
     @cached_property
     def digest(self) -> str:
-        """First 16 hexadecimal digits of a SHA-256 over words, tokens, document borders and K."""
-        digest = hashlib.sha256(f"{self.index.max_gram} {len(self.table.vocabulary)}".encode())
-        for word in self.table.vocabulary:
-            form = word.encode("utf-8", "surrogatepass")
-            digest.update(len(form).to_bytes(4, "little") + form)
-        digest.update(np.ascontiguousarray(self.index.tokens).data)
-        digest.update(np.ascontiguousarray(self.index.doc_ptr).data)
-        return digest.hexdigest()[:16]
+        """Of words, tokens, document borders and K: see :meth:`~cflengine.text.token_table.TokenTable.digest`."""
+        return self.table.digest(self.index.max_gram)
 
 
 def words_of(table: TokenTable, index: KGramIndex, grams: np.ndarray) -> list[Gram]:

@@ -11,10 +11,9 @@ cover with it, one that only B stores as soon as any takes B's. That is
 a minimum cut (minimum_cut.py) in a graph with a node for each segment and each such K-gram: of 2^segments combinations
 the cheapest, in a time that on text is negligible. What both store counts as paid: a mixture that happens to need it no
 longer is not looked for, but gains from it when it is re-encoded. So a solution that was improved in one place and
-spoilt in a
-thousand others still gives its one improvement. (Partition crossover, which Whitley and others use for the travelling
-salesman, takes whole connected components; the cut also goes through them. On all of 20 Newsgroups it gained a third
-more.)
+spoilt in a thousand others still gives its one improvement. (Partition crossover, which Whitley and others use for the
+travelling salesman, takes whole connected components; the cut also goes through them. On all of 20 Newsgroups it gained
+a third more.)
 """
 
 from __future__ import annotations

@@ -28,12 +28,11 @@ from cflengine.compression.guided import solve_guided
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.program import IntegerProgram
-from cflengine.compression.relay import Told
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.run import CompressionRun, Problem
 from cflengine.engine.checks import InputError, MissingPackageError, check_whole
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import NAN, Listener, Progress, TerminationReason
+from cflengine.engine.progress import NAN, EventForwarder, Listener, Progress, TerminationReason
 from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
@@ -120,7 +119,8 @@ def solve_exact_from_guided(
     _highspy()
     progress = Progress(listeners, time_limit=settings.time_limit)
     first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
-    found = solve_guided(index, costs, first, listeners=(Told(progress, "guided: "),), n_threads=n_threads, lam=lam)
+    part = EventForwarder(progress, "guided: ")
+    found = solve_guided(index, costs, first, listeners=(part,), n_threads=n_threads, lam=lam)
     return solve_exact(index, costs, settings, start=found.marks, n_threads=n_threads, lam=lam, progress=progress)
 
 

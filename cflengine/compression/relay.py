@@ -18,7 +18,7 @@ from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.result import CompressionResult
-from cflengine.engine.progress import NAN, IterationStats, Listener, Progress
+from cflengine.engine.progress import NAN, EventForwarder, Listener, Progress
 from cflengine.engine.results import settings_dict
 from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
@@ -37,30 +37,6 @@ class RelaySettings(Limits):
     guided: GuidedSettings = field(default_factory=GuidedSettings)
 
 
-class Told:
-    """Passes the events of one part of a solve on to the whole of it; ``before`` is put before their stage."""
-
-    def __init__(self, progress: Progress, before: str = "") -> None:
-        self.progress, self.before = progress, before
-        last = progress.records[-1] if progress.records else None
-        self.iterations, self.work = (last.iteration, last.work) if last else (0, 0.0)
-
-    def __call__(self, stats: IterationStats) -> bool:
-        return self.progress.report(
-            replace(
-                stats,
-                stage=self.before + stats.stage,
-                iteration=self.iterations + stats.iteration,
-                work=self.work + stats.work,
-                elapsed_s=self.progress.elapsed_s,
-            )
-        )
-
-    def poll(self) -> bool:
-        """Whether nobody has said stop, and there is time left."""
-        return self.progress.poll()
-
-
 def solve_relay(
     index: KGramIndex,
     costs: StorageCosts,
@@ -73,12 +49,13 @@ def solve_relay(
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
     settings = settings or RelaySettings()
     progress = Progress(listeners, time_limit=settings.time_limit)
-    first = solve_homotopy(index, costs, settings.homotopy, listeners=(Told(progress),), n_threads=n_threads, lam=lam)
+    part = EventForwarder(progress)
+    first = solve_homotopy(index, costs, settings.homotopy, listeners=(part,), n_threads=n_threads, lam=lam)
     result = first
     if progress.reason is None and not first.gap <= settings.tol:
-        guided = replace(settings.guided, tol=settings.tol, time_limit=None)
+        guided, part = replace(settings.guided, tol=settings.tol, time_limit=None), EventForwarder(progress, "guided: ")
         result = GuidedSolver(index, n_threads=n_threads, once=True).solve(
-            costs, guided, listeners=(Told(progress, "guided: "),), lam=lam, known=[(first.marks, first.alpha)]
+            costs, guided, listeners=(part,), lam=lam, known=[(first.marks, first.alpha)]
         )
     return replace(
         result,

@@ -66,9 +66,9 @@ REWEIGHTING = "reweighting"
 class ReweightingSettings(Limits):
     """Every parameter of the solver; where they come from is said in the module's docstring.
 
-    rho: first ρ, None for 1. rho_factor, rho_ratio, rho_window: ρ grows
-    (shrinks) by the factor when the relative primal residual exceeds the dual one (is below it) by the ratio, at most
-    once in so many steps and not after the first ``rho_steps`` of a round (ADMM need not converge if ρ never rests).
+    rho: first ρ, None for 1. rho_factor, rho_ratio, rho_window: ρ grows (shrinks) by the factor when the relative
+    primal residual exceeds the dual one (is below it) by the ratio, at most once in so many steps and not after the
+    first ``rho_steps`` of a round (ADMM need not converge if ρ never rests).
     A round ends when ‖w − z‖ ≤ √m absolute + residual_tol max(‖w‖, ‖z‖) and
     ρ‖z − z̄‖ ≤ √m absolute + residual_tol ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
     epsilon: ε of the weights. nonzero: indicators above it are rounded to 1. The run ends when a share ``binary`` of

@@ -10,7 +10,7 @@ An optimal encoding at given prices is found by the encoding programme (§3.1 of
     start    D free, so that D is used wherever it saves a pointer; a word that D lacks costs c(s) a use;
     or       every K-gram s of D at c(s) / (its occurrences in the corpus), as if all of them were used;
     then     c(s) / u_s, u_s how often s was used last time (1 where it was not): a K-gram that is hardly used is
-             made dear and dropped, "pruned", until that brings no gain;
+             made expensive and dropped, "pruned", until that brings no gain;
     then     the K-grams in use free, which cannot cost more; as long as it gains, from the third line again.
 
 Both starts are tried, and single words alone: the best of all solutions met is kept. It is a good use of D, not

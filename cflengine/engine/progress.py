@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import pandas as pd
@@ -102,6 +102,8 @@ class Progress:
             self.reason = TerminationReason.INTERRUPTED
         return self._in_time()
 
+    __call__ = report  # so that it can listen to the parts of a solve; it goes on saying stop once it was told to
+
     def poll(self) -> bool:
         """A cheap question between chunks of one iteration: may the solver go on?"""
         if any(poll() is False for poll in self._pollers):
@@ -116,6 +118,31 @@ class Progress:
     def trace(self) -> pd.DataFrame:
         """One row per event, in order."""
         return trace_frame(self.records)
+
+
+class EventForwarder:
+    """A listener of one part of a solve that passes its events on to the whole; ``before`` is put before their stage,
+    and iterations and work go on from where the whole was."""
+
+    def __init__(self, progress: Progress, before: str = "") -> None:
+        self.progress, self.before = progress, before
+        last = progress.records[-1] if progress.records else None
+        self.iterations, self.work = (last.iteration, last.work) if last else (0, 0.0)
+
+    def __call__(self, stats: IterationStats) -> bool:
+        return self.progress.report(
+            replace(
+                stats,
+                stage=self.before + stats.stage,
+                iteration=self.iterations + stats.iteration,
+                work=self.work + stats.work,
+                elapsed_s=self.progress.elapsed_s,
+            )
+        )
+
+    def poll(self) -> bool:
+        """Whether the whole may go on."""
+        return self.progress.poll()
 
 
 def trace_frame(records: Iterable[IterationStats]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cflengine.engine.checks import InputError
@@ -19,19 +19,16 @@ from cflengine.engine.settings import Limits
 ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso")
 
 
-def _no_way(*_: Any, **__: Any) -> Any:
-    raise NotImplementedError("this solver is chosen by the solve() of its system.")
-
-
 @dataclass(frozen=True)
 class Solver:
-    """name; one line that says what it is; the class of its settings; what it can do; the function that solves."""
+    """name; one line that says what it is; the class of its settings; what it can do; the function that solves, or
+    that makes the steps which its system's solve() takes."""
 
     name: str
     summary: str
     settings: type[Limits]
-    abilities: frozenset[str] = field(default=frozenset())
-    solve: Callable[..., Any] = _no_way
+    abilities: frozenset[str]
+    solve: Callable[..., Any]
 
     def __post_init__(self) -> None:
         unknown = self.abilities - set(ABILITIES)

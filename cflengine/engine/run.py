@@ -63,13 +63,17 @@ class Run:
         """Of the best solution, proved; NaN before there is a bound."""
         return relative_gap(self.best_objective, self.lower_bound) if math.isfinite(self.best_objective) else NAN
 
+    def reached(self, gap: float) -> bool:
+        """Whether a proved gap is the one asked for, or smaller; never, where none was asked for."""
+        return self.settings.tol is not None and gap <= self.settings.tol
+
     @property
     def proved(self) -> bool:
-        """Whether the gap that was asked for is reached."""
-        return self.settings.tol is not None and self.gap <= self.settings.tol
+        """Whether the best solution's gap is the one asked for."""
+        return self.reached(self.gap)
 
     def may_go_on(self) -> bool:
-        """Asked between pieces of work: nobody said stop, and there is time left."""
+        """Asked between pieces of work: whether no listener said stop, and there is time left."""
         return self.progress.poll()
 
     def report(

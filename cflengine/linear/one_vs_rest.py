@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.progress import IterationStats, Listener, TerminationReason
+from cflengine.engine.progress import Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
 
@@ -28,24 +28,6 @@ def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
     return [np.where(y == k, 1.0, -1.0) for k in rows]
 
 
-class _Remembers:
-    """A listener that goes on saying stop once somebody has."""
-
-    def __init__(self, listeners: Iterable[Listener]) -> None:
-        self.listeners, self.stopped = tuple(listeners), False
-        self._polls = [poll for poll in (getattr(one, "poll", None) for one in self.listeners) if poll]
-
-    def __call__(self, stats: IterationStats) -> bool:
-        answers = [listener(stats) for listener in self.listeners]
-        self.stopped = self.stopped or any(answer is False for answer in answers)
-        return not self.stopped
-
-    def poll(self) -> bool:
-        """Whether nobody has said stop."""
-        self.stopped = self.stopped or any(poll() is False for poll in self._polls)
-        return not self.stopped
-
-
 def solve_rows(
     solves: Sequence[Callable[[Any, tuple[Listener, ...]], Any]], settings: Limits, listeners: Iterable[Listener] = ()
 ) -> tuple[Any, ...]:
@@ -53,19 +35,16 @@ def solve_rows(
 
     After a stop the rows that are left answer with where they start, certified.
     """
-    heard, began = _Remembers(listeners), time.perf_counter()
+    progress, began = Progress(listeners), time.perf_counter()
     results = []
     for k, solve in enumerate(solves):
         own = settings
         if settings.time_limit is not None:
             left = settings.time_limit - (time.perf_counter() - began)
             own = replace(settings, time_limit=max(left / (len(solves) - k), _LEAST_S))
-        results.append(solve(own, (heard,)))
-    return tuple(replace(result, settings=dict(result.settings) | _limit(settings)) for result in results)
-
-
-def _limit(settings: Limits) -> dict[str, Any]:
-    return {"time_limit": settings.time_limit}
+        results.append(solve(own, (progress,)))
+    asked = {"time_limit": settings.time_limit}
+    return tuple(replace(result, settings=dict(result.settings) | asked) for result in results)
 
 
 def warn_unless_converged(results: Iterable[Result]) -> None:

@@ -171,7 +171,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         """Write the model to a file (linear/saving.py).
 
         features: what the columns of the matrix are, in order, where it was not a DataFrame that named them: without,
-        whoever loads the model must bring columns in the same order. Raises ValueError for labels that JSON has not,
+        a loaded model needs columns in the same order. Raises ValueError for labels that JSON has not,
         and for another number of features.
         """
         check_is_fitted(self, "coef_")

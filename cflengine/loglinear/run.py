@@ -96,15 +96,11 @@ class LoglinearRun(Run):
         alpha = None if proof is None else proof.alpha
         found = model.certify(self.w, ridge, self.lasso, alpha)
         bound = found.lower_bound
-        if proof is not None and proof.w is not self.w and not relative_gap(found.objective, bound) <= self._wanted:
+        if proof is not None and proof.w is not self.w and not self.reached(relative_gap(found.objective, bound)):
             other = model.certify(proof.w, ridge, self.lasso, alpha).lower_bound
             if other > bound:
                 return found.objective, other, proof.w
         return found.objective, bound, None
-
-    @property
-    def _wanted(self) -> float:
-        return -1.0 if self.settings.tol is None else self.settings.tol
 
     def result(self, reason: TerminationReason, why: str, settings: dict[str, Any]) -> LoglinearResult:
         """The best solution with the best bound, both as certificate.py finds them from the data."""

@@ -36,17 +36,59 @@ from cflengine.loglinear.settings import (
     Settings,
 )
 
-_BOUNDS, _LASSO = frozenset({"bounds"}), frozenset({"bounds", "warm start", "many classes", "lasso"})
-_WARM = frozenset({"bounds", "warm start", "many classes"})
+
+def _named(stage: str, points: Iterator[Point]) -> Iterator[Step]:
+    return (Step(stage, point) for point in points)
+
+
+def _auto(objective: Objective, first: Point, settings: AutoSettings, **_: Any) -> Iterator[Step]:
+    return (Step(stage, point) for stage, point in auto(objective, first, settings.tol, settings.random_state))
+
+
+def _lbfgs(objective: Objective, first: Point, settings: LBFGSSettings, *, lasso: float, **_: Any) -> Iterator[Step]:
+    if lasso:
+        return _named("owl-qn", owlqn(objective, first, lasso, memory=settings.memory))
+    points = lbfgs(objective, first, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
+    return _named("l-bfgs", points)
+
+
+def _clustered(
+    objective: Objective, first: Point, settings: ClusteredSettings, *, n_tied: int, **_: Any
+) -> Iterator[Step]:
+    return clustered(objective, first, settings, n_tied)
+
+
+def _newton(objective: Objective, first: Point, settings: NewtonSettings, **_: Any) -> Iterator[Step]:
+    points = newton(objective, first, forcing=settings.forcing, max_products=settings.max_products)
+    return _named("newton", points)
+
+
+def _dual(objective: Objective, first: Point, settings: DualSettings, **_: Any) -> Iterator[Step]:
+    return _named("dual", dual(objective, settings.random_state))
+
+
+def _bfgs(objective: Objective, first: Point, settings: DenseSettings, **_: Any) -> Iterator[Step]:
+    return _named("bfgs", bfgs(objective, first))
+
+
+def _scaling(objective: Objective, first: Point, settings: DenseSettings, **_: Any) -> Iterator[Step]:
+    return _named("fis", iterative_scaling(objective, first))
+
+
+_BOUNDS, _WARM = frozenset({"bounds"}), frozenset({"bounds", "warm start"})
+_MANY = _WARM | {"many classes"}
 SOLVERS = Registry(
-    Solver("auto", "whichever is fastest to a certified gap", AutoSettings, _BOUNDS | {"many classes"}),
-    Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _LASSO),
-    Solver("clustered", "the paper's scheme: weights of nearly the same size move as one", ClusteredSettings, _WARM),
-    Solver("newton-cg", "Newton's method by conjugate gradients", NewtonSettings, _WARM),
-    Solver("dual", "dual coordinate descent", DualSettings, _BOUNDS),
-    Solver("bfgs", "BFGS with its whole matrix, for few features", DenseSettings, _WARM),
-    Solver("fis", "faster iterative scaling, for few features", DenseSettings, frozenset({"bounds", "warm start"})),
-)
+    Solver("auto", "whichever is fastest to a certified gap", AutoSettings, _BOUNDS | {"many classes"}, _auto),
+    Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _MANY | {"lasso"}, _lbfgs),
+    Solver(
+        "clustered", "the paper's scheme: weights of nearly the same size move as one", ClusteredSettings, _MANY,
+        _clustered,
+    ),
+    Solver("newton-cg", "Newton's method by conjugate gradients", NewtonSettings, _MANY, _newton),
+    Solver("dual", "dual coordinate descent", DualSettings, _BOUNDS, _dual),
+    Solver("bfgs", "BFGS with its whole matrix, for few features", DenseSettings, _MANY, _bfgs),
+    Solver("fis", "faster iterative scaling, for few features", DenseSettings, _WARM, _scaling),
+)  # fmt: skip
 
 
 def solve(
@@ -82,36 +124,12 @@ def solve(
     else:
         first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
     n_tied = model.n_weights if n_tied is None else n_tied
-    steps = _steps(objective, first, solver, settings, lasso, n_tied)
+    steps = SOLVERS[solver].solve(objective, first, settings, lasso=lasso, n_tied=n_tied)
     with one_blas_thread():
         reason = run.take(first, steps)
     chosen = {"ridge": ridge, "lasso": lasso} | settings_dict(settings)
     why = explain(run.stages) if solver == "auto" else ""
     return run.result(reason, why, chosen)
-
-
-def _steps(
-    objective: Objective, first: Point, solver: str, settings: Settings, lasso: float, n_tied: int
-) -> Iterator[Step]:
-    if isinstance(settings, ClusteredSettings):
-        return clustered(objective, first, settings, n_tied)
-    if isinstance(settings, AutoSettings):
-        return (Step(stage, point) for stage, point in auto(objective, first, settings.tol, settings.random_state))
-    if isinstance(settings, LBFGSSettings):
-        if lasso:
-            return _named("owl-qn", owlqn(objective, first, lasso, memory=settings.memory))
-        points = lbfgs(objective, first, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
-        return _named("l-bfgs", points)
-    if isinstance(settings, NewtonSettings):
-        points = newton(objective, first, forcing=settings.forcing, max_products=settings.max_products)
-        return _named("newton", points)
-    if isinstance(settings, DualSettings):
-        return _named("dual", dual(objective, settings.random_state))
-    return _named(solver, bfgs(objective, first) if solver == "bfgs" else iterative_scaling(objective, first))
-
-
-def _named(stage: str, points: Iterator[Point]) -> Iterator[Step]:
-    return (Step(stage, point) for point in points)
 
 
 def frequency_alone(model: BinaryModel, ridge: float, result: LoglinearResult) -> LoglinearResult:

@@ -147,7 +147,7 @@ def _drop_traces(run: SentenceRun) -> None:
         sparser = np.where(size > share * largest, w, 0.0)
         if np.count_nonzero(sparser) == np.count_nonzero(w):
             return
-        if here.problem.objective(sparser, bias) <= objective * (1.0 + _UNFELT * run.tol):
+        if here.problem.objective(sparser, bias) <= objective * (1.0 + _UNFELT * run.settings.tol):
             here.go(sparser, bias)
             run.certify("zeros")
             return

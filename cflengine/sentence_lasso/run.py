@@ -28,7 +28,6 @@ class SentenceRun(Run):
     def __init__(self, here: Iterate, solver: str, settings: Settings, listeners: Iterable[Listener]) -> None:
         super().__init__(settings, listeners, solver=solver, lam=here.problem.lam_sen)
         self.here = here
-        self.tol = -1.0 if settings.tol is None else settings.tol
         self.multipliers = Multipliers(here)
         self.copies: np.ndarray | None = None
         self.best: tuple[np.ndarray, float, np.ndarray | None] = (here.w, here.bias, None)
@@ -53,7 +52,7 @@ class SentenceRun(Run):
         if self.raise_bound(found.lower_bound):
             self.u = u
             self.alpha = expit(-self.here.problem.y * self.here.scores)
-        if sparse and relative_gap(found.objective, self.lower_bound) <= self.tol:
+        if sparse and self.reached(relative_gap(found.objective, self.lower_bound)):
             self.converged = True
             self.best_objective = found.objective
             self._keep()

@@ -58,10 +58,9 @@ class ReadReport:
     """How a source was read and what was left out of it.
 
     ``left_out`` holds the first 20 records left out as (0-based record number, reason), ``every_left_out`` all of
-    them. ``encoding`` is None
-    where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain UTF-8,
-    ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's
-    columns, the text column among them.
+    them. ``encoding`` is None where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain
+    UTF-8, ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's columns,
+    the text column among them.
     """
 
     source: str

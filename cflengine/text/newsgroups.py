@@ -1,10 +1,26 @@
-"""scikit-learn's 20 Newsgroups as a corpus, for those who have the network (or scikit-learn's cache of it)."""
+"""scikit-learn's 20 Newsgroups as a corpus, fetched once from the network, and the word that stands for it."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from cflengine.text.corpus import Corpus, CorpusError
+from cflengine.text.readers import read_corpus
+
+NEWSGROUPS = "20newsgroups"
+READING = ("text_column", "documents", "min_words", "limit", "encoding")  # arguments of a command that say how
+
+
+def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:
+    """What the INPUT of a command names: a file or folder (see :func:`~cflengine.text.readers.read_corpus`, which
+    ``how`` is for), or "20newsgroups" where no file is called that."""
+    if source != NEWSGROUPS or Path(source).exists():
+        return read_corpus(source, limit=limit, **how)
+    corpus = load_newsgroups()
+    return corpus.head(limit) if limit else corpus
 
 
 def load_newsgroups(*, headers: bool = False) -> Corpus:

@@ -6,6 +6,7 @@ What checks a result without this package's kernels cuts texts by :func:`plain_t
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,16 @@ class TokenTable:
         """The forms of one document, in order."""
         span = slice(self.doc_ptr[document], self.doc_ptr[document + 1])
         return [self.vocabulary[t] for t in self.tokens[span]]
+
+    def digest(self, max_gram: int) -> str:
+        """First 16 hexadecimal digits of a SHA-256 over words, tokens, document borders and the longest K-gram."""
+        digest = hashlib.sha256(f"{max_gram} {len(self.vocabulary)}".encode())
+        for word in self.vocabulary:
+            form = word.encode("utf-8", "surrogatepass")
+            digest.update(len(form).to_bytes(4, "little") + form)
+        digest.update(np.ascontiguousarray(self.tokens).data)
+        digest.update(np.ascontiguousarray(self.doc_ptr).data)
+        return digest.hexdigest()[:16]
 
 
 def check_pattern(pattern: str) -> str:

@@ -8,7 +8,7 @@ features, objective; and the dual prices prove the bound (:mod:`cflengine.compre
 from __future__ import annotations
 
 import csv
-import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,8 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
-from cflengine.verify.findings import Finding, close, require, require_gap, require_same
-from cflengine.verify.grams import number_grams
-
-PROOF = "proof.npz"
+from cflengine.verify.findings import Finding, close, read_proof, require, require_bound, require_gap, require_same
+from cflengine.verify.grams import first_places, number_grams
 
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -39,27 +37,22 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     lam, max_gram = float(settings["lam"]), int(settings["max_gram"])
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
-    digest = _digest(table, max_gram)
-    require(report.get("digest") == digest, "the input is not the corpus that was compressed: its digest is another.")
+    same = report.get("digest") == table.digest(max_gram)
+    require(same, "the input is not the corpus that was compressed: its digest is another.")
     gram_of, lengths = number_grams(table.tokens, table.doc_ptr, max_gram)
     require_same(report.get("n_grams"), len(lengths), "the number of K-grams is")
     costs = StorageCosts(
         np.full(max_gram, lam), np.empty((max_gram, 0), np.float32), _stored(settings, table, lengths, gram_of)
     )
-    marks, gram, feature = _pointers(folder, table, gram_of)
-    _dictionary(folder, table, gram_of, gram, feature, costs, lengths)
-    _features(folder, table, marks, gram_of, gram, feature, str(settings["weighting"]))
-    alpha = _prices(folder, table.n_tokens)
-    proof = certify(marks, alpha, table.doc_ptr, gram_of, costs)
+    found = _pointers(folder, table, gram_of)
+    _dictionary(folder, table, gram_of, found, costs, lengths)
+    _features(folder, table, found, str(settings["weighting"]))
+    proof = certify(found.marks, _prices(folder, table.n_tokens), table.doc_ptr, gram_of, costs)
     require(proof.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
     require_same(report.get("n_pointers"), proof.n_pointers, "the number of pointers is")
     require_same(report.get("dictionary_size"), proof.dictionary_size, "the size of the dictionary is")
     require_same(report.get("objective"), proof.objective, "the objective is")
-    said = report.get("lower_bound")
-    require(
-        isinstance(said, int | float) and close(float(said), proof.lower_bound),
-        f"the report says a bound of {said!r}, but the prices prove {proof.lower_bound!r}.",
-    )
+    require_bound(report, proof.lower_bound)
     require_gap(report, proof.objective, proof.lower_bound)
     checked = (
         f"{table.n_documents:,} documents of {table.n_tokens:,} tokens, decoded from {proof.n_pointers:,} pointers",
@@ -67,17 +60,6 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         f"dual prices of all tokens, feasible for all {len(lengths):,} K-grams of up to {max_gram} words",
     )
     return Finding("compression", proof.objective, proof.lower_bound, proof.gap, checked)
-
-
-def _digest(table: TokenTable, max_gram: int) -> str:
-    """As :class:`cflengine.compression.corpus.PreparedCorpus` has it."""
-    digest = hashlib.sha256(f"{max_gram} {len(table.vocabulary)}".encode())
-    for word in table.vocabulary:
-        form = word.encode("utf-8", "surrogatepass")
-        digest.update(len(form).to_bytes(4, "little") + form)
-    digest.update(np.ascontiguousarray(table.tokens).data)
-    digest.update(np.ascontiguousarray(table.doc_ptr).data)
-    return digest.hexdigest()[:16]
 
 
 def _stored(settings: dict[str, Any], table: TokenTable, lengths: np.ndarray, gram_of: np.ndarray) -> np.ndarray:
@@ -95,9 +77,22 @@ def _stored(settings: dict[str, Any], table: TokenTable, lengths: np.ndarray, gr
     return stored
 
 
-def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """marks uint8 (n,); of every pointer the K-gram that stands there and the dictionary's entry it claims, int32."""
-    frame = _parquet(folder / "pointers.parquet")
+@dataclass(frozen=True)
+class _Pointers:
+    """What pointers.parquet says, P of them. document, gram (the K-gram that stands there), feature (the entry of the
+    dictionary that it claims): int64 (P,); marks: uint8 (n,), the same as bits; names: of the entries."""
+
+    document: np.ndarray
+    gram: np.ndarray
+    feature: np.ndarray
+    marks: np.ndarray
+    names: list[str]
+
+
+def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> _Pointers:
+    frame, named = _parquet(folder / "pointers.parquet")
+    names = _lines(folder / "feature_names.txt")
+    require(named[: len(names)] == names, "pointers.parquet and feature_names.txt name different K-grams.")
     document, start, length = (np.asarray(frame[name], dtype=np.int64) for name in ("document", "start", "length"))
     sizes = np.diff(table.doc_ptr)
     inside = (document >= 0) & (document < table.n_documents)
@@ -106,32 +101,25 @@ def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> tuple[np.
     require(bool(fits.all()), "a pointer does not lie within its document.")
     place = table.doc_ptr[document] + start
     marks = np.zeros(table.n_tokens, dtype=np.uint8)
-    bits = np.left_shift(1, length - 1).astype(np.uint8)
-    np.bitwise_or.at(marks, place, bits)
+    np.bitwise_or.at(marks, place, np.left_shift(1, length - 1).astype(np.uint8))
     require(int(np.bitwise_count(marks).sum()) == len(place), "a pointer stands there twice.")
-    require(
-        np.array_equal(np.asarray(frame["start_char"]), table.start[place]), "a pointer's first character is wrong."
-    )
+    require(np.array_equal(frame["start_char"], table.start[place]), "a pointer's first character is wrong.")
     ends = table.end[place + length - 1]
-    require(np.array_equal(np.asarray(frame["end_char"]), ends), "a pointer's last character is wrong.")
-    return marks, gram_of[length - 1, place], np.asarray(frame["gram"], dtype=np.int64)
+    require(np.array_equal(frame["end_char"], ends), "a pointer's last character is wrong.")
+    return _Pointers(document, gram_of[length - 1, place], frame["gram"].astype(np.int64), marks, names)
 
 
-def _parquet(path: Path) -> dict[str, np.ndarray]:
+def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The columns, "gram" as numbers, and what these numbers are called."""
+    numbers = ("document", "start", "length", "start_char", "end_char")
     try:
         with open(path, "rb") as file:  # not by its path, which arrow wants to be UTF-8
             table = pq.read_table(file)
-        columns = {
-            name: table.column(name) for name in ("document", "start", "length", "start_char", "end_char", "gram")
-        }
+        found = {name: table.column(name).to_numpy() for name in numbers}
+        entries = table.column("gram").combine_chunks()
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"'{path}' cannot be read: {error}.") from error
-    found = {name: column.to_numpy() for name, column in columns.items() if name != "gram"}
-    entries = columns["gram"].combine_chunks()
-    names = entries.dictionary.to_pylist()
-    listed = _lines(path.with_name("feature_names.txt"))
-    require(names[: len(listed)] == listed, "pointers.parquet and feature_names.txt name different K-grams.")
-    return found | {"gram": entries.indices.to_numpy()}
+    return found | {"gram": entries.indices.to_numpy()}, entries.dictionary.to_pylist()
 
 
 def _lines(path: Path) -> list[str]:
@@ -143,20 +131,19 @@ def _lines(path: Path) -> list[str]:
 
 
 def _dictionary(
-    folder: Path, table: TokenTable, gram_of: np.ndarray, gram: np.ndarray, feature: np.ndarray, costs: StorageCosts,
-    lengths: np.ndarray,
-) -> None:  # fmt: skip
+    folder: Path, table: TokenTable, gram_of: np.ndarray, found: _Pointers, costs: StorageCosts, lengths: np.ndarray
+) -> None:
     """Entries and K-grams are one to one, named by their words, and counted and priced as dictionary.csv says."""
-    names = _lines(folder / "feature_names.txt")
+    names, gram, feature = found.names, found.gram, found.feature
     require(bool(((feature >= 0) & (feature < len(names))).all()), "a pointer is of an entry that is not there.")
     entry = np.full(len(names), -1, dtype=np.int64)
     entry[feature] = gram
     require(bool((entry >= 0).all()), "an entry of the dictionary has no pointer.")
     require(np.array_equal(entry[feature], gram), "pointers of one entry stand at different words.")
     require(len(np.unique(entry)) == len(entry), "two entries of the dictionary are the same words.")
-    spoken = _spoken(table, gram_of, entry, lengths)
-    wrong = next((i for i, name in enumerate(names) if name != spoken[i]), None)
-    require(wrong is None, f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {spoken[wrong or 0]!r}.")
+    shown = _shown_names(table, first_places(entry, gram_of, len(lengths)), lengths[entry])
+    wrong = next((i for i, name in enumerate(names) if name != shown[i]), None)
+    require(wrong is None, f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {shown[wrong or 0]!r}.")
     counts = np.bincount(feature, minlength=len(names))
     rows = _rows(folder / "dictionary.csv")
     require(len(rows) == len(names), "dictionary.csv has another number of rows than there are entries.")
@@ -166,16 +153,12 @@ def _dictionary(
         require(same, f"dictionary.csv is wrong about {names[i]!r}: {counts[i]} pointers, {dict(row)}.")
 
 
-def _spoken(table: TokenTable, gram_of: np.ndarray, entry: np.ndarray, lengths: np.ndarray) -> list[str]:
-    """The words of each entry as they are shown; a name that would stand twice gets a number."""
-    first = np.full(len(lengths), -1, dtype=np.int64)
-    for row in gram_of:
-        places = np.flatnonzero(row >= 0)[::-1]
-        first[row[places]] = places
+def _shown_names(table: TokenTable, first: np.ndarray, lengths: np.ndarray) -> list[str]:
+    """The words of K-grams that occur at ``first``, as they are shown; a name that would stand twice gets a number."""
     words = [printable(word) for word in table.vocabulary]
     seen: dict[str, int] = {}
     names = []
-    for i, k in zip(first[entry].tolist(), lengths[entry].tolist(), strict=True):
+    for i, k in zip(first.tolist(), lengths.tolist(), strict=True):
         name = " ".join(words[t] for t in table.tokens[i : i + k].tolist())
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
@@ -190,67 +173,66 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise InputError(f"'{path}' cannot be read: {error}.") from error
 
 
-def _features(
-    folder: Path, table: TokenTable, marks: np.ndarray, gram_of: np.ndarray, gram: np.ndarray, feature: np.ndarray,
-    weighting: str,
-) -> None:  # fmt: skip
-    """features.npz is what the pointers count to, weighted as the report says."""
+def _features(folder: Path, table: TokenTable, found: _Pointers, weighting: str) -> None:
+    """features.npz is what the pointers count to, weighted as the report says; and so are the two tables."""
     try:
         matrix = sparse.csr_matrix(sparse.load_npz(folder / "features.npz"))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"features.npz cannot be read: {error}.") from error
-    with open(folder / "pointers.parquet", "rb") as file:
-        frame = pq.read_table(file, columns=["document"]).column("document").to_numpy()
-    n_features = int(feature.max(initial=-1)) + 1
-    counts = sparse.csr_matrix((np.ones(len(feature)), (frame, feature)), shape=(table.n_documents, n_features))
-    counts.sum_duplicates()
-    expected = counts
-    frequency = np.bincount(counts.indices, minlength=n_features)
-    if weighting in ("tf", "tf-idf"):
-        totals = np.asarray(counts.sum(axis=1)).ravel()
-        expected = sparse.diags(1.0 / np.maximum(totals, 1.0)) @ expected
-    if weighting in ("idf", "tf-idf"):
-        idf = np.log((1.0 + table.n_documents) / (1.0 + frequency)) + 1.0
-        expected = expected @ sparse.diags(idf)
-    difference = abs(matrix - expected) if matrix.shape == expected.shape else None
-    good = difference is not None and (difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max())
-    require(good, "features.npz is not what the pointers count to.")
-    _long_csv(folder, expected)
+    expected = _counted(found, table.n_documents, weighting)
+    require(_equal(matrix, expected), "features.npz is not what the pointers count to.")
+    _long_csv(folder, found.names, expected)
     documents = _rows(folder / "documents.csv")
-    tokens, pointers = np.diff(table.doc_ptr), np.bincount(frame, minlength=table.n_documents)
+    tokens, pointers = np.diff(table.doc_ptr), np.bincount(found.document, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
     for d, row in enumerate(documents):
         same = int(row["tokens"]) == tokens[d] and int(row["pointers"]) == pointers[d] and int(row["document"]) == d
         require(same, f"documents.csv is wrong about document {d}.")
 
 
-def _long_csv(folder: Path, expected: sparse.csr_matrix) -> None:
+def _counted(found: _Pointers, n_documents: int, weighting: str) -> sparse.csr_matrix:
+    """Pointers of each document to each entry, weighted: float64 (N, F)."""
+    ones = np.ones(len(found.feature))
+    counts = sparse.csr_matrix((ones, (found.document, found.feature)), shape=(n_documents, len(found.names)))
+    counts.sum_duplicates()
+    expected = counts
+    if weighting in ("tf", "tf-idf"):
+        totals = np.asarray(counts.sum(axis=1)).ravel()
+        expected = sparse.diags(1.0 / np.maximum(totals, 1.0)) @ expected
+    if weighting in ("idf", "tf-idf"):
+        frequency = np.bincount(counts.indices, minlength=len(found.names))
+        expected = expected @ sparse.diags(np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0)
+    return sparse.csr_matrix(expected)
+
+
+def _equal(matrix: sparse.csr_matrix, expected: sparse.csr_matrix) -> bool:
+    """Whether two matrices are the same up to the order of summation."""
+    if matrix.shape != expected.shape:
+        return False
+    difference = abs(matrix - expected)
+    return bool((difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max()))
+
+
+def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> None:
     """features.csv has these entries, and no other, in any order; it is read a block of rows at a time."""
-    names = pa.array([defuse_cell(name) for name in _lines(folder / "feature_names.txt")], type=pa.string())
+    written = pa.array([defuse_cell(name) for name in names], type=pa.string())
     options = pa_csv.ConvertOptions(column_types={"feature": pa.string()}, strings_can_be_null=False)
     rows, columns, values = [], [], []
     with open(folder / "features.csv", "rb") as file:
         for batch in pa_csv.open_csv(file, convert_options=options):
-            known = pc.index_in(batch.column(1), value_set=names)
+            known = pc.index_in(batch.column(1), value_set=written)
             require(known.null_count == 0, "features.csv names a K-gram that is not in the dictionary.")
             rows.append(batch.column(0).to_numpy())
             columns.append(known.to_numpy())
             values.append(batch.column(2).to_numpy())
     where = np.concatenate(rows), np.concatenate(columns)
     inside = where[0].min() >= 0 and where[0].max() < expected.shape[0] and len(where[0]) == expected.nnz
-    same = False
-    if inside:
-        difference = abs(sparse.csr_matrix((np.concatenate(values), where), shape=expected.shape) - expected)
-        same = (difference.max() if difference.nnz else 0.0) <= 1e-9 * max(1.0, expected.max())
+    same = inside and _equal(sparse.csr_matrix((np.concatenate(values), where), shape=expected.shape), expected)
     require(same, "features.csv is not what the pointers count to.")
 
 
 def _prices(folder: Path, n_tokens: int) -> np.ndarray:
     """float64 (n,): what the bound is proved by. Any prices prove some bound; these are to prove the report's."""
-    try:
-        with np.load(folder / PROOF, allow_pickle=False) as arrays:
-            alpha = np.asarray(arrays["alpha"], dtype=np.float64)
-    except (OSError, KeyError, ValueError, EOFError) as error:
-        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
+    alpha = np.asarray(read_proof(folder)["alpha"], dtype=np.float64)
     require(alpha.shape == (n_tokens,) and bool(np.isfinite(alpha).all()), "there is not one price for every token.")
     return alpha

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cflengine.engine.checks import InputError
+import numpy as np
 
+from cflengine.engine.checks import InputError
+from cflengine.engine.gaps import relative_gap
+
+PROOF = "proof.npz"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less
 
 
@@ -44,22 +48,35 @@ def require_same(said: Any, found: float, what: str) -> None:
 
 def close(first: float, second: float) -> bool:
     """Whether two numbers are the same up to the order of summation."""
-    if math.isnan(first) or math.isnan(second) or math.isinf(first) or math.isinf(second):
-        return first == second
-    return abs(first - second) <= _SAME * max(abs(first), abs(second))
+    return math.isclose(first, second, rel_tol=_SAME)
+
+
+def require_bound(report: dict[str, Any], bound: float) -> None:
+    """FalseResult unless the report's bound is the one that is proved."""
+    said = report.get("lower_bound")
+    good = isinstance(said, int | float) and close(float(said), bound)
+    require(good, f"the report says a bound of {said!r}, but {bound!r} is what is proved.")
 
 
 def require_gap(report: dict[str, Any], objective: float, bound: float) -> None:
     """FalseResult unless the report's gap follows from what was recomputed, and from the report's own numbers."""
-    said = report.get("gap")
-    found = objective / bound - 1.0 if bound > 0 else math.inf
+    said, found = report.get("gap"), relative_gap(objective, bound)
     if said is None:
         require(not math.isfinite(found), f"the report has no gap, but one of {found!r} is proved.")
         return
     good = isinstance(said, int | float) and abs(float(said) - found) <= 1e-8 * (1.0 + found)
-    own = report["objective"] / report["lower_bound"] - 1.0 if report["lower_bound"] else math.inf
+    own = relative_gap(report["objective"], report["lower_bound"])
     good = good and abs(float(said) - own) <= 1e-12 * (1.0 + own)
     require(good, f"the report says a gap of {said!r}, but it is {found!r}.")
+
+
+def read_proof(folder: Path) -> dict[str, np.ndarray]:
+    """The arrays of a run's proof.npz. InputError where it is not there, or cannot be read."""
+    try:
+        with np.load(folder / PROOF, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, KeyError, ValueError, EOFError) as error:
+        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 
 def read_report(folder: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import read_model
 from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.certificate import certify_binary, certify_chain, certify_multinomial
@@ -29,14 +30,14 @@ from cflengine.sentence_lasso.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
 from cflengine.text.conll import read_columns
 from cflengine.text.token_table import find_tokens
-from cflengine.verify.findings import Finding, close, require, require_gap, require_same
+from cflengine.verify.findings import PROOF, Finding, read_proof, require, require_bound, require_gap, require_same
 
-PROOF = "proof.npz"
+_KEPT_GRAMS = ("the K-grams that are features: they are taken as the run left them",)
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
-    arguments, proof = report["arguments"], _proof(folder)
+    arguments, proof = report["arguments"], read_proof(folder)
     labels, split = _labelled(report, corpus, dev=None)
     X, notes = _matrix(report, corpus, split.train, proof)
     header, arrays = read_model(folder / "model.cflm", "logistic")
@@ -50,14 +51,13 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     require(len(fits) == rows, f"the report has {len(fits)} fits where there are {rows} problems.")
     w_of = np.column_stack([coef, intercept])
     found = []
-    for k, fit in enumerate(fits):
-        alpha, other = proof.get(f"alpha_{k}"), proof.get(f"proof_w_{k}")
-        signs = np.where(y == (1 if n_classes == 2 else k), 1.0, -1.0)
-        if many:
-            found.append(_compare(fit, lambda w: certify_multinomial(X, y, w, ridge), w_of.T.ravel(), other))
-        else:
-            binary = partial(certify_binary, X, signs, ridge=ridge, alpha=alpha)
-            found.append(_compare(fit, binary, w_of[k], other))
+    if many:
+        certify = partial(certify_multinomial, X, y, ridge=ridge)
+        found.append(_compare(fits[0], certify, w_of.T.ravel(), proof.get("proof_w_0")))
+    else:
+        for k, (fit, signs) in enumerate(zip(fits, class_signs(y, n_classes), strict=True)):
+            certify = partial(certify_binary, X, signs, ridge=ridge, alpha=proof.get(f"alpha_{k}"))
+            found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     return _worst("logistic regression", found, checked, notes)
@@ -65,7 +65,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
 
 def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine sentences``. Raises FalseResult."""
-    arguments, proof = report["arguments"], _proof(folder)
+    arguments, proof = report["arguments"], read_proof(folder)
     labels, split = _labelled(report, corpus, dev=arguments["dev_split"])
     train = np.sort(split.train)
     texts = [corpus.texts[d] for d in train.tolist()]
@@ -78,15 +78,15 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     else:
         data = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts"))
-        notes = ("the K-grams that are features: they are taken as the run left them",)
-    y, n_classes = labels.y[train], len(labels.classes)
+        notes = _KEPT_GRAMS
+    y = labels.y[train]
+    signs = class_signs(y, len(labels.classes))
     found = []
     for i, model in enumerate(report["models"]):
         penalty = Penalty(**_strengths(model))
-        rows = [1] if n_classes == 2 else list(range(n_classes))
-        require(len(model["results"]) == len(rows), "a model has not one result for each problem.")
-        for r, (k, fit) in enumerate(zip(rows, model["results"], strict=True)):
-            problem = data.problem(np.where(y == k, 1.0, -1.0), penalty)
+        require(len(model["results"]) == len(signs), "a model has not one result for each problem.")
+        for r, fit in enumerate(model["results"]):
+            problem = data.problem(signs[r], penalty)
             w, bias, alpha, u = (_array(proof, f"{name}_{i}_{r}") for name in ("w", "bias", "alpha", "multipliers"))
             require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
             require(alpha.shape == y.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
@@ -99,7 +99,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
 
 def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     """Check a run of ``cflengine train-crf``; source: the training file. Raises FalseResult."""
-    arguments, proof = report["arguments"], _proof(folder)
+    arguments, proof = report["arguments"], read_proof(folder)
     sentences = read_columns(source)[: arguments.get("limit")]
     tags = [[cells[-1] for cells in sentence] for sentence in sentences]
     if arguments.get("scheme"):
@@ -136,9 +136,7 @@ def _compare(
 
 def _checked(fit: dict[str, Any], objective: float, bound: float) -> tuple[float, float]:
     require_same(fit.get("objective"), objective, "the objective is")
-    said = fit.get("lower_bound")
-    good = isinstance(said, int | float) and close(float(said), bound)
-    require(good, f"the report says a bound of {said!r}, but {bound!r} is what is proved.")
+    require_bound(fit, bound)
     require_gap(fit, objective, bound)
     return objective, bound
 
@@ -146,14 +144,6 @@ def _checked(fit: dict[str, Any], objective: float, bound: float) -> tuple[float
 def _worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...], notes: tuple[str, ...]) -> Finding:
     objective, bound = max(found, key=lambda pair: relative_gap(*pair))
     return Finding(name, objective, bound, relative_gap(objective, bound), checked, notes)
-
-
-def _proof(folder: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(folder / PROOF, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, KeyError, ValueError, EOFError) as error:
-        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 
 def _array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
@@ -193,7 +183,7 @@ def _matrix(
     """The training documents' features: of words made again, of K-grams as the run left them."""
     arguments, kept = report["arguments"], _sparse(proof, "X")
     if arguments["features"] != "words":
-        return kept, ("the K-grams that are features: they are taken as the run left them",)
+        return kept, _KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does

@@ -8,9 +8,7 @@ from zipfile import BadZipFile
 from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError
-from cflengine.text.corpus import Corpus
-from cflengine.text.newsgroups import load_newsgroups
-from cflengine.text.readers import read_corpus
+from cflengine.text.newsgroups import READING, read_input
 from cflengine.verify.compression import verify_compression
 from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
@@ -38,33 +36,16 @@ def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Fi
     if command not in ("compress", "sentences", "train-logistic", "train-crf") or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
+    source = source or _source(report, arguments)
     if command == "train-crf":
-        return [verify_chain(folder, report, _source(report, arguments, source))]
-    corpus = _corpus(report, arguments, source)
+        return [verify_chain(folder, report, source)]
+    corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     if command == "compress":
         return [verify_compression(folder, report, corpus)]
     return [(verify_sentences if command == "sentences" else verify_logistic)(folder, report, corpus)]
 
 
-def _source(report: dict[str, Any], arguments: dict[str, Any], source: str | None) -> str:
-    if source is not None:
-        return source
-    stated = str(arguments.get("input", ""))
-    if Path(stated).exists():
-        return stated
-    return str(report.get("input_path") or stated)
-
-
-def _corpus(report: dict[str, Any], arguments: dict[str, Any], source: str | None) -> Corpus:
-    where = _source(report, arguments, source)
-    if arguments.get("input") == "20newsgroups" and source is None:
-        corpus = load_newsgroups()
-        return corpus.head(arguments["limit"]) if arguments.get("limit") else corpus
-    return read_corpus(
-        where,
-        text_column=arguments.get("text_column"),
-        documents=arguments.get("documents", "line"),
-        min_words=arguments.get("min_words", 1),
-        limit=arguments.get("limit"),
-        encoding=arguments.get("encoding"),
-    )
+def _source(report: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """The input as the run named it, or as it stood then, seen from anywhere."""
+    stated, whole = str(arguments.get("input", "")), str(report.get("input_path", ""))
+    return whole if not Path(stated).exists() and Path(whole).exists() else stated

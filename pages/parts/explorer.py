@@ -185,7 +185,7 @@ def draw_prices(model: CompressiveFeatures, corpus: Corpus, book: PriceBook, sho
     """The text as a heat map of its prices; a click chooses a token."""
     st.caption(
         "A token's **price** is what it adds to the proved minimum cost of storing the corpus, "
-        f"{number(book.bound)} in all: dear tokens are hard to compress.",
+        f"{number(book.bound)} in all: expensive tokens are hard to compress.",
         help="Prices are the dual solution behind the bound. It need not be unique: words that always stand together "
         "can share their price in more than one way, so trust sums over sentences and documents more than one token.",
     )

@@ -1,9 +1,9 @@
 """Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
 
-The worker thread calls no ``st.*``; it appends rows to its job, and whoever looks takes a copy. One worker, since a
-solve takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose
-page has gone (closed tab, lost browser) is stopped
-after a grace period long enough for a reload to find it again by the job id in its address.
+The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
+takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page
+has gone (closed tab, lost browser) is stopped after a grace period long enough for a reload to find it again by the job
+id in its address.
 """
 
 from __future__ import annotations
@@ -112,17 +112,15 @@ def trace_row(stats: IterationStats) -> dict[str, Any]:
         "zeta": math.nan if stats.stage.startswith("guided: ") else stats.get("zeta"),
         "lam": stats.lam,
         "gap": stats.gap,
-        "phase": math.nan
-        if stats.stage.endswith(FINISHED)
-        else 2.0
-        if "guided: " in stats.stage
-        else float(not relaxing),
+        "phase": _phase(stats.stage, relaxing),
         "stage": words,
     }
 
 
 def _phase(stage: str, relaxing: bool) -> float:
-    """0 while the relaxation is solved, then 1; 2 where the guided solver has taken over."""
+    """0 while the relaxation is solved, then 1; 2 where the guided solver has taken over; NaN for the result."""
+    if stage.endswith(FINISHED):
+        return math.nan
     return 2.0 if stage.startswith("guided: ") else float(not relaxing)
 
 

@@ -17,8 +17,9 @@ from cflengine import MajoriseSettings
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import class_signs
 from cflengine.sentence_lasso.comparison import Contender, paired_test
-from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint, class_signs
+from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.solvers import solve

@@ -16,7 +16,7 @@ from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, 
 from naive.cover import coverage, pointers_of
 from naive.programs import solve_relaxation
 
-COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
 
 

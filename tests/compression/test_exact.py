@@ -20,7 +20,7 @@ from naive.programs import solve_exactly, solve_relaxation
 
 pytest.importorskip("highspy")
 
-COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
 # the relaxation is fractional here, so that there is something to branch on
 HARD = random_words(7, 12, 10, 8)

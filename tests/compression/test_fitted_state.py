@@ -94,13 +94,13 @@ def test_every_lam_of_a_path_is_found_and_has_a_folder_of_its_own():
 def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
     plain = CompressiveFeatures(solver=solver).fit(A)
     lengths = plain.index_.lengths().astype(np.float64)
-    dear = CompressiveFeatures(
+    scaled = CompressiveFeatures(
         solver=solver, pointer_cost=np.full(3, 1.0 * factor), dictionary_cost=factor * lengths
     ).fit(A)
-    np.testing.assert_array_equal(dear.result_.marks, plain.result_.marks)
-    assert dear.result_.objective == pytest.approx(factor * plain.result_.objective, rel=1e-12)
-    assert dear.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=1e-9)
-    events, others = dear.result_.trace, plain.result_.trace
+    np.testing.assert_array_equal(scaled.result_.marks, plain.result_.marks)
+    assert scaled.result_.objective == pytest.approx(factor * plain.result_.objective, rel=1e-12)
+    assert scaled.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=1e-9)
+    events, others = scaled.result_.trace, plain.result_.trace
     assert len(events) == len(others)
     np.testing.assert_allclose(events["best_objective"], factor * others["best_objective"], rtol=1e-9)
 

@@ -22,7 +22,7 @@ from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.programs import solve_exactly, solve_relaxation
 
-COSTS = ["pointers free", "pointers as a word", "pointers dear", "by length", "by pointer", "dictionary free",
+COSTS = ["pointers free", "pointers as a word", "pointers expensive", "by length", "by pointer", "dictionary free",
          "external macro"]  # fmt: skip
 QUICK = GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10)
 STAGES = (RELAXATION, ANNEALING, SEARCH, RECOMBINATION)
@@ -163,7 +163,7 @@ def test_where_nothing_costs_anything():
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4])
-@pytest.mark.parametrize("cost", ["pointers cheap", "pointers dear", "by pointer"])
+@pytest.mark.parametrize("cost", ["pointers cheap", "pointers expensive", "by pointer"])
 def test_relaxation_alone_is_proved_from_both_sides(cost, gap):
     index = index_of(SMALL["random words"])
     costs = costs_by_kind(index)[cost]

@@ -21,7 +21,7 @@ from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, 
 from naive.cover import by_document, cheapest, prices_from
 from naive.programs import solve_relaxation
 
-COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
 # with ρ held still the relaxation converges to any gap; the paper's rule for ρ, made for speed, stops short of that
 TIGHT = HomotopySettings(

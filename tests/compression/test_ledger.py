@@ -18,7 +18,7 @@ from cflengine.text.kgrams import KGramIndex
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.ledger import otherwise
 
-COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
 
 

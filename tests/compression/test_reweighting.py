@@ -18,7 +18,7 @@ from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, 
 from naive.programs import solve_exactly, solve_relaxation
 from naive.reweighting import NaiveReweighting
 
-COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers dear", "by length", "by pointer",
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
 TIGHT = ReweightingSettings(residual_tol=1e-6, absolute=1e-7, round_iterations=3000, rounds=1)
 

@@ -92,7 +92,7 @@ def costs_by_kind(index: KGramIndex) -> dict[str, StorageCosts]:
         "pointers free": costs_of(index, 0.0),
         "pointers cheap": costs_of(index, 0.3),
         "pointers as a word": costs_of(index, 1.0),
-        "pointers dear": costs_of(index, 6.0),
+        "pointers expensive": costs_of(index, 6.0),
         "by length": costs_of(index, pointer_cost=falling),
         "by pointer": uneven_costs(index),
         "dictionary free": costs_of(index, 1.0, dictionary_cost=np.zeros(index.n_grams)),
