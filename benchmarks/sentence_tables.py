@@ -14,7 +14,7 @@ from cflengine.sentence_lasso.comparison import paired_test
 from cflengine.sentence_lasso.grid import PAPER_GRID
 from cflengine.sentence_lasso.penalties import PENALTIES
 from cflengine.sentence_lasso.settings import ADMMSettings
-from cflengine.sentence_lasso.study import Study
+from cflengine.sentence_lasso.study import SentenceStudy
 
 MODELS = tuple(PENALTIES)
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -75,7 +75,7 @@ def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, f
     return {"table1": table1, "paper": paper, "models": dict(rows)}
 
 
-def _contend(study: Study, values: Sequence[float], rhos: Sequence[float]):
+def _contend(study: SentenceStudy, values: Sequence[float], rhos: Sequence[float]):
     """(name, the best of the grid, seconds on the clock) of every model; ADMM's grid has a dimension more, ρ."""
     for name in MODELS:
         began = time.perf_counter()

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmarks.corpora import corpus_path
 from cflengine import read_corpus
 from cflengine.linear.labels import Labels, Split, read_labels, split_documents
-from cflengine.sentence_lasso.study import Study, prepare
+from cflengine.sentence_lasso.study import SentenceStudy, prepare
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def load(task: Task, data: str | None) -> tuple[list[str], pd.DataFrame]:
     return texts, corpus.metadata[chosen].reset_index(drop=True)
 
 
-def science(data: str | None, say: Callable[[str], None]) -> Study | None:
+def science(data: str | None, say: Callable[[str], None]) -> SentenceStudy | None:
     """sci.med/sci.space, seed 0; None, saying why, where the corpus is absent."""
     try:
         return study_of(*load(TASKS[0], data), TASKS[0], seed=0)
@@ -73,7 +73,7 @@ def science(data: str | None, say: Callable[[str], None]) -> Study | None:
         return None
 
 
-def study_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> Study:
+def study_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> SentenceStudy:
     """The task's documents cut and split: by date and 80/20, or, as in the paper's other tasks, 80/10/10."""
     labels: Labels = read_labels(metadata, "label")
     if task.by_date:

@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rho is not None and arguments.solver != "admm":
         raise InputError("--rho is for --solver admm.")
     from cflengine.linear.labels import read_labels, split_documents
-    from cflengine.sentence_lasso.export import write_study
+    from cflengine.sentence_lasso.export import sentence_report, write_sentences
 
     began = time.perf_counter()
     corpus = read(arguments, clock)
@@ -168,9 +168,10 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out):
         study = _study(arguments, corpus, labels, split)
         contenders = _compete(arguments, study, clock)
-        report = _report(arguments, corpus, study, contenders, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        report = sentence_report(study, contenders, corpus, run_facts(arguments), seconds)
         with results(out) as folder:
-            write_study(folder, study, contenders, corpus.texts, corpus.rows, report)
+            write_sentences(folder, study, contenders, corpus.texts, corpus.rows, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, contenders, labels, out)
@@ -214,35 +215,6 @@ def _compete(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[An
                 )
             )  # fmt: skip
     return contenders
-
-
-def _report(
-    arguments: argparse.Namespace, corpus: Any, study: Any, contenders: list[Any], seconds: float
-) -> dict[str, Any]:
-    from cflengine.engine.memory import peak_bytes
-    from cflengine.engine.results import versions
-    from cflengine.sentence_lasso.estimator import WORD_PATTERN
-    from cflengine.sentence_lasso.export import PARTS, intercepts
-
-    models = [
-        contender.row()
-        | {"intercepts": intercepts(study, contender.model)}
-        | {"results": [result.to_dict() for result in contender.results]}
-        for contender in contenders
-    ]
-    return {
-        "models": models,
-        "classes": list(study.labels.classes),
-        "n_documents": {name: len(getattr(study, name)) for name in PARTS},
-        "n_unlabelled": study.labels.n_unlabelled,
-        "n_sentences": study.data.counts.shape[0],
-        "n_features": len(study.names),
-        "seconds": seconds,
-        "peak_memory_bytes": peak_bytes(),
-        "corpus": corpus.report.to_dict(),
-        "token_pattern": arguments.token_pattern or WORD_PATTERN,
-        "versions": versions(),
-    } | run_facts(arguments)
 
 
 def _summary(study: Any, contenders: list[Any], labels: Any, out: Any) -> None:

@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     solver_settings(arguments)
     from cflengine.linear.labels import read_labels, split_documents
-    from cflengine.loglinear.export import Study, study_report, write_study
+    from cflengine.linear.study import Study
+    from cflengine.loglinear.export import logistic_report, write_logistic
     from cflengine.loglinear.logistic import LogisticModel
     from cflengine.loglinear.warm import warm_up
 
@@ -135,10 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
             model = LogisticModel(
                 arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
                 settings=solver_settings(arguments, clock.left), n_threads=arguments.threads, listeners=(progress,),
-            ).fit(study.X[split.train], study.classes[labels.y[split.train]])  # fmt: skip
-        report = study_report(study, model, corpus, run_facts(arguments), time.perf_counter() - began)
+            ).fit(study.X[study.train], study.classes[study.y[study.train]])  # fmt: skip
+        report = logistic_report(study, model, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:
-            write_study(folder, study, model, corpus.rows, report)
+            write_logistic(folder, study, model, corpus.rows, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, model, report, out)
@@ -146,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _vectorizer(arguments: argparse.Namespace) -> Any:
-    from cflengine.loglinear.export import vectorizer
+    from cflengine.linear.vectorizer import vectorizer
 
     grams = gram_features(arguments) if arguments.features == "kgrams" else None
     pattern, lowercase = arguments.token_pattern, not arguments.keep_case
@@ -154,7 +155,7 @@ def _vectorizer(arguments: argparse.Namespace) -> Any:
 
 
 def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:
-    counts = f"{len(study.split.train):,} documents to learn from, {len(study.split.test):,} to judge by"
+    counts = f"{len(study.train):,} documents to learn from, {len(study.test):,} to judge by"
     print(f"{counts}; {len(study.names):,} features")
     why = f" ({model.why_})" if model.why_ else ""
     print(f"solver       {model.solver}{why}")

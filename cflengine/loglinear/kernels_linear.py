@@ -1,4 +1,4 @@
-"""numba kernels of the losses of scores, and of L-BFGS's two loops.
+"""numba kernels of the losses of scores, and of sums within clusters.
 
 Sums over blocks of BLOCK rows are combined in order, so that any number of threads gives the same bytes.
 """
@@ -55,46 +55,6 @@ def softmax(scores, label, slope, totals):
                     others += slope[i, c]
             slope[i, label[i]] = -others
         totals[b] = total
-
-
-@kernel
-def dot(a, b):
-    """aᵀb in four lanes, which the processor adds at once; always in this order."""
-    n = a.shape[0]
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
-
-
-@kernel
-def two_loop(steps, changes, curvature, newest, count, scale, direction, alpha):
-    """direction = −H direction, H the paper's L-BFGS matrix (Figure 1); direction: the gradient at first.
-
-    steps, changes: float64 (m, d), rings of s_t = w_{t+1} − w_t and y_t = g_{t+1} − g_t, the last at ``newest``;
-    curvature: s·y of each; count: how many there are; scale: of the first approximation. alpha: work, float64 (m,).
-    """
-    m, d = steps.shape
-    for k in range(count):
-        at = (newest - k) % m
-        alpha[at] = dot(steps[at], direction) / curvature[at]
-        for j in range(d):
-            direction[j] -= alpha[at] * changes[at, j]
-    for j in range(d):
-        direction[j] *= scale
-    for k in range(count - 1, -1, -1):
-        at = (newest - k) % m
-        excess = alpha[at] - dot(changes[at], direction) / curvature[at]
-        for j in range(d):
-            direction[j] += excess * steps[at, j]
-    for j in range(d):
-        direction[j] = -direction[j]
 
 
 @kernel

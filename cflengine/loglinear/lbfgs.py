@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cflengine.loglinear import kernels_linear as kernels
+from cflengine.loglinear import kernels_history as kernels
 from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.objective import Objective, Point
 
@@ -17,33 +17,43 @@ class History:
     """The last ``memory`` pairs s = change of w, y = change of the gradient; gives the direction −H g.
 
     scaled: H begins as (sᵀy/yᵀy) I of the newest pair, else as the identity, which is what the paper's package does.
+    See kernels_history.py.
     """
 
     def __init__(self, n_weights: int, memory: int, *, scaled: bool = True) -> None:
-        self.steps, self.changes = np.empty((memory, n_weights)), np.empty((memory, n_weights))
-        self.curvature, self._alpha = np.zeros(memory), np.empty(memory)
-        self.newest, self.count, self.scale, self.scaled = -1, 0, 1.0, scaled
+        rows = memory + 1  # one for a pair that may have to be left out
+        self.steps, self.changes = np.empty((rows, n_weights), np.float32), np.empty((rows, n_weights), np.float32)
+        self.sy, self.yy = np.zeros((rows, rows)), np.zeros((rows, rows))  # s_i·y_j, y_i·y_j
+        self.memory, self.scaled, self._blocks = memory, scaled, max(1, -(-n_weights // kernels.BLOCK))
+        self.newest, self.count, self.scale = -1, 0, 1.0
 
     def add(self, before: Point, after: Point) -> None:
         """Remember a move; one without positive curvature, where rounding rules, is left out."""
         at = (self.newest + 1) % len(self.steps)
-        step, change = self.steps[at], self.changes[at]
-        np.subtract(after.w, before.w, out=step)
-        np.subtract(after.gradient, before.gradient, out=change)
-        curvature, square = kernels.dot(step, change), kernels.dot(change, change)
+        sums = np.empty((self._blocks, 2))
+        kernels.store_pair(
+            before.w, after.w, before.gradient, after.gradient, self.steps[at], self.changes[at], sums
+        )  # fmt: skip
+        curvature, square = sums.sum(axis=0).tolist()
         if not curvature > 1e-16 * square:
             return
-        self.curvature[at], self.newest = curvature, at
-        self.count = min(self.count + 1, len(self.steps))
+        self.newest, self.count = at, min(self.count + 1, self.memory)
         if self.scaled:
             self.scale = curvature / square
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """−H g."""
-        out = gradient.copy()
-        kernels.two_loop(
-            self.steps, self.changes, self.curvature, self.newest, self.count, self.scale, out, self._alpha
-        )
+        rows = (self.newest - np.arange(self.count)) % len(self.steps)
+        of_steps, of_changes, out = np.empty(self.count), np.empty(self.count), np.empty(len(gradient))
+        if self.count:
+            sums = np.empty((self._blocks, self.count, 5))
+            kernels.products(self.steps, self.changes, rows, gradient, sums)
+            sg, yg, *newest = np.ascontiguousarray(sums.sum(axis=0).T)
+            self.sy[rows, self.newest], self.sy[self.newest, rows], self.yy[rows, self.newest] = newest
+            self.yy[self.newest, rows] = newest[2]
+            among = np.ix_(rows, rows)
+            kernels.coefficients(self.sy[among], self.yy[among], sg, yg, self.scale, of_steps, of_changes)
+        kernels.combine(self.steps, self.changes, rows, of_steps, of_changes, self.scale, gradient, out)
         return out
 
     def forget(self) -> None:

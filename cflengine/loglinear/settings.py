@@ -120,7 +120,7 @@ def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> in
     """Bytes of the pairs that L-BFGS remembers, with some vectors beside them. by_lbfgs: whether a solver without a
     memory of its own, such as "auto", comes to L-BFGS for this model."""
     pairs = getattr(settings, "memory", LBFGSSettings.memory if by_lbfgs else 0)
-    return 16 * int(pairs) * n_weights + 80 * n_weights
+    return 8 * (int(pairs) + 1) * n_weights + 80 * n_weights
 
 
 Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings

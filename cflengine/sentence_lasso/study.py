@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.labels import Labels, Split
 from cflengine.linear.model import LinearModel
+from cflengine.linear.study import Study, labelled_rows
 from cflengine.sentence_lasso.comparison import Contender, LabelledSentences, compete
 from cflengine.sentence_lasso.estimator import WORD_PATTERN
 from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
@@ -27,33 +25,19 @@ from cflengine.sentence_lasso.settings import Settings
 _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word
 
 
-@dataclass(frozen=True)
-class Study:
-    """Documents with a class, cut into sentences; features are those of the training documents.
+@dataclass(frozen=True, kw_only=True)
+class SentenceStudy(Study):
+    """A study whose documents are cut into sentences: table: those of all documents; data: of the training part;
+    features: what finds them in a text."""
 
-    documents: int64 (n,), their numbers in the corpus, ascending; table: their sentences; y: int64 (n,); train, dev,
-    test: positions in ``documents``; names: the features, in the order of a model's weights; data: of ``train``.
-    """
-
-    labels: Labels
-    documents: np.ndarray
-    table: SentenceTable
-    y: np.ndarray
-    train: np.ndarray
-    dev: np.ndarray
-    test: np.ndarray
-    names: tuple[str, ...] = field(repr=False)
+    table: SentenceTable = field(repr=False)
     data: TrainingData = field(repr=False)
     features: Features = field(repr=False)
 
-    @cached_property
-    def X(self) -> sparse.csr_matrix:
-        """CSR float64 (n, V): the counts of all documents; summed once, for pages ask for it at every move."""
-        return self.table.by_document()
-
-    def accuracy(self, model: LinearModel, where: np.ndarray) -> float:
-        """Share of some documents (positions) that a model puts into their class; NaN for none."""
-        return model.accuracy(self.X[where], self.y[where]) if len(where) else math.nan
+    @property
+    def occurrences(self) -> np.ndarray:
+        """int64 (V,): of every feature in the training documents."""
+        return self.data.occurrences.astype(np.int64)
 
     def part(self, where: np.ndarray) -> LabelledSentences:
         """Some of the documents."""
@@ -102,14 +86,6 @@ class Study:
                 found.append((a, b, w))
         return found
 
-    def largest_features(self, model: LinearModel, row: int = 0, most: int = 50) -> pd.DataFrame:
-        """The features of largest weight: feature, weight, occurrences in the training documents."""
-        coef = model.coef[row]
-        order = np.argsort(-np.abs(coef), kind="stable")[: min(most, int(np.count_nonzero(coef)))]
-        names = [self.names[j] for j in order]
-        counts = self.data.occurrences[order].astype(np.int64)
-        return pd.DataFrame({"feature": names, "weight": coef[order], "occurrences": counts})
-
 
 def prepare(
     texts: Sequence[str],
@@ -120,21 +96,22 @@ def prepare(
     language: str = "en",
     token_pattern: str = WORD_PATTERN,
     lowercase: bool = True,
-) -> Study:
+) -> SentenceStudy:
     """Cut the documents of a split; the features (words by default) are learnt from those for training.
 
     Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
     """
-    documents = np.sort(np.concatenate([split.train, split.dev, split.test]))
-    chosen = [texts[d] for d in documents.tolist()]
+    rows = labelled_rows(labels, split)
+    chosen = [texts[d] for d in rows["documents"].tolist()]
     size = sum(map(len, chosen))
     require_bytes(_BYTES_PER_CHARACTER * size, f"Learning from {size:,} characters", "take fewer documents.")
     features = features or WordFeatures(token_pattern, lowercase)
-    train, dev, test = (np.searchsorted(documents, part) for part in (split.train, split.dev, split.test))
-    if not len(features.fit([chosen[i] for i in train.tolist()])[0]):
+    if not len(features.fit([chosen[i] for i in rows["train"].tolist()])[0]):
         raise InputError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
-    names = features.names()
+    names = np.array(features.names(), dtype=object)
     table = cut_sentences(chosen, features.find(chosen), len(names), language)
-    own = table.documents(train)
+    own = table.documents(rows["train"])
     data = TrainingData(own.by_document(), own.counts)
-    return Study(labels, documents, table, labels.y[documents], train, dev, test, tuple(names), data, features)
+    return SentenceStudy(
+        labels=labels, X=table.by_document(), names=names, table=table, data=data, features=features, **rows
+    )

@@ -23,7 +23,7 @@ from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.solvers import solve
-from cflengine.sentence_lasso.study import Study, prepare
+from cflengine.sentence_lasso.study import SentenceStudy, prepare
 from pages.parts.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
@@ -80,7 +80,7 @@ class StudyRun:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
-        self.study: Study | None = None
+        self.study: SentenceStudy | None = None
         self.progress: dict[str, GridProgress] = {}
         self.contenders: dict[str, Contender] = {}
         self.solved: dict[tuple[float, float], SentenceResult] = {}
@@ -155,7 +155,7 @@ class StudyRun:
     def accuracy(self, model: LinearModel, part: str) -> float:
         """On "dev" or "test"; NaN without such documents."""
         assert self.study is not None
-        return self.study.accuracy(model, getattr(self.study, part))
+        return self.study.accuracy(model.predict(self.study.X), getattr(self.study, part))
 
     def table(self) -> pd.DataFrame:
         """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
-from cflengine.linear.model import LinearModel
-from cflengine.sentence_lasso.export import sentences_frame, weights_frame
+from cflengine.linear.export import largest_weights
+from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
 from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.commands import class_list, command_line
 from pages.parts.corpora import LoadedCorpus
@@ -69,7 +69,7 @@ def draw_words(run: StudyRun, result: SentenceResult) -> None:
     """The largest weights of the solution under the sliders."""
     study = run.study
     assert study is not None
-    frame = study.largest_features(LinearModel.of([result]), most=200)
+    frame = largest_weights(study.names, result.w, 200, occurrences=study.occurrences)
     for k, column in enumerate(st.columns(2, gap="medium")):
         sign = 1 if k else -1
         own = frame[np.sign(frame["weight"]) == sign]
@@ -87,7 +87,7 @@ def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
     contenders = list(run.contenders.values())
     files: dict[str, Any] = {
         "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, contenders, loaded.corpus.texts))),
-        "Weights": ("weights.csv", lambda: frame_csv(weights_frame(study, contenders))),
+        "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, contenders))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
     with st.container(horizontal=True, gap="small"):

@@ -216,7 +216,7 @@ def _parsimony(job_id: str) -> None:
     job.touch()
     run: WeightsRun = job.result
     fits = list(run.fits)
-    measure = "F1 on the test set" if run.study is not None and len(run.study.split.test) else "F1 in training"
+    measure = "F1 on the test set" if run.study is not None and len(run.study.test) else "F1 in training"
     full = run.f1(run.plain.w)
     figure = parsimony_figure(fits, full, len(run.plain.w), measure)
     st.plotly_chart(figure, key="weights_parsimony", config={"displayModeBar": False})

@@ -21,8 +21,9 @@ from cflengine.engine.jit import threads
 from cflengine.linear.design import Design
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.selection import mutual_information
+from cflengine.linear.study import Study
+from cflengine.linear.vectorizer import vectorizer
 from cflengine.loglinear.clusters import chunks, explained_variance, optimal_clusters
-from cflengine.loglinear.export import Study, vectorizer
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.parsimony import TiedFit, parsimony
 from cflengine.loglinear.result import LoglinearResult
@@ -92,8 +93,8 @@ class WeightsRun:
         split = split_documents(labels, metadata, dev=None, test=wish.test)
         study = Study.of(texts, labels, split, vectorizer())
         positive = study.labels.classes.index(wish.name)
-        y = np.where(labels.y[split.train] == positive, 1.0, -1.0)
-        X = study.X[split.train]
+        y = np.where(study.y[study.train] == positive, 1.0, -1.0)
+        X = study.X[study.train]
         # the bias is a feature of value 1, as the estimator and the command have it
         self.model = BinaryModel(Design(sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")), y)
         self.information = mutual_information(X, y)
@@ -142,8 +143,8 @@ class WeightsRun:
         """F1 of the class on the test set, or, without one, on the training set."""
         study = self.study
         assert study is not None
-        rows = study.split.test if len(study.split.test) else study.split.train
-        truth = study.labels.y[rows] == study.labels.classes.index(self.wish.name)
+        rows = study.test if len(study.test) else study.train
+        truth = study.y[rows] == study.labels.classes.index(self.wish.name)
         guess = study.X[rows] @ w[:-1] + w[-1] > 0
         return Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 

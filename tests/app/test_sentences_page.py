@@ -90,7 +90,8 @@ def test_the_path_has_the_solutions_along_one_strength(run):
     figure = path_figure(points, list(run.study.names), shares, here=0.1, title="λ")
     weights = {trace.name: list(trace.y) for trace in figure.data if trace.name != "kept"}
     assert weights and all(
-        values == [result.w[run.study.names.index(name)] for _, result in points] for name, values in weights.items()
+        values == [result.w[run.study.names.tolist().index(name)] for _, result in points]
+        for name, values in weights.items()
     )
 
 

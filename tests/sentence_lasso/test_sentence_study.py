@@ -11,10 +11,10 @@ import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.engine.files import restore_cell
+from cflengine.linear.export import largest_weights, predictions_frame
 from cflengine.linear.labels import read_labels, split_documents
-from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.comparison import compete, paired_test
-from cflengine.sentence_lasso.export import predictions_frame, sentences_frame, weights_frame, write_study
+from cflengine.sentence_lasso.export import sentence_weights, sentences_frame, write_sentences
 from cflengine.sentence_lasso.sentences import GramFeatures
 from cflengine.sentence_lasso.settings import ADMMSettings
 from cflengine.sentence_lasso.study import prepare
@@ -107,7 +107,7 @@ def test_words_with_a_weight_stand_where_they_are_in_the_text(study, contenders)
     text = "A GOOD beer. Awful!"
     coef = contenders[0].model.coef[0]
     for start, end, weight in study.weighted_words(text, coef):
-        assert weight == coef[study.names.index(text[start:end].lower())] != 0
+        assert weight == coef[study.names.tolist().index(text[start:end].lower())] != 0
     words = {text[a:b].lower() for a, b, _ in study.weighted_words(text, coef)}
     assert {"good", "awful"} <= words
 
@@ -129,17 +129,17 @@ def test_nothing_to_learn_from_is_told():
         prepare(["!!"] * 10, labels, split_documents(labels, metadata))
 
 
-def test_largest_features(study):
-    coef = np.zeros((1, len(study.names)))
-    coef[0, [1, 3]] = 0.5, -2.0
-    frame = study.largest_features(LinearModel(coef, np.zeros(1)))
+def test_largest_weights(study):
+    coef = np.zeros(len(study.names))
+    coef[[1, 3]] = 0.5, -2.0
+    frame = largest_weights(study.names, coef, 50, occurrences=study.occurrences)
     assert frame["feature"].tolist() == [study.names[3], study.names[1]] and frame["weight"].tolist() == [-2.0, 0.5]
     assert frame["occurrences"].tolist() == study.data.occurrences[[3, 1]].tolist()
 
 
 def test_files_say_what_the_models_say(study, contenders, texts, tmp_path):
     rows = np.arange(100, 160)
-    write_study(tmp_path, study, contenders, texts, rows, {"gap": np.nan})
+    write_sentences(tmp_path, study, contenders, texts, rows, {"gap": np.nan})
     read = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
     assert set(read) == {"models", "grid", "weights", "sentences", "documents"}
     assert json.loads((tmp_path / "report.json").read_text())["gap"] is None
@@ -184,9 +184,9 @@ def test_chances_of_many_classes_are_those_of_the_predicted_one():
     labels = read_labels(metadata, "mood")
     study = prepare(texts, labels, split_documents(labels, metadata, test=0.2))
     found = study.compete("sentence", (0.1,), n_threads=1)
-    frame = predictions_frame(study, found, np.arange(90))
+    frame = predictions_frame(study, np.arange(90), found.model.predict(study.X), found.model.chances(study.X))
     assert found.model.coef.shape[0] == 3 and frame["probability"].between(1 / 3, 1).all()
-    assert set(weights_frame(study, [found])["class"]) == {"down", "flat", "up"}
+    assert set(sentence_weights(study, [found])["class"]) == {"down", "flat", "up"}
 
 
 def test_paired_test_is_the_sign_test():

@@ -1,0 +1,88 @@
+"""A study and its models as files; CSV cells that a spreadsheet would run are defused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.files import frame_csv, write_arrays, write_report
+from cflengine.engine.memory import peak_bytes
+from cflengine.engine.results import versions
+from cflengine.linear.study import PARTS, Study
+
+
+def row_names(study: Study, n_rows: int) -> tuple[str, ...]:
+    """The class that each row of coefficients is for: of two classes the second."""
+    return study.labels.classes[1:] if n_rows == 1 else study.labels.classes
+
+
+def largest_weights(names: np.ndarray, weight: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:
+    """The features of largest weight, not those of none: feature, weight, and ``columns``."""
+    frame = _by_size(names, weight, columns)
+    return frame[frame["weight"] != 0].head(most)
+
+
+def _by_size(names: np.ndarray, weight: np.ndarray, columns: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    frame = pd.DataFrame({"feature": names, "weight": weight} | dict(columns))
+    return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
+
+
+def weights_frame(study: Study, coef: np.ndarray, **columns: Any) -> pd.DataFrame:
+    """A row a weight: class, feature, weight, and ``columns``, an array each or one for each class; by class and size.
+
+    coef: float64 (rows, V).
+    """
+    frames = []
+    for row, name in enumerate(row_names(study, len(coef))):
+        own = {key: value[row] if isinstance(value, list) else value for key, value in columns.items()}
+        frames.append(_by_size(study.names, coef[row], own))
+        frames[-1].insert(0, "class", name)
+    return pd.concat(frames, ignore_index=True)
+
+
+def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, chances: np.ndarray) -> pd.DataFrame:
+    """A row a document: document, its row in the source, split, label, predicted class and its probability.
+
+    rows: of all documents of the corpus; predicted: int64 (n,); chances: float64 (n, classes).
+    """
+    return pd.DataFrame(
+        {
+            "document": study.documents,
+            "row": rows[study.documents],
+            "split": study.part_names,
+            "label": study.classes[study.y],
+            "predicted": study.classes[predicted],
+            "probability": chances[np.arange(len(predicted)), predicted],
+        }
+    )
+
+
+def study_report(
+    study: Study, corpus: Any, command: dict[str, Any], seconds: float, token_pattern: str
+) -> dict[str, Any]:
+    """What report.json says of every study. command: what was asked for; token_pattern: the default one."""
+    return {
+        "classes": list(study.labels.classes),
+        "n_documents": {part: len(getattr(study, part)) for part in PARTS},
+        "n_unlabelled": study.labels.n_unlabelled,
+        "n_features": len(study.names),
+        "seconds": seconds,
+        "peak_memory_bytes": peak_bytes(),
+        "corpus": corpus.report.to_dict(),
+        "token_pattern": command["arguments"].get("token_pattern") or token_pattern,
+        "versions": versions(),
+    } | command
+
+
+def write_study(
+    folder: Path, tables: Mapping[str, pd.DataFrame], proof: Mapping[str, np.ndarray], report: dict[str, Any]
+) -> None:
+    """Tables as NAME.csv, what ``cflengine verify`` needs as proof.npz, and, last, report.json."""
+    for name, frame in tables.items():
+        (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    write_arrays(folder / "proof.npz", proof)
+    write_report(folder, report)

@@ -1,0 +1,72 @@
+"""A labelled corpus as a matrix: documents with a class, in parts to learn from, to choose by and to be judged by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+from cflengine.linear.labels import Labels, Split
+
+PARTS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """The documents of a corpus that have a class, n of them; features are learnt from those of the training part.
+
+    documents: int64 (n,), their numbers in the corpus, ascending; y: int64 (n,), their classes; train, dev, test:
+    int64, positions in ``documents``; X: CSR float64 (n, V); names: of the features, in the order of its columns.
+    """
+
+    labels: Labels
+    documents: np.ndarray
+    y: np.ndarray
+    train: np.ndarray
+    dev: np.ndarray
+    test: np.ndarray
+    X: sparse.csr_matrix = field(repr=False)
+    names: np.ndarray = field(repr=False)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], labels: Labels, split: Split, features: Any) -> Self:
+        """By a pipeline of scikit-learn, whose first step names the features. ValueError where it finds none."""
+        rows = labelled_rows(labels, split)
+        chosen = [texts[d] for d in rows["documents"].tolist()]
+        try:
+            features.fit([chosen[i] for i in rows["train"].tolist()])
+        except ValueError as error:
+            if "empty vocabulary" in str(error):
+                raise InputError("the training documents hold no word: nothing to learn from.") from None
+            raise
+        X = sparse.csr_matrix(features.transform(chosen), dtype=np.float64)
+        return cls(labels=labels, X=X, names=np.asarray(features[0].get_feature_names_out(), dtype=object), **rows)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Names of the classes, object."""
+        return np.array(self.labels.classes, dtype=object)
+
+    @property
+    def part_names(self) -> np.ndarray:
+        """object (n,): "train", "dev" or "test" for each document."""
+        names = np.empty(len(self.documents), dtype=object)
+        for part in PARTS:
+            names[getattr(self, part)] = part
+        return names
+
+    def accuracy(self, predicted: np.ndarray, where: np.ndarray) -> float:
+        """Share of some documents (positions) whose predicted class, int64 (n,), is their own; NaN for none."""
+        return float(np.mean(predicted[where] == self.y[where])) if len(where) else math.nan
+
+
+def labelled_rows(labels: Labels, split: Split) -> dict[str, np.ndarray]:
+    """documents, y, train, dev and test of a :class:`Study`."""
+    documents = np.sort(np.concatenate([split.train, split.dev, split.test]))
+    places = {part: np.searchsorted(documents, getattr(split, part)) for part in PARTS}
+    return {"documents": documents, "y": labels.y[documents]} | places
