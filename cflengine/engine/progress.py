@@ -62,6 +62,10 @@ class IterationStats:
         return row
 
 
+class Stopped(Exception):
+    """A step of a solve was cut short; its Progress says why."""
+
+
 Listener = Callable[[IterationStats], bool | None]
 
 

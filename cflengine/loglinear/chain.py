@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
+from cflengine.engine.progress import Stopped
 from cflengine.linear.design import Design
 from cflengine.loglinear import kernels_chain as kernels
 from cflengine.loglinear.certificate import Certificate, certify_chain
@@ -14,6 +17,8 @@ from cflengine.loglinear.problem import ChainData, ChainFeatures
 _RUNS = 128  # of attributes, with as much work each
 _FREQUENT = 64  # tokens from which on an attribute is gathered by tokens
 _GROUPS = 8  # of tokens, whatever the number of threads: their sums are added up in order
+_PIECE_NS = 1e8
+_MOST_OF_TILE = 1 << 21  # numbers, of which a thread has three times so many
 _MOST_CELLS = 50_000_000  # of a table of all state weights, at 8 bytes each
 
 
@@ -23,8 +28,9 @@ class ChainModel:
 
     cost = (0.0, 1.0, 0.0)  # forward-backward is what costs, and it comes with every loss
 
-    def __init__(self, data: ChainData, features: ChainFeatures) -> None:
-        self.data, self.features = data, features
+    def __init__(self, data: ChainData, features: ChainFeatures, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """may_go_on: asked between pieces of a pass; where it says no, :meth:`loss` raises Stopped."""
+        self.data, self.features, self.may_go_on = data, features, may_go_on
         self.design = Design(data.X)
         self.n_weights = features.n_weights
         self.n_scores = len(data.label) * features.n_labels + features.n_labels**2
@@ -54,7 +60,7 @@ class ChainModel:
         data = self.data
         slope = np.empty(len(scores))
         marginals, pairs = self._split(slope)
-        log_z, by_tile = infer(emission, transition, data.ptr, marginals, self._order)
+        log_z, by_tile = infer(emission, transition, data.ptr, marginals, self._order, self.may_go_on)
         losses = np.empty(len(log_z))
         kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, losses)
         pairs[:] = by_tile.sum(axis=0) - self._observed_pairs
@@ -63,7 +69,7 @@ class ChainModel:
     def gather(self, slope: np.ndarray) -> np.ndarray:
         marginals, pairs = self._split(slope)
         out = np.empty(self.n_weights)
-        self._gathering(*self._states, marginals, out)
+        self._gathering(self._states, marginals, out)
         out[self.features.n_states :] = pairs[self.features.before, self.features.after]
         return out
 
@@ -84,21 +90,22 @@ class _Gathering:
         self.columns = design.by_columns
         ends = self.columns[0]
         counts = np.diff(ends)
-        chosen = np.flatnonzero(counts >= _FREQUENT)
+        often = counts >= _FREQUENT
+        chosen = np.flatnonzero(often)
         self.frequent = np.full(len(counts), -1, dtype=np.int32)
         self.frequent[chosen] = np.arange(len(chosen), dtype=np.int32)
         self.rows = Design(sparse.csr_matrix(X[:, chosen])).by_rows if len(chosen) else design.by_rows
         groups = _GROUPS if len(chosen) else 0
         self.groups = np.linspace(0, X.shape[0], groups + 1).astype(np.int64)
         self.tables = np.zeros((groups, max(len(chosen), 1), n_labels))
-        rare = np.concatenate([[0], np.cumsum(np.where(counts >= _FREQUENT, _GROUPS, counts))])  # work before each
+        rare = np.concatenate([[0], np.cumsum(np.where(often, _GROUPS, counts))])  # work before each
         cuts = np.searchsorted(rare, np.linspace(0, rare[-1], _RUNS))
         self.cuts = np.unique(np.append(cuts, [0, len(counts)])).astype(np.int64)
 
-    def __call__(self, ptr: np.ndarray, label: np.ndarray, slope: np.ndarray, out: np.ndarray) -> None:
+    def __call__(self, states: tuple[np.ndarray, np.ndarray], slope: np.ndarray, out: np.ndarray) -> None:
         if len(self.groups) > 1:
             kernels.gather_frequent(self.groups, *self.rows, slope, self.tables)
-        kernels.gather_states(self.cuts, self.frequent, self.tables, *self.columns, ptr, label, slope, out)
+        kernels.gather_states(self.cuts, self.frequent, self.tables, self.columns, states, slope, out)
 
 
 def infer(
@@ -107,17 +114,28 @@ def infer(
     ptr: np.ndarray,
     marginals: np.ndarray,
     order: np.ndarray | None = None,
+    may_go_on: Callable[[], bool] = lambda: True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """log Z (N,) and expected label pairs by tile of sentences; fills ``marginals``, float64 (T, L).
 
-    order: of :func:`by_length`, if it is at hand. No sentence is empty.
+    order: of :func:`by_length`, if it is at hand. may_go_on: asked every 100 ms or so; Stopped is raised where it says
+    no.
     """
     order = by_length(ptr) if order is None else order
     n_sentences, n_labels = len(ptr) - 1, len(transition)
-    lanes = 32 if n_labels <= 16 else 16 if n_labels <= 32 else 8  # so that a tile stays in the cache
+    lanes = 64 if n_labels <= 24 else 32 if n_labels <= 48 else 16  # so that a tile stays in the cache
+    longest = int(np.diff(ptr).max(initial=0))
+    while lanes > 8 and longest * n_labels * lanes > _MOST_OF_TILE:
+        lanes //= 2
     pairs = np.empty((-(-n_sentences // lanes), n_labels, n_labels))
     log_z = np.empty(n_sentences)
-    forward_backward(emission, transition, ptr, order, lanes, marginals, pairs, log_z)
+    tokens = int(_PIECE_NS / (0.6 * n_labels**2 + 5.0 * n_labels))  # measured, by two threads
+    n_tiles = max(1, tokens * n_sentences // max(1, lanes * len(emission)))  # of a piece
+    for tile in range(0, len(pairs), n_tiles):
+        if not may_go_on():
+            raise Stopped
+        some = order[tile * lanes : (tile + n_tiles) * lanes]
+        forward_backward(emission, transition, ptr, some, lanes, marginals, pairs[tile : tile + n_tiles], log_z)
     return log_z, pairs
 
 

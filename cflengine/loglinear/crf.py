@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
-from cflengine.engine.progress import Listener
+from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import are_labels, label_array, plain_labels, read_model, require, write_model
 from cflengine.loglinear import solvers
@@ -95,13 +95,15 @@ class ChainCRF(BaseEstimator):
     def fit(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> ChainCRF:
         """Learn from sentences and the labels of their tokens."""
         settings = self._settings()
+        progress = Progress(self.listeners, time_limit=settings.time_limit)  # numbering attributes takes time as well
         attributes_of, transitions = attribute_maker(self.template)
-        table, classes, data = training_data((attributes_of(sentence) for sentence in sentences), labels)
+        rows = (attributes_of(sentence) for sentence in _in_time(sentences, progress))
+        table, classes, data = training_data(rows, labels)
         features = chain_features(
             data, len(classes), all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
             transitions=transitions,
         )  # fmt: skip
-        result = self._learn(data, features, settings)
+        result = self._learn(data, features, settings, progress)
         warn_unless_converged([result])
         self.result_, self.duality_gap_, self.n_iter_ = result, result.gap, result.n_iterations
         self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
@@ -109,16 +111,18 @@ class ChainCRF(BaseEstimator):
         self._set_weights(features, result.w)
         return self
 
-    def _learn(self, data: ChainData, features: ChainFeatures, settings: Settings) -> LoglinearResult:
+    def _learn(
+        self, data: ChainData, features: ChainFeatures, settings: Settings, progress: Progress
+    ) -> LoglinearResult:
         require_bytes(
             history_bytes(settings, features.n_weights, by_lbfgs=True), f"L-BFGS on {features.n_weights:,} weights",
             "take fewer sentences, or a smaller memory of L-BFGS.",
         )  # fmt: skip
         with threads(self.n_threads):
-            model = ChainModel(data, features)
+            model = ChainModel(data, features, progress.poll)
             return solve(
                 model, 2.0 * self.c2, self.solver, settings, lasso=float(self.c1), n_tied=features.n_states,
-                listeners=self.listeners,
+                progress=progress,
             )  # fmt: skip
 
     def _set_weights(self, features: ChainFeatures, w: np.ndarray) -> None:
@@ -234,6 +238,17 @@ class ChainCRF(BaseEstimator):
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)
+
+
+def _in_time(sentences: Iterable[Any], progress: Progress) -> Iterator[Any]:
+    """The sentences. InputError where a listener or the time limit says stop before there is anything to keep."""
+    for i, sentence in enumerate(sentences):
+        if i % 512 == 511 and not progress.poll():
+            raise InputError(
+                f"the training data were not yet laid out ({i:,} sentences so far) when the fit ended by "
+                f"{progress.reason!s}: raise the limit, or take fewer sentences."
+            )
+        yield sentence
 
 
 def training_data(

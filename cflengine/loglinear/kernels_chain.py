@@ -79,35 +79,49 @@ def add_tables(tables, f, total):
             total[c] += tables[g, f, c]
 
 
+@kernel
+def gather_single(columns, a, slope, label):
+    """Σ_t x_ta slope_{t, label}, of one label."""
+    indptr, token, values = columns
+    ones, single = values.shape[0] == 0, 0.0
+    for k in range(indptr[a], indptr[a + 1]):
+        single += slope[token[k], label] if ones else values[k] * slope[token[k], label]
+    return single
+
+
+@kernel
+def gather_all(columns, a, slope, total):
+    """total = Σ_t x_ta slope_t, of all labels."""
+    indptr, token, values = columns
+    ones = values.shape[0] == 0
+    total[:] = 0.0
+    for k in range(indptr[a], indptr[a + 1]):
+        value = 1.0 if ones else values[k]
+        for c in range(total.shape[0]):
+            total[c] += value * slope[token[k], c]
+
+
 @parallel_kernel
-def gather_states(cuts, frequent, tables, indptr, token, values, ptr, label, slope, out):
-    """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; X by columns.
+def gather_states(cuts, frequent, tables, columns, states, slope, out):
+    """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; columns: X by columns; states: ptr
+    and label.
 
     cuts: int64, runs of attributes with about as many entries each: the first ones in a corpus are the frequent ones,
     and would all be one thread's. frequent: int32 (A,), an attribute's place in ``tables``, or -1 for a rare one.
     """
-    ones = values.shape[0] == 0
-    n_labels = slope.shape[1]
+    ptr, label = states
     for block in prange(cuts.shape[0] - 1):
-        total = np.empty(n_labels)
+        total = np.empty(slope.shape[1])
         for a in range(cuts[block], cuts[block + 1]):
             if frequent[a] < 0 and ptr[a + 1] - ptr[a] <= 2:
                 # its tokens lie far apart: a label that is not read is a line of memory saved
                 for e in range(ptr[a], ptr[a + 1]):
-                    c = label[e]
-                    single = 0.0
-                    for k in range(indptr[a], indptr[a + 1]):
-                        single += slope[token[k], c] if ones else values[k] * slope[token[k], c]
-                    out[e] = single
+                    out[e] = gather_single(columns, a, slope, label[e])
                 continue
             if frequent[a] >= 0:
                 add_tables(tables, frequent[a], total)
             else:
-                total[:] = 0.0
-                for k in range(indptr[a], indptr[a + 1]):
-                    value = 1.0 if ones else values[k]
-                    for c in range(n_labels):
-                        total[c] += value * slope[token[k], c]
+                gather_all(columns, a, slope, total)
             for e in range(ptr[a], ptr[a + 1]):
                 out[e] = total[label[e]]
 

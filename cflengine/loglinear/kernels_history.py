@@ -19,56 +19,65 @@ from numba import prange
 from cflengine.engine.jit import kernel, parallel_kernel
 
 BLOCK = 2048  # weights: one of float64 and a pair stay in the first cache
+LANES = 64
 
 
 @kernel
-def dot(a, b):
-    """aᵀb in float64, in four lanes, which the processor adds at once; always in this order."""
-    n = a.shape[0]
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
-        s0 += np.float64(a[i]) * np.float64(b[i])
-        s1 += np.float64(a[i + 1]) * np.float64(b[i + 1])
-        s2 += np.float64(a[i + 2]) * np.float64(b[i + 2])
-        s3 += np.float64(a[i + 3]) * np.float64(b[i + 3])
-    for i in range(whole, n):
-        s0 += np.float64(a[i]) * np.float64(b[i])
-    return (s0 + s1) + (s2 + s3)
+def two_dots(a, b, c, work):
+    """aᵀb and aᵀc in float64, in LANES lanes, which the processor adds several at once; always in this order.
+
+    work: float64 (2, LANES).
+    """
+    work[:] = 0.0
+    of_b, of_c = work[0], work[1]
+    whole = a.shape[0] - a.shape[0] % LANES
+    for i in range(0, whole, LANES):
+        p, q, r = a[i : i + LANES], b[i : i + LANES], c[i : i + LANES]
+        for k in range(LANES):
+            of_b[k] += np.float64(p[k]) * np.float64(q[k])
+            of_c[k] += np.float64(p[k]) * np.float64(r[k])
+    with_b, with_c = 0.0, 0.0
+    for i in range(whole, a.shape[0]):
+        with_b += np.float64(a[i]) * np.float64(b[i])
+        with_c += np.float64(a[i]) * np.float64(c[i])
+    for k in range(LANES):
+        with_b += of_b[k]
+        with_c += of_c[k]
+    return with_b, with_c
 
 
 @parallel_kernel
 def store_pair(w, next_w, gradient, next_gradient, step, change, sums):
-    """step, change: the differences, as they are stored; sums: float64 (blocks, 2), of s·y and y·y."""
+    """step, change: the differences, as they are stored; sums: float64 (blocks, 2), of y·s and y·y."""
     for b in prange(sums.shape[0]):
         first, last = b * BLOCK, min(step.shape[0], (b + 1) * BLOCK)
-        for j in range(first, last):
-            step[j] = next_w[j] - w[j]
-            change[j] = next_gradient[j] - gradient[j]
-        sums[b, 0] = dot(step[first:last], change[first:last])
-        sums[b, 1] = dot(change[first:last], change[first:last])
+        # slices, so that the compiler knows that no index is negative, and does several numbers at once
+        s, here, there = step[first:last], w[first:last], next_w[first:last]
+        for j in range(s.shape[0]):
+            s[j] = there[j] - here[j]
+        y, here, there = change[first:last], gradient[first:last], next_gradient[first:last]
+        for j in range(y.shape[0]):
+            y[j] = there[j] - here[j]
+        sums[b, 0], sums[b, 1] = two_dots(y, s, y, np.empty((2, LANES)))
 
 
 @parallel_kernel
 def products(steps, changes, rows, gradient, sums):
-    """sums: float64 (blocks, m, 5), of s_r·g, y_r·g, s_r·y, y_r·s and y_r·y for every pair r; s, y: the newest."""
+    """sums: float64 (blocks, m, 4), of s_r·g, s_r·y, y_r·g and y_r·y for every pair r; y: of the newest."""
     for b in prange(sums.shape[0]):
         first, last = b * BLOCK, min(gradient.shape[0], (b + 1) * BLOCK)
-        g, s, y = gradient[first:last], steps[rows[0], first:last], changes[rows[0], first:last]
+        g, y, work = gradient[first:last], changes[rows[0], first:last], np.empty((2, LANES))
         for i in range(rows.shape[0]):
-            step, change = steps[rows[i], first:last], changes[rows[i], first:last]
-            sums[b, i, 0] = dot(step, g)
-            sums[b, i, 1] = dot(change, g)
-            sums[b, i, 2] = dot(step, y)
-            sums[b, i, 3] = dot(change, s)
-            sums[b, i, 4] = dot(change, y)
+            sums[b, i, 0], sums[b, i, 1] = two_dots(steps[rows[i], first:last], g, y, work)
+            sums[b, i, 2], sums[b, i, 3] = two_dots(changes[rows[i], first:last], g, y, work)
 
 
 @kernel
 def coefficients(sy, yy, sg, yg, scale, of_steps, of_changes):
     """−H g = −scale·g + Σ of_changes_i y_i − Σ of_steps_i s_i, by the two loops of Figure 1 on m numbers.
 
-    sy, yy: float64 (m, m), s_i·y_j and y_i·y_j; sg, yg: float64 (m,), s_i·g and y_i·g; from the newest to the oldest.
+    sy, yy: float64 (m, m), s_i·y_j, of which only those with j ≤ i are asked for, and y_i·y_j; sg, yg: float64 (m,),
+    s_i·g and y_i·g; from the newest to the oldest.
     """
     m = sg.shape[0]
     for i in range(m):
@@ -93,9 +102,11 @@ def combine(steps, changes, rows, of_steps, of_changes, scale, gradient, directi
     """direction = −scale·g + Σ of_changes_i y_i − Σ of_steps_i s_i."""
     for b in prange((gradient.shape[0] + BLOCK - 1) // BLOCK):
         first, last = b * BLOCK, min(gradient.shape[0], (b + 1) * BLOCK)
-        for j in range(first, last):
-            direction[j] = -scale * gradient[j]
+        out, g = direction[first:last], gradient[first:last]
+        for j in range(out.shape[0]):
+            out[j] = -scale * g[j]
         for i in range(rows.shape[0]):
-            step, change, p, q = steps[rows[i]], changes[rows[i]], of_steps[i], of_changes[i]
-            for j in range(first, last):
-                direction[j] += q * change[j] - p * step[j]
+            step, change = steps[rows[i], first:last], changes[rows[i], first:last]
+            p, q = of_steps[i], of_changes[i]
+            for j in range(out.shape[0]):
+                out[j] += q * change[j] - p * step[j]

@@ -23,7 +23,7 @@ class History:
     def __init__(self, n_weights: int, memory: int, *, scaled: bool = True) -> None:
         rows = memory + 1  # one for a pair that may have to be left out
         self.steps, self.changes = np.empty((rows, n_weights), np.float32), np.empty((rows, n_weights), np.float32)
-        self.sy, self.yy = np.zeros((rows, rows)), np.zeros((rows, rows))  # s_i·y_j, y_i·y_j
+        self.sy, self.yy = np.zeros((rows, rows)), np.zeros((rows, rows))  # s_i·y_j of j not before i, y_i·y_j
         self.memory, self.scaled, self._blocks = memory, scaled, max(1, -(-n_weights // kernels.BLOCK))
         self.newest, self.count, self.scale = -1, 0, 1.0
 
@@ -31,9 +31,8 @@ class History:
         """Remember a move; one without positive curvature, where rounding rules, is left out."""
         at = (self.newest + 1) % len(self.steps)
         sums = np.empty((self._blocks, 2))
-        kernels.store_pair(
-            before.w, after.w, before.gradient, after.gradient, self.steps[at], self.changes[at], sums
-        )  # fmt: skip
+        pair = self.steps[at], self.changes[at]
+        kernels.store_pair(before.w, after.w, before.gradient, after.gradient, *pair, sums)
         curvature, square = sums.sum(axis=0).tolist()
         if not curvature > 1e-16 * square:
             return
@@ -46,11 +45,10 @@ class History:
         rows = (self.newest - np.arange(self.count)) % len(self.steps)
         of_steps, of_changes, out = np.empty(self.count), np.empty(self.count), np.empty(len(gradient))
         if self.count:
-            sums = np.empty((self._blocks, self.count, 5))
+            sums = np.empty((self._blocks, self.count, 4))
             kernels.products(self.steps, self.changes, rows, gradient, sums)
-            sg, yg, *newest = np.ascontiguousarray(sums.sum(axis=0).T)
-            self.sy[rows, self.newest], self.sy[self.newest, rows], self.yy[rows, self.newest] = newest
-            self.yy[self.newest, rows] = newest[2]
+            sg, sy, yg, yy = np.ascontiguousarray(sums.sum(axis=0).T)
+            self.sy[rows, self.newest], self.yy[rows, self.newest], self.yy[self.newest, rows] = sy, yy, yy
             among = np.ix_(rows, rows)
             kernels.coefficients(self.sy[among], self.yy[among], sg, yg, self.scale, of_steps, of_changes)
         kernels.combine(self.steps, self.changes, rows, of_steps, of_changes, self.scale, gradient, out)

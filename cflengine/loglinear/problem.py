@@ -104,6 +104,10 @@ def forward_backward(
     All sentences at once, position by position, the longest first, so that those at work are always the first few.
     """
     lengths = np.diff(ptr)
+    if not emission.any() and not transition.any():  # no weight yet: all labels alike
+        n_pairs, n_labels = len(emission) - np.count_nonzero(lengths), emission.shape[1]
+        even = np.full((n_labels, n_labels), n_pairs / n_labels**2)
+        return lengths * np.log(n_labels), np.full(emission.shape, 1.0 / n_labels), even
     order = np.argsort(-lengths, kind="stable")
     starts, n_labels = ptr[:-1][order], emission.shape[1]
     at_work = [int(np.count_nonzero(lengths > p)) for p in range(int(lengths.max(initial=0)))]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from cflengine.engine.gaps import relative_gap
-from cflengine.engine.progress import NAN, Listener, TerminationReason
+from cflengine.engine.progress import NAN, Progress, Stopped, TerminationReason
 from cflengine.engine.run import Run
 from cflengine.loglinear.certificate import lower_bound
 from cflengine.loglinear.clustered import Clusters, Step
@@ -32,9 +32,9 @@ class LoglinearRun(Run):
         solver: str,
         lasso: float = 0.0,
         watch: Sequence[int] = (),
-        listeners: Iterable[Listener] = (),
+        progress: Progress,
     ) -> None:
-        super().__init__(settings, listeners, solver=solver, lam=objective.ridge)
+        super().__init__(settings, solver=solver, lam=objective.ridge, progress=progress)
         self.objective, self.lasso, self.max_iter = objective, lasso, settings.max_iter
         self.watch = np.asarray(watch, dtype=np.int64)
         self.trajectories: list[np.ndarray] = []
@@ -56,7 +56,10 @@ class LoglinearRun(Run):
                 return TerminationReason.CONVERGED
             if self.iteration >= self.max_iter:
                 return TerminationReason.ITERATION_LIMIT
-            step = next(steps, None)
+            try:
+                step = next(steps, None)
+            except Stopped:
+                break
             if step is None:
                 return TerminationReason.NUMERICAL_ERROR
             self.iteration += 1

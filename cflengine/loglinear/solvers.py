@@ -12,7 +12,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.jit import one_blas_thread
-from cflengine.engine.progress import Listener
+from cflengine.engine.progress import Listener, Progress, Stopped
 from cflengine.engine.registry import Registry, Solver
 from cflengine.engine.results import settings_dict
 from cflengine.loglinear.auto import auto, explain
@@ -102,11 +102,13 @@ def solve(
     n_tied: int | None = None,
     watch: Sequence[int] = (),
     listeners: Iterable[Listener] = (),
+    progress: Progress | None = None,
 ) -> LoglinearResult:
     """Minimise f from ``start`` (default 0; "dual" and "auto" of two classes have no use for one).
 
     lasso: c₁, for solver "lbfgs" alone, which then is OWL-QN. n_tied: how many weights "clustered" may cluster. watch:
-    weights whose trajectories are kept. Raises ValueError for a solver that is not for this model.
+    weights whose trajectories are kept. progress: that of the whole of which this is a part, with its listeners and
+    time limit. Raises ValueError for a solver that is not for this model.
     """
     if not SOLVERS[solver].can("many classes") and not isinstance(model, BinaryModel):
         raise InputError(f"solver {solver!r} is for two classes, or one against the rest.")
@@ -117,17 +119,20 @@ def solve(
     if isinstance(settings, ClusteredSettings) and settings.merge and not hasattr(model, "merged"):
         raise InputError("merge adds up features within clusters of weights, so it is for two classes alone.")
     objective = Objective(model, ridge)
-    run = LoglinearRun(objective, settings, solver=solver, lasso=lasso, watch=watch, listeners=listeners)
+    progress = progress or Progress(listeners, time_limit=settings.time_limit)
+    run = LoglinearRun(objective, settings, solver=solver, lasso=lasso, watch=watch, progress=progress)
     by_dual = solver == "dual" or (solver == "auto" and isinstance(model, BinaryModel))
-    if by_dual:
-        first = no_weights(objective)
-    else:
-        first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
     n_tied = model.n_weights if n_tied is None else n_tied
-    steps = SOLVERS[solver].solve(objective, first, settings, lasso=lasso, n_tied=n_tied)
-    with one_blas_thread():
-        reason = run.take(first, steps)
     chosen = {"ridge": ridge, "lasso": lasso} | settings_dict(settings)
+    with one_blas_thread():
+        try:
+            if by_dual:
+                first = no_weights(objective)
+            else:
+                first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
+        except Stopped:  # in the first pass: the weights are still 0
+            return run.result(run.reason, "", chosen)
+        reason = run.take(first, SOLVERS[solver].solve(objective, first, settings, lasso=lasso, n_tied=n_tied))
     why = explain(run.stages) if solver == "auto" else ""
     return run.result(reason, why, chosen)
 

@@ -7,8 +7,11 @@ import random
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from cflengine import ChainCRF, ClusteredSettings
+from cflengine.engine.checks import InputError
+from cflengine.loglinear import chain
 from cflengine.loglinear.attributes import AttributeTable, attribute_items
 from cflengine.loglinear.templates import PAPER_TEMPLATE
 
@@ -144,6 +147,48 @@ def test_clone_and_limits():
     assert clone(model).listeners is model.listeners
     with pytest.raises(ValueError, match="not fitted"):
         clone(model).predict(X)
+
+
+class _Stop:
+    """A listener that says stop at a question, counted from 0."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.asked, self.heard = at, 0, []
+
+    def __call__(self, stats) -> None:
+        self.heard.append(stats)
+
+    def poll(self) -> bool:
+        self.asked += 1
+        return self.asked <= self.at
+
+
+def test_a_stop_in_the_first_pass_leaves_weights_of_zero_with_their_certificate():
+    X, Y = sentences(5)
+    for limits, reason in (({"time_limit": 1e-9}, "time limit"), ({"listeners": [_Stop(0)]}, "interrupted")):
+        with pytest.warns(ConvergenceWarning):
+            model = ChainCRF(**limits).fit(X, Y)
+        result = model.result_
+        assert str(result.reason) == reason and not result.w.any() and len(result.trace) == 0
+        # every label of every token is as likely as any other
+        assert result.objective == pytest.approx(sum(map(len, Y)) * np.log(len(model.classes_)), rel=1e-12)
+        assert result.lower_bound <= result.objective
+        assert model.predict(X[:1]) == [[model.classes_[0]] * len(X[0])]
+
+
+def test_a_stop_within_a_later_pass_keeps_the_best_so_far(monkeypatch):
+    X, Y = sentences(5)
+    monkeypatch.setattr(chain, "_PIECE_NS", 1.0)  # a tile at a time
+    stop = _Stop(7)
+    with pytest.warns(ConvergenceWarning):
+        model = ChainCRF(listeners=[stop]).fit(X, Y)
+    assert str(model.result_.reason) == "interrupted" and stop.heard
+    assert model.result_.objective == pytest.approx(min(stats.best_objective for stats in stop.heard), rel=1e-9)
+
+
+def test_laying_out_many_sentences_ends_with_the_time():
+    with pytest.raises(InputError, match=r"511 sentences so far.*time limit"):
+        ChainCRF(time_limit=1e-9).fit([[["a"]]] * 600, [["x"], ["y"]] * 300)
 
 
 @pytest.mark.parametrize(

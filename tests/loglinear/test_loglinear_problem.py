@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cflengine.engine.jit import threads
-from cflengine.loglinear import kernels_chain
+from cflengine.engine.progress import Stopped
+from cflengine.loglinear import chain, kernels_chain
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features, infer
 from cflengine.loglinear.models import TiedModel, collected
 from cflengine.loglinear.problem import binary_loss, chain_loss, forward_backward, gathered_chain, multinomial_loss
@@ -126,6 +127,36 @@ def test_tiles_of_every_width(n_labels):
     np.testing.assert_allclose(kernel_log_z, log_z, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(found, marginals, rtol=1e-8, atol=1e-13)
     np.testing.assert_allclose(by_tile.sum(axis=0), pairs, rtol=1e-8, atol=1e-12)
+
+
+def test_a_pass_in_pieces_is_the_same_pass(monkeypatch):
+    generator = np.random.default_rng(0)
+    ptr = np.concatenate([[0], np.cumsum(generator.integers(1, 9, 400))])
+    emission, transition = generator.normal(size=(ptr[-1], 3)), generator.normal(size=(3, 3))
+    marginals, asked = [np.empty_like(emission) for _ in range(2)], []
+    whole = infer(emission, transition, ptr, marginals[0])
+    monkeypatch.setattr(chain, "_PIECE_NS", 1.0)
+    pieces = infer(emission, transition, ptr, marginals[1], None, lambda: not asked.append(1))
+    assert len(asked) == len(whole[1]) == 7
+    for one, other in zip((*whole, marginals[0]), (*pieces, marginals[1]), strict=True):
+        assert one.tobytes() == other.tobytes()
+    with pytest.raises(Stopped):
+        infer(emission, transition, ptr, marginals[1], None, lambda: False)
+
+
+def test_a_long_sentence_makes_narrow_tiles(monkeypatch):
+    """The memory of a tile is bounded, and the answers are those of wide ones."""
+    generator = np.random.default_rng(1)
+    ptr = np.concatenate([[0, 300], 300 + np.cumsum(generator.integers(1, 5, 40))])
+    emission, transition = generator.normal(size=(ptr[-1], 3)), generator.normal(size=(3, 3))
+    found, expected = np.empty_like(emission), np.empty_like(emission)
+    wide = infer(emission, transition, ptr, expected)
+    monkeypatch.setattr(chain, "_MOST_OF_TILE", 300 * 3 * 20)
+    narrow = infer(emission, transition, ptr, found)
+    assert len(wide[1]) == 1 and len(narrow[1]) == 3
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(narrow[0], wide[0], rtol=1e-13)
+    np.testing.assert_allclose(narrow[1].sum(axis=0), wide[1][0], rtol=1e-12)
 
 
 def test_the_exponential_of_tiles_is_exact_to_the_last_digits():
