@@ -15,6 +15,7 @@ from pages.parts.study import (
     draw_numbers,
     draw_path,
     draw_sliders,
+    draw_solver,
     solution_here,
 )
 from pages.parts.study_controls import draw_study_controls
@@ -41,7 +42,7 @@ elif job.active:
 else:
     run = job.result
     lams = draw_sliders(run)
-    result, solving = solution_here(run, job, lams)
+    result, solving = solution_here(run, job, lams, admm=draw_solver())
     draw_numbers(run, result, solving)
     draw_document(run, result, current_corpus())
     compared, path, words, files = st.tabs(["Models compared", "Path", "Words", "Files"])

@@ -39,6 +39,11 @@ class SentenceStudy(Study):
         """int64 (V,): of every feature in the training documents."""
         return self.data.occurrences.astype(np.int64)
 
+    def training_sentences(self, position: int) -> np.ndarray:
+        """int64: which sentences of ``data`` are those of the training document at a position."""
+        document = self.table.document[np.isin(self.table.document, self.train)]
+        return np.flatnonzero(document == position)
+
     def part(self, where: np.ndarray) -> LabelledSentences:
         """Some of the documents."""
         return LabelledSentences(self.table.documents(where), self.y[where])

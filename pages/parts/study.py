@@ -72,26 +72,40 @@ def draw_sliders(run: StudyRun) -> tuple[float, float]:
     return state.study_here
 
 
-def solution_here(run: StudyRun, job: Job, lams: tuple[float, float]) -> tuple[SentenceResult, Job | None]:
-    """The solution at these λ, or the nearest one and the job that is on its way to it."""
-    state = st.session_state
-    known = run.at(*lams)
+def draw_solver() -> bool:
+    """Which algorithm solves at the sliders' λ; whether it is the paper's ADMM."""
+    names = {"exact": "the certified optimum", "admm": "the paper's ADMM"}
+    chosen = st.segmented_control(
+        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True, key="study_solver",
+        help="The optimum lets a sentence go when all weights of its words are 0. ADMM, the paper's algorithm, has a "
+        "copy of the weights for every training sentence, stops early by its own rule, and lets a sentence go when its "
+        "copy is 0.",
+    )  # fmt: skip
+    return chosen == "admm"
+
+
+def solution_here(
+    run: StudyRun, job: Job, lams: tuple[float, float], *, admm: bool = False
+) -> tuple[SentenceResult, Job | None]:
+    """The solution at these λ, or the nearest one and the job that is on its way to it; admm: by the paper's ADMM."""
+    state, wish = st.session_state, (*lams, admm)
+    known = run.at(*lams, admm=admm)
     solving = BOARD.get(state.get("study_solve"))
-    if known is None and not (solving is not None and solving.active and solving.key[-1] == lams):
+    if known is None and not (solving is not None and solving.active and solving.key[-1] == wish):
         if solving is not None:
             solving.stop.set()
 
         def work(job: Job) -> StudyRun:
-            run.solve_at(*lams, job)
+            run.solve_at(*lams, job, admm=admm)
             return run
 
-        solving = Job(job.label, (*job.key, lams), work, passing=True)
+        solving = Job(job.label, (*job.key, wish), work, passing=True)
         state.study_solve = solving.id
         watch_job(solving)
         end = time.monotonic() + PATIENCE_S
         while solving.active and time.monotonic() < end:
             time.sleep(0.01)
-        known = run.at(*lams)
+        known = run.at(*lams, admm=admm)
     if known is not None:
         return known, None
     nearest = run.nearest(*lams)
@@ -106,9 +120,12 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
     model = LinearModel.of([result])
     strength = result.sentence_strength(study.data.groups)
     kept, words = np.mean(strength > 0), result.support / max(1, len(study.names))
+    how = "Training sentences of which at least one word has a weight."
+    if result.copies is not None:
+        how = "Training sentences whose copy of the weights, v, is not 0: the paper's choice (§5.4)."
     metric_row(
         [
-            ("Sentences kept", percent(kept, 1), "Training sentences of which at least one word has a weight."),
+            ("Sentences kept", percent(kept, 1), how),
             ("Words kept", percent(words, 1), f"{result.support:,} of {len(study.names):,} have a weight."),
             ("Right, test", percent(run.accuracy(model, "test"), 1)),
             ("Right, development", percent(run.accuracy(model, "dev"), 1)),
@@ -120,6 +137,13 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
             ),
         ]
     )
+    if result.copies is not None:
+        by_weights = float(np.mean(result.sentence_strength(study.data.groups, by="weights") > 0))
+        st.caption(
+            f"ADMM ended by {result.reason!s} after {many(result.n_iterations, 'step')}. By its copies it keeps "
+            f"{percent(kept, 1)} of the sentences; by its weights w, which are those of the classifier, "
+            f"{percent(by_weights, 1)}."
+        )
     if solving is not None:
         st.fragment(_solving, run_every=0.4)(solving.id)
 
@@ -171,6 +195,9 @@ def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -
     if len(where) > MOST_LISTED:
         st.caption(f"The first {MOST_LISTED:,} of {len(where):,}.")
     frame = study.relevance(models, np.array([position]))
+    copied = result.copies is not None and part == "train"
+    if copied:
+        frame["strength"] = result.sentence_strength(study.data.groups)[study.training_sentences(position)]
     text = loaded.corpus.texts[int(study.documents[position])]
     words = study.weighted_words(text, result.w)
     sign = 1.0 if study.y[position] == 1 else -1.0  # odds are towards the document's own class; the view has two sides
@@ -189,7 +216,12 @@ def draw_document(run: StudyRun, result: SentenceResult, loaded: LoadedCorpus) -
     st.caption(
         f"A bar is a sentence's log-odds for the document's class, {plain(classes[study.y[position]])}: the log of its "
         "probability with all sentences, less that without this one. It points to the class the sentence speaks for. "
-        "Strength is the norm of the weights of the sentence's words."
+        + (
+            "Strength is the norm of ADMM's copy of the weights for this sentence."
+            if copied
+            else "Strength is the norm of the weights of the sentence's words"
+            + (": ADMM has copies for the training documents only." if result.copies is not None else ".")
+        )
     )
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cflengine import MajoriseSettings
-from cflengine.engine.progress import IterationStats, Listener
+from cflengine import ADMMSettings, MajoriseSettings
+from cflengine.engine.progress import IterationStats, Listener, TerminationReason
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
@@ -84,6 +84,7 @@ class StudyRun:
         self.progress: dict[str, GridProgress] = {}
         self.contenders: dict[str, Contender] = {}
         self.solved: dict[tuple[float, float], SentenceResult] = {}
+        self.by_admm: dict[tuple[float, float], SentenceResult] = {}
 
     # ---- in the solver's thread
 
@@ -108,13 +109,21 @@ class StudyRun:
         self._keep(self.contenders["sentence"].penalty, self.contenders["sentence"].results[0])
         self.study = study
 
-    def solve_at(self, lam_sen: float, lam_las: float, listener: Listener) -> None:
-        """Solve the sentence model there, from the nearest known solution; one that is stopped leaves nothing."""
+    def solve_at(self, lam_sen: float, lam_las: float, listener: Listener, *, admm: bool = False) -> None:
+        """Solve the sentence model there, from the nearest known solution; one that is stopped leaves nothing.
+
+        admm: by the paper's algorithm instead, from 0 and by its own rule, as it knows no other beginning."""
         assert self.study is not None
         penalty = Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
         (signs,) = class_signs(self.study.y[self.study.train], 2)
-        known = self.nearest(lam_sen, lam_las)
         data = self.study.data
+        if admm:
+            result = solve(data.start(signs, penalty), ADMMSettings(), (listener,))
+            if result.reason != TerminationReason.INTERRUPTED:
+                self.by_admm[lam_sen, lam_las] = result
+                _forget(self.by_admm)
+            return
+        known = self.nearest(lam_sen, lam_las)
         here = data.start(signs, penalty, known.w, known.bias) if known else data.start(signs, penalty)
         result = solve(here, MajoriseSettings(tol=TOL), (listener,), warm=known is not None)
         if not result.early_stopped or result.reason == "numerical error":
@@ -122,8 +131,7 @@ class StudyRun:
 
     def _keep(self, penalty: Penalty, result: SentenceResult) -> None:
         self.solved[penalty.lam_sen, penalty.lam_las] = result
-        while len(self.solved) > KEEP:
-            self.solved.pop(next(iter(self.solved)))
+        _forget(self.solved)
 
     def nearest(self, lam_sen: float, lam_las: float) -> SentenceResult | None:
         """The known solution whose λ are nearest in ratio, among those that have a weight at all."""
@@ -135,8 +143,10 @@ class StudyRun:
 
     # ---- what pages ask
 
-    def at(self, lam_sen: float, lam_las: float) -> SentenceResult | None:
-        """The solution at these λ if it is known to the precision of the page."""
+    def at(self, lam_sen: float, lam_las: float, *, admm: bool = False) -> SentenceResult | None:
+        """The solution at these λ if it is known to the precision of the page; admm: the paper's, which has none."""
+        if admm:
+            return self.by_admm.get((lam_sen, lam_las))
         result = self.solved.get((lam_sen, lam_las))
         good = result is not None and (result.gap <= TOL or result.reason == "numerical error")
         return result if good else None
@@ -176,3 +186,9 @@ class StudyRun:
         other = (lam_sen, lam_las)[1 - k]
         found = {lams[k]: self.at(*lams) for lams in list(self.solved) if lams[1 - k] == other and lams[k] in LAMS}
         return sorted((lam, result) for lam, result in found.items() if result is not None)
+
+
+def _forget(results: dict[tuple[float, float], SentenceResult]) -> None:
+    """Only the newest of results at many λ."""
+    while len(results) > KEEP:
+        results.pop(next(iter(results)))

@@ -80,6 +80,18 @@ def test_a_solve_that_is_stopped_leaves_nothing(run):
     assert run.at(*lams) is None
 
 
+def test_the_papers_admm_leaves_copies_of_every_training_sentence(run):
+    run.solve_at(0.1, 0.1, Job("s", ("c",), print), admm=True)
+    result, study = run.at(0.1, 0.1, admm=True), run.study
+    strength = result.sentence_strength(study.data.groups)
+    assert result.copies is not None and strength.any()
+    assert run.at(0.1, 0.1) is not result, "what the sliders show without ADMM is another solution"
+    found = np.concatenate([study.training_sentences(position) for position in study.train.tolist()])
+    np.testing.assert_array_equal(found, np.arange(len(strength)))
+    position = int(study.train[0])
+    assert len(study.training_sentences(position)) == len(study.relevance(run.models(result), study.train[:1]))
+
+
 def test_the_path_has_the_solutions_along_one_strength(run):
     for lam in LAMS[4:8]:
         run.solve_at(lam, 0.1, lambda stats: True)
@@ -154,6 +166,17 @@ def test_a_slider_solves_where_it_is_let_go(page):
     sound(slider.set_value(LAMS[-1]).run())
     until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
     assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
+
+
+def test_what_is_kept_is_said_by_weights_or_by_admms_copies(page):
+    app = learnt(page)
+    assert not any("By its copies" in one.value for one in app.caption)
+    app.segmented_control(key="study_solver").set_value("admm")
+    sound(app.run())
+    until(lambda: any("By its copies" in one.value for one in sound(app.run()).caption), 30)
+    assert any("copies for the training documents only" in one.value for one in app.caption)
+    app.segmented_control(key="study_part").set_value("train")
+    assert any("ADMM's copy of the weights for this sentence" in one.value for one in sound(app.run()).caption)
 
 
 def test_other_parts_and_only_mistakes(page):
