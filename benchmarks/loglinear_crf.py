@@ -21,8 +21,8 @@ from cflengine.loglinear.parsimony import parsimony as tie
 from cflengine.loglinear.settings import LBFGSSettings
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tagging import TaggedFile
-from cflengine.loglinear.tags import evaluate
 from cflengine.loglinear.templates import PAPER_TEMPLATE, attribute_maker
+from cflengine.text.tags import evaluate
 
 #: As CRF++ ships with for chunking: words, parts of speech, and pairs of them, two tokens to either side.
 CHUNKING_TEMPLATE = (

@@ -6,7 +6,7 @@ through_router()
 
 import streamlit as st
 
-from cflengine.compression.features import WEIGHTINGS
+from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row

@@ -24,8 +24,9 @@ from scipy.io import mmread
 from cflengine import CompressiveFeatures, Corpus, __version__, cli
 from cflengine.cli import compress as compress_command
 from cflengine.cli import reports
-from cflengine.compression.export import matrix_market, write_run
+from cflengine.compression.export import write_run
 from cflengine.engine.files import restore_cell
+from cflengine.linear.feature_files import matrix_market
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "sample_data" / "reviews.csv"

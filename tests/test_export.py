@@ -17,8 +17,10 @@ from scipy.io import mmread
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import export
-from cflengine.compression.features import count_matrix, weigh
+from cflengine.compression.encoding import count_matrix
 from cflengine.engine import files
+from cflengine.linear import feature_files
+from cflengine.linear.weighting import weigh
 
 HOSTILE = [
     '=cmd|"/c calc"!A0',
@@ -91,7 +93,7 @@ def test_only_cells_that_need_it_are_changed():
 def test_the_long_csv_is_the_matrix(case):
     matrix, names = case
     file = io.BytesIO()
-    export.write_long_csv(matrix, names, file)
+    feature_files.write_long_csv(matrix, names, file)
     head, *rows = rows_of(file.getvalue())
     whole = np.issubdtype(matrix.dtype, np.integer)
     assert head == ["document", "feature", "count" if whole else "weight"]
@@ -108,13 +110,13 @@ def test_the_long_csv_is_the_matrix(case):
 def test_parquet_and_matrix_market_are_the_matrix(case):
     matrix, names = case
     file = io.BytesIO()
-    export.write_long_parquet(matrix, names, file)
+    feature_files.write_long_parquet(matrix, names, file)
     frame = pq.read_table(io.BytesIO(file.getvalue())).to_pandas()
     again = sparse.csr_matrix(
         (frame.iloc[:, 2], (frame["document"], [names.index(name) for name in frame["feature"]])), shape=matrix.shape
     )
     assert np.array_equal(again.toarray(), matrix.toarray())
-    market = mmread(io.BytesIO(export.matrix_market(matrix)))
+    market = mmread(io.BytesIO(feature_files.matrix_market(matrix)))
     assert market.shape == matrix.shape and np.array_equal(market.toarray(), matrix.toarray())
 
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "cflengine"
-ROOMS = sorted(
+SYSTEMS = sorted(
     path.name
     for path in PACKAGE.iterdir()
     if (path / "__init__.py").exists() and path.name not in ("engine", "text", "linear", "verify", "cli")
@@ -90,20 +90,20 @@ def test_walker_sees_every_kind_of_import():
         "import a.b\nfrom c import d as e\nfrom . import f\nfrom .g import h\nfrom ..i import j\n"
         "def k():\n    from l.m import n\nif 0:\n    import o as p, q"
     )
-    assert set(imports_in(tree, "cflengine.room.file")) == {
-        ("a.b", ""), ("c", "d"), ("cflengine.room", "f"), ("cflengine.room.g", "h"), ("cflengine.i", "j"),
+    assert set(imports_in(tree, "cflengine.system.file")) == {
+        ("a.b", ""), ("c", "d"), ("cflengine.system", "f"), ("cflengine.system.g", "h"), ("cflengine.i", "j"),
         ("l.m", "n"), ("o", ""), ("q", ""),
     }  # fmt: skip
     inside = ast.parse("from . import f\nfrom .g import h\nfrom ..i import j")
-    assert set(imports_in(inside, "cflengine.room", is_package=True)) == {
-        ("cflengine.room", "f"), ("cflengine.room.g", "h"), ("cflengine.i", "j"),
+    assert set(imports_in(inside, "cflengine.system", is_package=True)) == {
+        ("cflengine.system", "f"), ("cflengine.system.g", "h"), ("cflengine.i", "j"),
     }  # fmt: skip
     assert "cflengine.text.token_kernels" in own(PACKAGE / "text" / "tokens.py")
     assert "numpy" in foreign(PACKAGE / "text" / "tokens.py") and "re" not in foreign(PACKAGE / "text" / "tokens.py")
 
 
 def test_there_is_something_to_check():
-    assert "compression" in ROOMS and len(SOURCES) > 30 and files_of("engine") and files_of("text")
+    assert "compression" in SYSTEMS and len(SOURCES) > 30 and files_of("engine") and files_of("text")
 
 
 @each(files_of("engine"))
@@ -124,7 +124,7 @@ def test_linear_knows_only_itself_and_what_is_below(path):
     assert all(within(name, *BELOW) for name in own(path))
 
 
-@each(files_of(*ROOMS))
+@each(files_of(*SYSTEMS))
 def test_a_system_knows_itself_and_what_is_below(path):
     assert all(within(name, f"cflengine.{path.parent.name}", *BELOW) for name in own(path))
 
@@ -136,7 +136,7 @@ def test_checks_rest_on_nothing_that_is_compiled(path):
     assert not foreign(path) & {"numba", "sklearn"}
 
 
-@each([path for path in files_of(*ROOMS) if path.name in ("problem.py", "certificate.py")])
+@each([path for path in files_of(*SYSTEMS) if path.name in ("problem.py", "certificate.py")])
 def test_mathematics_and_certificates_rest_on_numpy_alone(path):
     assert foreign(path) <= {"numpy", "scipy"}
     allowed = {f"cflengine.{path.parent.name}.problem"} if path.name == "certificate.py" else set()
@@ -153,7 +153,7 @@ def test_kernels_know_kernels_only(path):
     assert "cflengine.engine.jit" in own(path), "a file of kernels takes its decorator from the engine"
 
 
-@each([path for path in SOURCES if path.parent.name in [*ROOMS, "linear"] and path not in KERNELS])
+@each([path for path in SOURCES if path.parent.name in [*SYSTEMS, "linear"] and path not in KERNELS])
 def test_jit_decorators_stand_in_files_of_kernels(path):
     names = {name for module, name in imports_of(path) if module == "cflengine.engine.jit"}
     assert names <= {"threads", "one_blas_thread"}

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression import kernels_crossover as kernels
-from cflengine.compression.minimum_cut import minimum_cut
 from cflengine.compression.problem import StorageCosts
+from cflengine.engine.minimum_cut import minimum_cut
 from cflengine.text.kgrams import KGramIndex
 
 _ROOM = 1 << 16  # segments listed at a time

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from cflengine.compression import kernels_encode as kernels
 from cflengine.compression.corpus import Gram
@@ -159,3 +160,13 @@ def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:
             words[starts[p] : starts[p] + lengths[p]] = piece
         documents.append(words)
     return documents
+
+
+def count_matrix(encoding: Encoding, n_features: int) -> sparse.csr_matrix:
+    """Bag of K-grams (§2): pointers per document and K-gram, int64 CSR (N, n_features), indices sorted; no literals."""
+    known = encoding.gram >= 0
+    where = (encoding.document[known], encoding.gram[known])
+    counts = np.ones(len(where[0]), dtype=np.int64)
+    matrix = sparse.csr_matrix((counts, where), shape=(encoding.n_documents, n_features))
+    matrix.sum_duplicates()
+    return matrix

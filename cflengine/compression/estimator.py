@@ -16,15 +16,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.corpus import DictionaryCost, Gram, PreparedCorpus, dictionary_costs
-from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, decode
+from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.feature_path import FeaturePath
-from cflengine.compression.features import (
-    check_weighting,
-    count_matrix,
-    document_frequency,
-    inverse_document_frequency,
-    weigh,
-)
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.compression.memory import state_bytes
 from cflengine.compression.path import solve_path
@@ -36,6 +29,7 @@ from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable, printable
 

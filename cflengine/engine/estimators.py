@@ -1,4 +1,4 @@
-"""What the rooms' scikit-learn estimators share."""
+"""What the systems' scikit-learn estimators share."""
 
 from __future__ import annotations
 

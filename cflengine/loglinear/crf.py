@@ -27,8 +27,8 @@ from cflengine.loglinear.problem import ChainData, ChainFeatures
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings, history_bytes
 from cflengine.loglinear.solvers import solve
-from cflengine.loglinear.tags import evaluate, score_frame
 from cflengine.loglinear.templates import attribute_maker
+from cflengine.text.tags import evaluate, score_frame
 
 SOLVERS = ("lbfgs", "clustered", "bfgs")
 

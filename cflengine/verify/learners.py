@@ -23,12 +23,12 @@ from cflengine.linear.saving import read_model
 from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.certificate import certify_binary, certify_chain, certify_multinomial
 from cflengine.loglinear.problem import ChainData, ChainFeatures
-from cflengine.loglinear.tags import convert
 from cflengine.loglinear.templates import attribute_maker
 from cflengine.sentence_lasso.certificate import dual_bound, objective_at
 from cflengine.sentence_lasso.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
 from cflengine.text.conll import read_columns
+from cflengine.text.tags import convert
 from cflengine.text.token_table import find_tokens
 from cflengine.verify.findings import PROOF, Finding, read_proof, require, require_bound, require_gap, require_same
 

@@ -12,13 +12,9 @@ import streamlit as st
 from scipy import sparse
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.export import (
-    matrix_market,
-    pointer_table,
-    write_long_csv,
-    write_long_parquet,
-)
+from cflengine.compression.export import pointer_table
 from cflengine.engine.files import frame_csv
+from cflengine.linear.feature_files import matrix_market, write_long_csv, write_long_parquet
 from pages.parts.commands import command_line as make_command
 from pages.parts.commands import reading_options
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus

@@ -24,9 +24,9 @@ from cflengine import (
     ReweightingSettings,
     warm_up,
 )
-from cflengine.compression.features import WEIGHTINGS
 from cflengine.compression.relay import RelaySettings, estimated_seconds
 from cflengine.compression.solvers import SOLVERS
+from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job

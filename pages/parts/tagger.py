@@ -9,8 +9,8 @@ import streamlit as st
 
 from cflengine.engine.files import frame_csv
 from cflengine.loglinear.tagging import TaggedFile
-from cflengine.loglinear.tags import entities
 from cflengine.text.corpus import CorpusError
+from cflengine.text.tags import entities
 from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row

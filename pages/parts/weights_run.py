@@ -29,8 +29,8 @@ from cflengine.loglinear.parsimony import TiedFit, parsimony
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import AutoSettings
 from cflengine.loglinear.solvers import solve
-from cflengine.loglinear.tags import Score
 from cflengine.loglinear.warm import warm_up
+from cflengine.text.tags import Score
 from pages.parts.jobs import Job, trace_row
 
 TITLES = {

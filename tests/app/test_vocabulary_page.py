@@ -12,7 +12,7 @@ from visiting import job_of, numbers, press, show, sound, until
 
 from cflengine import CompressiveFeatures, CorpusError, GuidedSettings
 from cflengine.compression.certificate import binary_solution
-from cflengine.compression.features import count_matrix
+from cflengine.compression.encoding import count_matrix
 from cflengine.engine.files import frame_csv
 from pages.parts import corpora, vocabulary
 from pages.parts.vocabulary import Brought, measure, pointer_counts, read_phrases, verdict

@@ -1,11 +1,10 @@
-"""Bag of K-grams: a document's features are how often it points at each K-gram of the dictionary (§2)."""
+"""Counts of features by document, weighted: as they are, by the document's length, by how rare a feature is."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-from cflengine.compression.encoding import Encoding
 from cflengine.engine.checks import InputError
 
 WEIGHTINGS = ("count", "tf", "idf", "tf-idf")
@@ -17,16 +16,6 @@ def check_weighting(weighting: str) -> str:
     if name not in WEIGHTINGS:
         raise InputError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}.")
     return name
-
-
-def count_matrix(encoding: Encoding, n_features: int) -> sparse.csr_matrix:
-    """Pointers per document and K-gram: int64 CSR (N, n_features), indices sorted. Literals are no features."""
-    known = encoding.gram >= 0
-    where = (encoding.document[known], encoding.gram[known])
-    counts = np.ones(len(where[0]), dtype=np.int64)
-    matrix = sparse.csr_matrix((counts, where), shape=(encoding.n_documents, n_features))
-    matrix.sum_duplicates()
-    return matrix
 
 
 def document_frequency(counts: sparse.csr_matrix) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cflengine.compression import kernels_flow as kernels
+from cflengine.engine import kernels_flow as kernels
 
 SOURCE, SINK = 0, 1
 _TOTAL = 1 << 60
