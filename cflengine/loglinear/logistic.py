@@ -98,7 +98,8 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         n_weights = (X.shape[1] + 1) * (len(classes) if many else 1)
         own = history_bytes(settings, n_weights, by_lbfgs=many)
         advice = "take fewer documents, or a smaller memory of L-BFGS."
-        require_bytes(60 * X.nnz + 400 * X.shape[1] + own, f"Fitting {X.nnz:,} entries", advice)
+        scores = 48 * X.shape[0] * (len(classes) if many else 1)  # of a few points, and their slopes
+        require_bytes(60 * X.nnz + 400 * X.shape[1] + scores + own, f"Fitting {X.nnz:,} entries", advice)
         with threads(self.n_threads):
             results = self._solve(Design(self._extended(X)), number, len(classes), settings)
         w = [result.w for result in results]

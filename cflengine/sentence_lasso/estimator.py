@@ -25,7 +25,7 @@ from cflengine.sentence_lasso.settings import ADMMSettings, Settings
 from cflengine.sentence_lasso.solvers import settings_for
 
 WORD_PATTERN = r"\w+"
-_BYTES_PER_ENTRY = 140  # of a sentence: counts, groups, multipliers, and their copies while they are polished
+_BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):

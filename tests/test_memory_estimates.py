@@ -1,0 +1,107 @@
+"""What learners ask for before they begin, against what they then take (compression: test_state_bytes.py)."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from cflengine import ChainCRF, LogisticModel, SentenceLassoClassifier
+from cflengine.linear.labels import read_labels, split_documents
+from cflengine.loglinear import crf, logistic
+from cflengine.loglinear.settings import (
+    AutoSettings,
+    ClusteredSettings,
+    DualSettings,
+    LBFGSSettings,
+    NewtonSettings,
+)
+from cflengine.sentence_lasso import estimator, study
+
+
+@pytest.fixture
+def share(monkeypatch):
+    """A function that runs another and answers with the peak of its memory as a share of what it asked for."""
+    asked: list[int] = []
+    for module in (logistic, crf, estimator, study):
+        monkeypatch.setattr(module, "require_bytes", lambda needed, *_: asked.append(needed))
+
+    def measure(run) -> float:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run()  # kernels are loaded, and modules imported, before memory is counted
+            asked.clear()
+            tracemalloc.start()
+            try:
+                run()
+                return tracemalloc.get_traced_memory()[1] / sum(asked)
+            finally:
+                tracemalloc.stop()
+
+    return measure
+
+
+@pytest.mark.parametrize("n_classes", [2, 12])
+@pytest.mark.parametrize(
+    ("solver", "settings", "multiclass"),
+    [
+        ("auto", AutoSettings(max_iter=3), "ovr"),
+        ("lbfgs", LBFGSSettings(max_iter=25), "ovr"),
+        ("lbfgs", LBFGSSettings(max_iter=25), "multinomial"),
+        ("newton-cg", NewtonSettings(max_iter=2), "multinomial"),
+        ("dual", DualSettings(max_iter=2), "ovr"),
+        ("clustered", ClusteredSettings(max_iter=20), "ovr"),
+        ("clustered", ClusteredSettings(max_iter=20, merge=True), "ovr"),
+    ],
+)
+def test_logistic_models(share, solver, settings, multiclass, n_classes):
+    rng = np.random.default_rng(0)
+    X = sparse.random(8_000, 3_000, density=0.01, random_state=0, format="csr")
+    y = rng.integers(0, n_classes, 8_000)
+    model = LogisticModel(solver, settings=settings, multiclass=multiclass)
+    assert 0.3 < share(lambda: model.fit(X, y)) < 1.1
+
+
+def test_the_history_is_in_the_estimate(share):
+    """What L-BFGS remembers is most of what it takes on many features and few documents."""
+    X = sparse.random(40, 200_000, density=1e-3, random_state=0, format="csr")
+    model = LogisticModel("lbfgs", settings=LBFGSSettings(memory=20, max_iter=30, tol=1e-12))
+    assert 0.3 < share(lambda: model.fit(X, np.arange(40) % 2)) < 1.1
+
+
+@pytest.mark.parametrize(
+    ("n_sentences", "length", "n_labels"), [(1_500, 12, 8), (1_500, 12, 2), (400, 12, 30), (100, 120, 8), (6_000, 3, 8)]
+)
+def test_chains(share, n_sentences, length, n_labels):
+    rng = np.random.default_rng(0)
+    sentences = [
+        [[f"a={a}", f"b={b}", "c"] for a, b in rng.integers(0, 400, (length, 2)).tolist()] for _ in range(n_sentences)
+    ]
+    labels = [[str(label) for label in row] for row in rng.integers(0, n_labels, (n_sentences, length)).tolist()]
+    assert 0.4 < share(lambda: ChainCRF(max_iter=25).fit(sentences, labels)) < 1.1
+
+
+def reviews(size: int) -> tuple[list[str], np.ndarray]:
+    """Texts of ten sentences of eight words of about ``size`` letters, with a label."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnopqrst"), size)) for _ in range(2_000)]
+    texts = [" ".join(" ".join(rng.choice(words, 8)) + "." for _ in range(10)) for _ in range(800)]
+    return texts, rng.integers(0, 2, len(texts))
+
+
+def test_a_sentence_classifier(share):
+    texts, y = reviews(4)
+    assert 0.3 < share(lambda: SentenceLassoClassifier().fit(texts, y)) < 1.1
+
+
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_a_study_of_sentences(share, size):
+    texts, y = reviews(size)
+    metadata = pd.DataFrame({"label": y.astype(str)})
+    labels = read_labels(metadata, "label")
+    split = split_documents(labels, metadata, test=0.2)
+    assert 0.1 < share(lambda: study.prepare(texts, labels, split)) < 1.1
