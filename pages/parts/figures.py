@@ -27,7 +27,7 @@ def stages_figure(stages: Sequence[StageSnapshot], zeta: float, bound: float) ->
         text=[*["rounded"] * len(zetas), "re-encoded"], hovertemplate="%{text}: %{y:,.6~g}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=[zetas[0], last.zeta], y=[costs[0], last.repaired], name="start and end", mode="markers",
+        x=[zetas[0], last.zeta], y=[costs[0], last.repaired], name="start, end", mode="markers",
         marker={"symbol": "circle-open", "size": 15, "color": BLUE, "line": {"width": 2}}, hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
@@ -40,7 +40,7 @@ def stages_figure(stages: Sequence[StageSnapshot], zeta: float, bound: float) ->
             hovertemplate="proved: %{y:,.6~g}<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
-        x=zetas, y=[stage.binary_share for stage in stages], name="share of w that is 0 or 1", mode="lines+markers",
+        x=zetas, y=[stage.binary_share for stage in stages], name="share decided", mode="lines+markers",
         line={"color": GREEN, "dash": "dot"}, marker={"symbol": "square"}, secondary_y=True,
     )  # fmt: skip
     figure.add_vline(x=zeta, line={"color": GREEN, "width": 2})
@@ -48,15 +48,15 @@ def stages_figure(stages: Sequence[StageSnapshot], zeta: float, bound: float) ->
     if 0 < stays <= 1:
         figure.add_vline(
             x=stays, line={"color": GREY, "width": 1, "dash": "dot"}, annotation_text="w* optimal up to here",
-            annotation_position="bottom right", annotation_font_size=11,
+            annotation_position="top right" if stays < 0.5 else "top left", annotation_font_size=11,
+            annotation_yshift=18,  # above the plot, where no line crosses it
         )  # fmt: skip
     figure.update_xaxes(title_text="ζ", range=[-0.04, 1.04], dtick=0.2)
-    figure.update_yaxes(title_text="cost", secondary_y=False, tickformat=",")
-    figure.update_yaxes(
-        title_text="share", secondary_y=True, range=[0, 1.02], dtick=0.25, tickformat=".0%", showgrid=False
-    )
+    figure.update_yaxes(secondary_y=False, tickformat=",")
+    figure.update_yaxes(secondary_y=True, range=[0, 1.02], dtick=0.25, tickformat=".0%", showgrid=False)
     figure.update_layout(
-        height=340, margin={"l": 10, "r": 10, "t": 30, "b": 10}, legend={"orientation": "h", "y": -0.25},
-        hovermode="x unified",
+        height=400, margin={"l": 10, "r": 10, "t": 30, "b": 10}, hovermode="x unified",
+        # two columns: the figure stands in a narrow column beside the text
+        legend={"orientation": "h", "y": -0.22, "entrywidthmode": "pixels", "entrywidth": 100},
     )  # fmt: skip
     return figure

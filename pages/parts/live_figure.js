@@ -93,7 +93,7 @@ function layoutOf(chart) {
     separatethousands: true, exponentformat: "none", nticks: narrow ? 5 : 8,
     ...(range ? { range: [...range], autorange: false } : { autorange: true }), ...more,
   });
-  const focus = single ? focusOne(chart.rows.at(-1)) : focusSeveral(chart.latest);
+  const focus = single ? focusOne(chart.rows) : focusSeveral(chart.latest);
   // one line for each phase that has begun, its words a step lower than those of the one before
   const begun = (single && chart.phaseWords ? chart.phaseWords.split("|") : [])
     .map((words, k) => ({ words, k, start: chart.rows.find((row) => row.phase > k)?.[chart.xField] }))
@@ -160,14 +160,17 @@ function gapLevels(chart, range) {
 }
 
 // The range from bound to best objective with air around it: early values may be larger by orders of magnitude, and of
-// a gap that is all but closed one wants to see the end of how it was. Null, Plotly's own choice, while there is no
-// objective yet.
-function focusOne(row) {
+// a gap that is all but closed one wants to see the end of how it was. Where one solver has taken over from another, the
+// range reaches up to what the first one had half-way through. Null, Plotly's own choice, while there is no objective yet.
+function focusOne(rows) {
+  const row = rows.at(-1);
   const high = row?.best ?? null;
   if (high === null) return null;
   const low = row.bound ?? Math.min(row.relaxed ?? high, high);
+  const first = rows.some(({ phase }) => phase === 2) ? rows.filter(({ phase, best }) => phase === 1 && best !== null) : [];
+  const before = first[Math.floor(first.length / 2)]?.best ?? high;
   const span = Math.max(high - low, 5e-3 * Math.abs(high), 1e-9);
-  return [low - 0.35 * span, high + 0.9 * span];
+  return [low - 0.35 * span, Math.max(high + 0.9 * span, before + 0.25 * (before - low))];
 }
 
 // The same around the best of several; somewhat more than two per cent above it are in sight.
