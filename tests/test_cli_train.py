@@ -35,7 +35,7 @@ def test_logistic_writes_model_weights_predictions_and_proof(tmp_path, capsys):
     report = read_report(out)
     (fit,) = report["fits"]
     assert fit["gap"] <= 1e-4 and fit["lower_bound"] <= fit["objective"] and fit["settings"]["ridge"] == 2.0
-    assert report["n_documents"] == {"train": 210, "dev": 0, "test": 90} and 0.5 < report["accuracy"]["test"] <= 1
+    assert report["n_documents"] == {"train": 210, "test": 90} and 0.5 < report["accuracy"]["test"] <= 1
     model = LogisticModel.load(out / "model.cflm")
     weights = pd.read_csv(out / "weights.csv")
     assert len(weights) == report["n_features"] == model.n_features_in_

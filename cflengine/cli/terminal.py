@@ -38,7 +38,9 @@ def number(kind: type, least: float, most: float = math.inf) -> Any:
 
 def percent(gap: float) -> str:
     """A gap for people."""
-    return f"{100 * gap:.3f} %" if math.isfinite(gap) else "none proved"
+    if not math.isfinite(gap):
+        return "none proved"
+    return f"{100 * gap:.3f} %" if gap >= 1e-5 or gap == 0 else f"{100 * gap:.1e} %"
 
 
 class TerminalProgress:

@@ -178,7 +178,7 @@ class GuidedRun(CompressionRun):
     def _search_early(self) -> bool:
         """Round and search, and leave the relaxation as it was; False if stopped.
 
-        There are better solutions later, but whoever waits sees most of what there is to gain so much sooner.
+        There are better solutions later, but most of what there is to gain is there so much sooner.
         """
         self.searched = True
         self._save()

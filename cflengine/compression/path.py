@@ -123,7 +123,7 @@ def solve_path(
 
 
 # many λ, each near a solved one: short annealings do nearly as well as long ones, and the bounds are good enough as
-# they are; whoever wants more of one λ solves it from here (session.py)
+# they are; a session solves any λ further from here (session.py)
 PATH_SETTINGS = GuidedSettings(
     tol=2e-3,
     relaxation_gap=5e-4,

@@ -49,7 +49,7 @@ class Refinement:
 
     @property
     def done(self) -> bool:
-        """Whether somebody said stop or the gap is reached."""
+        """Whether a listener said stop or the gap is reached."""
         return self.run.progress.reason is not None or self.run.gap <= self.tol
 
     def round(self, uses: np.ndarray, rounds: int = _PRICE_ROUNDS) -> np.ndarray:

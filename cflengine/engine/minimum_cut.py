@@ -12,7 +12,6 @@ import numpy as np
 
 from cflengine.engine import kernels_flow as kernels
 
-SOURCE, SINK = 0, 1
 _TOTAL = 1 << 60
 _ARCS = 4_000_000  # looked at between two questions whether to stop: some 50 ms
 

@@ -77,11 +77,14 @@ class Progress:
     listeners : callables that take an :class:`IterationStats` and may return False to stop. A listener with
         a method ``poll() -> bool | None`` is also asked between the chunks of a long iteration.
     time_limit : seconds of solver time, or None.
+    recording : whether events are kept, for the trace.
     """
 
-    def __init__(self, listeners: Iterable[Listener] = (), *, time_limit: float | None = None) -> None:
+    def __init__(
+        self, listeners: Iterable[Listener] = (), *, time_limit: float | None = None, recording: bool = True
+    ) -> None:
         self.listeners = tuple(listeners)
-        self.time_limit = time_limit
+        self.time_limit, self.recording = time_limit, recording
         self.records: list[IterationStats] = []
         self.reason: TerminationReason | None = None
         self._pollers = [poll for poll in (getattr(x, "poll", None) for x in self.listeners) if poll]
@@ -95,7 +98,8 @@ class Progress:
 
     def report(self, stats: IterationStats) -> bool:
         """Record the event and tell every listener; False means stop, and ``reason`` says why."""
-        self.records.append(stats)
+        if self.recording:
+            self.records.append(stats)
         began = time.perf_counter()
         try:
             # a list, not a generator: every listener hears of every event, also after one has said stop

@@ -22,32 +22,34 @@ def row_names(study: Study, n_rows: int) -> tuple[str, ...]:
 
 def largest_weights(names: np.ndarray, weight: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:
     """The features of largest weight, not those of none: feature, weight, and ``columns``."""
-    frame = _by_size(names, weight, columns)
-    return frame[frame["weight"] != 0].head(most)
+    return _by_size(names, weight, columns, zeros=False).head(most)
 
 
-def _by_size(names: np.ndarray, weight: np.ndarray, columns: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    frame = pd.DataFrame({"feature": names, "weight": weight} | dict(columns))
+def _by_size(names: np.ndarray, weight: np.ndarray, columns: Mapping[str, np.ndarray], *, zeros: bool) -> pd.DataFrame:
+    kept = np.arange(len(weight)) if zeros else np.flatnonzero(weight)
+    frame = pd.DataFrame(
+        {name: values[kept] for name, values in {"feature": names, "weight": weight, **columns}.items()}
+    )
     return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
 
 
-def weights_frame(study: Study, coef: np.ndarray, **columns: Any) -> pd.DataFrame:
+def weights_frame(study: Study, coef: np.ndarray, *, zeros: bool = True, **columns: Any) -> pd.DataFrame:
     """A row a weight: class, feature, weight, and ``columns``, an array each or one for each class; by class and size.
 
-    coef: float64 (rows, V).
+    coef: float64 (rows, V). zeros: whether with those that are 0.
     """
     frames = []
     for row, name in enumerate(row_names(study, len(coef))):
         own = {key: value[row] if isinstance(value, list) else value for key, value in columns.items()}
-        frames.append(_by_size(study.names, coef[row], own))
+        frames.append(_by_size(study.names, coef[row], own, zeros=zeros))
         frames[-1].insert(0, "class", name)
     return pd.concat(frames, ignore_index=True)
 
 
-def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, chances: np.ndarray) -> pd.DataFrame:
+def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
     """A row a document: document, its row in the source, split, label, predicted class and its probability.
 
-    rows: of all documents of the corpus; predicted: int64 (n,); chances: float64 (n, classes).
+    rows: of all documents of the corpus; predicted: int64 (n,); probability: float64 (n, classes).
     """
     return pd.DataFrame(
         {
@@ -56,7 +58,7 @@ def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, cha
             "split": study.part_names,
             "label": study.classes[study.y],
             "predicted": study.classes[predicted],
-            "probability": chances[np.arange(len(predicted)), predicted],
+            "probability": probability[np.arange(len(predicted)), predicted],
         }
     )
 
@@ -67,7 +69,7 @@ def study_report(
     """What report.json says of every study. command: what was asked for; token_pattern: the default one."""
     return {
         "classes": list(study.labels.classes),
-        "n_documents": {part: len(getattr(study, part)) for part in PARTS},
+        "n_documents": {part: len(getattr(study, part)) for part in PARTS if part != "dev" or len(study.dev)},
         "n_unlabelled": study.labels.n_unlabelled,
         "n_features": len(study.names),
         "seconds": seconds,

@@ -35,7 +35,7 @@ def solve_rows(
 
     After a stop the rows that are left answer with where they start, certified.
     """
-    progress, began = Progress(listeners), time.perf_counter()
+    progress, began = Progress(listeners, recording=False), time.perf_counter()
     results = []
     for k, solve in enumerate(solves):
         own = settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -130,12 +131,13 @@ def infer(
     pairs = np.empty((-(-n_sentences // lanes), n_labels, n_labels))
     log_z = np.empty(n_sentences)
     tokens = int(_PIECE_NS / (0.6 * n_labels**2 + 5.0 * n_labels))  # measured, by two threads
-    n_tiles = max(1, tokens * n_sentences // max(1, lanes * len(emission)))  # of a piece
-    for tile in range(0, len(pairs), n_tiles):
+    before = np.cumsum(np.diff(ptr)[order])[::lanes]  # up to the first sentence of each tile
+    cuts = [*np.flatnonzero(np.diff(before // max(1, tokens), prepend=-1)).tolist(), len(pairs)]
+    for first, last in itertools.pairwise(cuts):
         if not may_go_on():
             raise Stopped
-        some = order[tile * lanes : (tile + n_tiles) * lanes]
-        forward_backward(emission, transition, ptr, some, lanes, marginals, pairs[tile : tile + n_tiles], log_z)
+        some = order[first * lanes : last * lanes]
+        forward_backward(emission, transition, ptr, some, lanes, marginals, pairs[first:last], log_z)
     return log_z, pairs
 
 

@@ -56,6 +56,7 @@ def clustered(objective: Objective, point: Point, settings: ClusteredSettings, n
         for _, point in zip(range(settings.fine_iter), fine, strict=False):
             recent.append(point.w)
             yield Step("fine", point)
+        del fine  # and what it remembers
         if settings.clustering == "restart":
             continue
         found = _clusters(point, recent, settings, n_tied, generator)

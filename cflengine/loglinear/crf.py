@@ -95,15 +95,16 @@ class ChainCRF(BaseEstimator):
     def fit(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> ChainCRF:
         """Learn from sentences and the labels of their tokens."""
         settings = self._settings()
-        progress = Progress(self.listeners, time_limit=settings.time_limit)  # numbering attributes takes time as well
+        layout = Progress(time_limit=settings.time_limit)  # numbering attributes takes time as well
         attributes_of, transitions = attribute_maker(self.template)
-        rows = (attributes_of(sentence) for sentence in _in_time(sentences, progress))
+        rows = (attributes_of(sentence) for sentence in _in_time(sentences, layout))
         table, classes, data = training_data(rows, labels)
         features = chain_features(
             data, len(classes), all_states=self.all_possible_states, all_transitions=self.all_possible_transitions,
             transitions=transitions,
         )  # fmt: skip
-        result = self._learn(data, features, settings, progress)
+        limit = None if settings.time_limit is None else max(settings.time_limit - layout.elapsed_s, 1e-6)
+        result = self._learn(data, features, settings, Progress(self.listeners, time_limit=limit))
         warn_unless_converged([result])
         self.result_, self.duality_gap_, self.n_iter_ = result, result.gap, result.n_iterations
         self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
@@ -241,12 +242,13 @@ class ChainCRF(BaseEstimator):
 
 
 def _in_time(sentences: Iterable[Any], progress: Progress) -> Iterator[Any]:
-    """The sentences. InputError where a listener or the time limit says stop before there is anything to keep."""
+    """The sentences. InputError where the time is up before there is anything to keep; a listener's stop is heard
+    in the first pass, which leaves a model."""
     for i, sentence in enumerate(sentences):
         if i % 512 == 511 and not progress.poll():
             raise InputError(
-                f"the training data were not yet laid out ({i:,} sentences so far) when the fit ended by "
-                f"{progress.reason!s}: raise the limit, or take fewer sentences."
+                f"the training data could not be laid out within the time limit ({i:,} sentences so far): raise it, or "
+                "take fewer sentences."
             )
         yield sentence
 

@@ -17,9 +17,17 @@ from cflengine.loglinear.logistic import LogisticModel
 
 def logistic_weights(study: Study, model: LogisticModel) -> pd.DataFrame:
     """A row a weight: class, feature, weight; of solver "clustered" with the cluster it was last in."""
-    clusters = [result.clusters[-1][1].cluster_of[: len(study.names)] for result in model.results_ if result.clusters]
-    own = {"cluster": clusters} if len(clusters) == len(model.coef_) else {}
-    return weights_frame(study, model.coef_, **own)
+    n = len(study.names)
+    if len(model.results_) != len(model.coef_) or not any(result.clusters for result in model.results_):
+        return weights_frame(study, model.coef_)
+    none = np.full(n, np.nan)
+    clusters = [result.clusters[-1][1].cluster_of[:n] if result.clusters else none for result in model.results_]
+    return weights_frame(study, model.coef_, cluster=clusters)
+
+
+def _predicted(study: Study, model: LogisticModel) -> np.ndarray:
+    """int64 (n,): the class that the model gives each document."""
+    return np.searchsorted(study.classes.astype(str), model.predict(study.X).astype(str))
 
 
 def logistic_report(
@@ -27,7 +35,7 @@ def logistic_report(
 ) -> dict[str, Any]:
     """What report.json says."""
     names = row_names(study, len(model.coef_)) if len(model.results_) == len(model.coef_) else ("",)
-    predicted = model.predict_proba(study.X).argmax(axis=1)
+    predicted = _predicted(study, model)
     shares = {part: study.accuracy(predicted, getattr(study, part)) for part in ("train", "test")}
     return {
         "fits": [{"class": name} | result.to_dict() for name, result in zip(names, model.results_, strict=True)],
@@ -49,10 +57,9 @@ def trace_frame(model: LogisticModel) -> pd.DataFrame:
 def write_logistic(folder: Path, study: Study, model: LogisticModel, rows: np.ndarray, report: dict[str, Any]) -> None:
     """Everything, into a folder that is there."""
     model.save(folder / "model.cflm", features=[str(name) for name in study.names])
-    chances = model.predict_proba(study.X)
     tables = {
         "weights": logistic_weights(study, model),
-        "documents": predictions_frame(study, rows, chances.argmax(axis=1), chances),
+        "documents": predictions_frame(study, rows, _predicted(study, model), model.predict_proba(study.X)),
         "trace": trace_frame(model),
     }
     write_study(folder, tables, proof_arrays(study, model), report)

@@ -77,7 +77,7 @@ def lbfgs(
         if step is None:
             if not history.count:
                 return
-            history.forget()  # rounding may have spoilt it: the gradient has the last word
+            history.forget()  # rounding may have spoilt it
             continue
         before, point = point, line.point(step)
         history.add(before, point)

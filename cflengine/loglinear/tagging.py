@@ -58,7 +58,8 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     write_arrays(folder / "proof.npz", {} if other is None else {"proof_w_0": other})
     weights = pd.concat([model.state_features_, model.transition_features_], ignore_index=True)
     (folder / "weights.csv").write_bytes(frame_csv(weights))
-    (folder / "trace.csv").write_bytes(frame_csv(model.trace_.dropna(axis="columns", how="all")))
+    trace = model.trace_.dropna(axis="columns", how="all") if len(model.trace_) else model.trace_
+    (folder / "trace.csv").write_bytes(frame_csv(trace))
     scores = []
     names: set[str] = set()
     for test in tests:

@@ -21,9 +21,9 @@ def sentence_weights(study: SentenceStudy, contenders: Sequence[Contender]) -> p
     """A row a weight that is not 0: model, class, feature, weight, occurrences; by model, class and size of weight."""
     frames = []
     for contender in contenders:
-        frame = weights_frame(study, contender.model.coef, occurrences=study.occurrences)
+        frame = weights_frame(study, contender.model.coef, zeros=False, occurrences=study.occurrences)
         frame.insert(0, "model", contender.penalty.kind)
-        frames.append(frame[frame["weight"] != 0])
+        frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 

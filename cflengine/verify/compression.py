@@ -24,7 +24,16 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
-from cflengine.verify.findings import Finding, close, read_proof, require, require_bound, require_gap, require_same
+from cflengine.verify.findings import (
+    Finding,
+    close,
+    proof_array,
+    read_proof,
+    require,
+    require_bound,
+    require_gap,
+    require_same,
+)
 from cflengine.verify.grams import first_places, number_grams
 
 
@@ -233,6 +242,6 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
 
 def _prices(folder: Path, n_tokens: int) -> np.ndarray:
     """float64 (n,): what the bound is proved by. Any prices prove some bound; these are to prove the report's."""
-    alpha = np.asarray(read_proof(folder)["alpha"], dtype=np.float64)
-    require(alpha.shape == (n_tokens,) and bool(np.isfinite(alpha).all()), "there is not one price for every token.")
+    alpha = np.asarray(proof_array(read_proof(folder), "alpha"), dtype=np.float64)
+    require(alpha.shape == (n_tokens,), "there is not one price for every token.")
     return alpha

@@ -61,10 +61,12 @@ def require_bound(report: dict[str, Any], bound: float) -> None:
 def require_gap(report: dict[str, Any], objective: float, bound: float) -> None:
     """FalseResult unless the report's gap follows from what was recomputed, and from the report's own numbers."""
     said, found = report.get("gap"), relative_gap(objective, bound)
-    if said is None:
+    if said is None or not math.isfinite(found):
+        require(said is None, f"the report says a gap of {said!r}, but none is proved.")
         require(not math.isfinite(found), f"the report has no gap, but one of {found!r} is proved.")
         return
-    good = isinstance(said, int | float) and abs(float(said) - found) <= 1e-8 * (1.0 + found)
+    number = isinstance(said, int | float) and not isinstance(said, bool)
+    good = number and abs(float(said) - found) <= 1e-8 * (1.0 + found)
     own = relative_gap(report["objective"], report["lower_bound"])
     good = good and abs(float(said) - own) <= 1e-12 * (1.0 + own)
     require(good, f"the report says a gap of {said!r}, but it is {found!r}.")
@@ -77,6 +79,14 @@ def read_proof(folder: Path) -> dict[str, np.ndarray]:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, KeyError, ValueError, EOFError) as error:
         raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
+
+
+def proof_array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """One of the arrays of proof.npz. InputError where it is not there, FalseResult for what is no number."""
+    if name not in proof:
+        raise InputError(f"{PROOF} has no {name}, so nothing can be proved.")
+    require(bool(np.isfinite(proof[name]).all()), f"{name} of {PROOF} holds what is no number.")
+    return proof[name]
 
 
 def read_report(folder: Path) -> dict[str, Any]:

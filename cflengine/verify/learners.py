@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.one_vs_rest import class_signs
@@ -30,7 +29,15 @@ from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
 from cflengine.text.conll import read_columns
 from cflengine.text.tags import convert
 from cflengine.text.token_table import find_tokens
-from cflengine.verify.findings import PROOF, Finding, read_proof, require, require_bound, require_gap, require_same
+from cflengine.verify.findings import (
+    Finding,
+    proof_array,
+    read_proof,
+    require,
+    require_bound,
+    require_gap,
+    require_same,
+)
 
 _KEPT_GRAMS = ("the K-grams that are features: they are taken as the run left them",)
 
@@ -87,7 +94,9 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         require(len(model["results"]) == len(signs), "a model has not one result for each problem.")
         for r, fit in enumerate(model["results"]):
             problem = data.problem(signs[r], penalty)
-            w, bias, alpha, u = (_array(proof, f"{name}_{i}_{r}") for name in ("w", "bias", "alpha", "multipliers"))
+            w, bias, alpha, u = (
+                proof_array(proof, f"{name}_{i}_{r}") for name in ("w", "bias", "alpha", "multipliers")
+            )
             require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
             require(alpha.shape == y.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
             objective = objective_at(problem, w, float(bias))
@@ -146,15 +155,8 @@ def _worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...]
     return Finding(name, objective, bound, relative_gap(objective, bound), checked, notes)
 
 
-def _array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
-    if name not in proof:
-        raise InputError(f"{PROOF} has no {name}.")
-    require(bool(np.isfinite(proof[name]).all()), f"{name} of {PROOF} holds what is no number.")
-    return proof[name]
-
-
 def _sparse(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
-    parts = [_array(proof, f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
+    parts = [proof_array(proof, f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
     return sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist()))
 
 

@@ -48,4 +48,4 @@ def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Fi
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> str:
     """The input as the run named it, or as it stood then, seen from anywhere."""
     stated, whole = str(arguments.get("input", "")), str(report.get("input_path", ""))
-    return whole if not Path(stated).exists() and Path(whole).exists() else stated
+    return whole if whole and not Path(stated).exists() and Path(whole).exists() else stated

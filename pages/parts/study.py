@@ -88,10 +88,10 @@ def solution_here(
     run: StudyRun, job: Job, lams: tuple[float, float], *, admm: bool = False
 ) -> tuple[SentenceResult, Job | None]:
     """The solution at these λ, or the nearest one and the job that is on its way to it; admm: by the paper's ADMM."""
-    state, wish = st.session_state, (*lams, admm)
+    state, wanted = st.session_state, (*lams, admm)
     known = run.at(*lams, admm=admm)
     solving = BOARD.get(state.get("study_solve"))
-    if known is None and not (solving is not None and solving.active and solving.key[-1] == wish):
+    if known is None and not (solving is not None and solving.active and solving.key[-1] == wanted):
         if solving is not None:
             solving.stop.set()
 
@@ -99,7 +99,7 @@ def solution_here(
             run.solve_at(*lams, job, admm=admm)
             return run
 
-        solving = Job(job.label, (*job.key, wish), work, passing=True)
+        solving = Job(job.label, (*job.key, wanted), work, passing=True)
         state.study_solve = solving.id
         watch_job(solving)
         end = time.monotonic() + PATIENCE_S

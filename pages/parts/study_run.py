@@ -1,6 +1,6 @@
 """A study of labelled sentences in the solver's thread: every model's grid, then solves wherever the sliders stand.
 
-``contenders`` and ``solved`` are filled by that thread and read by pages; what is in them never changes.
+``contenders``, ``solved`` and ``by_admm`` are filled by that thread and read by pages; what is in them never changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from pages.parts.jobs import Job
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
 LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 9))  # what the sliders offer
 TOL = 1e-4
-KEEP = 400  # solutions, each of 8 bytes a feature and as many a word in a sentence
+KEEP, KEEP_ADMM = (
+    400,
+    40,
+)  # solutions, each of 8 bytes a feature and as many a word in a sentence; ADMM's, of twice that
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class StudyRun:
             result = solve(data.start(signs, penalty), ADMMSettings(), (listener,))
             if result.reason != TerminationReason.INTERRUPTED:
                 self.by_admm[lam_sen, lam_las] = result
-                _forget(self.by_admm)
+                _forget(self.by_admm, KEEP_ADMM)
             return
         known = self.nearest(lam_sen, lam_las)
         here = data.start(signs, penalty, known.w, known.bias) if known else data.start(signs, penalty)
@@ -131,7 +134,7 @@ class StudyRun:
 
     def _keep(self, penalty: Penalty, result: SentenceResult) -> None:
         self.solved[penalty.lam_sen, penalty.lam_las] = result
-        _forget(self.solved)
+        _forget(self.solved, KEEP)
 
     def nearest(self, lam_sen: float, lam_las: float) -> SentenceResult | None:
         """The known solution whose λ are nearest in ratio, among those that have a weight at all."""
@@ -165,7 +168,8 @@ class StudyRun:
     def accuracy(self, model: LinearModel, part: str) -> float:
         """On "dev" or "test"; NaN without such documents."""
         assert self.study is not None
-        return self.study.accuracy(model.predict(self.study.X), getattr(self.study, part))
+        where = getattr(self.study, part)
+        return model.accuracy(self.study.X[where], self.study.y[where]) if len(where) else math.nan
 
     def table(self) -> pd.DataFrame:
         """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""
@@ -188,7 +192,7 @@ class StudyRun:
         return sorted((lam, result) for lam, result in found.items() if result is not None)
 
 
-def _forget(results: dict[tuple[float, float], SentenceResult]) -> None:
+def _forget(results: dict[tuple[float, float], SentenceResult], most: int) -> None:
     """Only the newest of results at many λ."""
-    while len(results) > KEEP:
+    while len(results) > most:
         results.pop(next(iter(results)))

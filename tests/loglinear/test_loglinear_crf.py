@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -13,6 +14,7 @@ from cflengine import ChainCRF, ClusteredSettings
 from cflengine.engine.checks import InputError
 from cflengine.loglinear import chain
 from cflengine.loglinear.attributes import AttributeTable, attribute_items
+from cflengine.loglinear.tagging import write_tagger
 from cflengine.loglinear.templates import PAPER_TEMPLATE
 
 WORDS = ["the", "a", "Kim", "Lee", "Rome", "Oslo", "met", "saw", "in", "left"]
@@ -163,7 +165,7 @@ class _Stop:
         return self.asked <= self.at
 
 
-def test_a_stop_in_the_first_pass_leaves_weights_of_zero_with_their_certificate():
+def test_a_stop_in_the_first_pass_leaves_weights_of_zero_with_their_certificate(tmp_path):
     X, Y = sentences(5)
     for limits, reason in (({"time_limit": 1e-9}, "time limit"), ({"listeners": [_Stop(0)]}, "interrupted")):
         with pytest.warns(ConvergenceWarning):
@@ -174,6 +176,8 @@ def test_a_stop_in_the_first_pass_leaves_weights_of_zero_with_their_certificate(
         assert result.objective == pytest.approx(sum(map(len, Y)) * np.log(len(model.classes_)), rel=1e-12)
         assert result.lower_bound <= result.objective
         assert model.predict(X[:1]) == [[model.classes_[0]] * len(X[0])]
+        write_tagger(tmp_path, model, [])
+        assert len(pd.read_csv(tmp_path / "trace.csv")) == 0
 
 
 def test_a_stop_within_a_later_pass_keeps_the_best_so_far(monkeypatch):
@@ -187,7 +191,7 @@ def test_a_stop_within_a_later_pass_keeps_the_best_so_far(monkeypatch):
 
 
 def test_laying_out_many_sentences_ends_with_the_time():
-    with pytest.raises(InputError, match=r"511 sentences so far.*time limit"):
+    with pytest.raises(InputError, match=r"within the time limit \(511 sentences"):
         ChainCRF(time_limit=1e-9).fit([[["a"]]] * 600, [["x"], ["y"]] * 300)
 
 

@@ -144,6 +144,16 @@ def test_a_pass_in_pieces_is_the_same_pass(monkeypatch):
         infer(emission, transition, ptr, marginals[1], None, lambda: False)
 
 
+def test_pieces_are_of_as_many_tokens_whatever_the_lengths(monkeypatch):
+    """Long sentences come first: pieces of as many sentences would make the first one ten times the others."""
+    lengths = np.concatenate([np.full(256, 40), np.full(2_560, 1)])
+    ptr = np.concatenate([[0], np.cumsum(lengths)])
+    emission, asked = np.zeros((ptr[-1], 2)), []
+    monkeypatch.setattr(chain, "_PIECE_NS", 3_000 * (0.6 * 4 + 5.0 * 2))  # 3,000 tokens
+    infer(emission, np.zeros((2, 2)), ptr, np.empty_like(emission), None, lambda: not asked.append(1))
+    assert len(asked) == 5  # four tiles of 2,560 tokens each, a piece of its own each, and one piece of the rest
+
+
 def test_a_long_sentence_makes_narrow_tiles(monkeypatch):
     """The memory of a tile is bounded, and the answers are those of wide ones."""
     generator = np.random.default_rng(1)

@@ -153,6 +153,21 @@ def test_a_better_bound_than_the_prices_prove_is_refused(run):
         verify_run(run)
 
 
+@pytest.mark.parametrize("gap", [1e-6, 0.0, True, "0.1"])
+def test_a_gap_above_a_bound_of_nothing_is_refused(run, gap):
+    """Prices of 0 prove a bound of 0 at most, above which there is no gap to state."""
+    np.savez(run / "proof.npz", alpha=np.zeros_like(np.load(run / "proof.npz")["alpha"]))
+    edit_report(run, lower_bound=0.0, gap=gap)
+    with pytest.raises(FalseResult):
+        verify_run(run)
+
+
+def test_a_proof_without_prices_proves_nothing(run):
+    np.savez(run / "proof.npz", other=np.zeros(3))
+    with pytest.raises(InputError, match="no alpha, so nothing can be proved"):
+        verify_run(run)
+
+
 @pytest.mark.parametrize("change", [lambda a: a * 1.01, lambda a: np.append(a[1:], a[0] + 0.5), lambda a: a[:-1],
                                     lambda a: np.where(np.arange(len(a)) == 5, np.nan, a)])  # fmt: skip
 def test_false_prices_are_refused(run, change):
