@@ -46,6 +46,12 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
         )
         bound = model.result_.lower_bound
         st.plotly_chart(stages_figure(stages, stage.zeta, bound), key="stages", config={"displayModeBar": False})
+        stays = stages[0].stays_optimal
+        if 0 < stays <= 1:
+            st.caption(
+                f"Up to the dotted line, ζ = {stays:.2f}, every token has a pointer of at least that weight in the "
+                "relaxation already, which therefore stays optimal. Circles: where the homotopy starts and ends."
+            )
     with text:
         document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
