@@ -94,7 +94,8 @@ function layoutOf(chart) {
     ...(range ? { range: [...range], autorange: false } : { autorange: true }), ...more,
   });
   const focus = single ? focusOne(chart.rows) : focusSeveral(chart.latest);
-  // one line for each phase that has begun, its words a step lower than those of the one before
+  // one line for each phase that has begun, its words a step lower than those of the one before, half-way between the
+  // best objective and the bound, where no curve is
   const begun = (single && chart.phaseWords ? chart.phaseWords.split("|") : [])
     .map((words, k) => ({ words, k, start: chart.rows.find((row) => row.phase > k)?.[chart.xField] }))
     .filter(({ start }) => start !== undefined);
@@ -102,7 +103,7 @@ function layoutOf(chart) {
     const place = chart.log ? Math.log10(start) : start;
     const late = place > left + 0.6 * (right - left);
     return {
-      xref: "x", x: place, yref: "paper", y: 1 - 0.08 * k, yanchor: "top", xanchor: late ? "right" : "left",
+      xref: "x", x: place, yref: "paper", y: 0.62 - 0.08 * k, yanchor: "top", xanchor: late ? "right" : "left",
       showarrow: false, bgcolor: back, font: { size, color: text }, text: late ? `${words} ×` : `× ${words}`,
     };
   });
