@@ -55,8 +55,8 @@ def stages_figure(stages: Sequence[StageSnapshot], zeta: float, bound: float) ->
     figure.update_yaxes(secondary_y=False, tickformat=",")
     figure.update_yaxes(secondary_y=True, range=[0, 1.02], dtick=0.25, tickformat=".0%", showgrid=False)
     figure.update_layout(
-        height=400, margin={"l": 10, "r": 10, "t": 30, "b": 10}, hovermode="x unified",
-        # two columns: the figure stands in a narrow column beside the text
-        legend={"orientation": "h", "y": -0.22, "entrywidthmode": "pixels", "entrywidth": 100},
+        height=460, margin={"l": 10, "r": 10, "t": 30, "b": 160}, hovermode="x unified",
+        # a row each: Plotly places several columns wrongly where the figure is as narrow as here
+        legend={"orientation": "v", "x": 0, "y": -0.22, "yanchor": "top"},
     )  # fmt: skip
     return figure

@@ -32,7 +32,8 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
     if state.get("zeta_playing"):
         state.zeta = zetas[min(zetas.index(state.zeta) + 1, len(zetas) - 1)]
         state.zeta_playing = state.zeta != zetas[-1]
-    hand, text = st.columns([2, 3], gap="medium")
+    with st.container(horizontal=True, gap="medium"):  # unlike columns it wraps where the text would be left no width
+        hand, text = st.container(width=420), st.container(width="stretch")
     with hand:
         zeta = _slider(zetas)
         stage = next(stage for stage in stages if stage.zeta == zeta)

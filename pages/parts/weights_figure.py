@@ -85,9 +85,9 @@ def _player(figure: go.Figure, moments: np.ndarray) -> None:
         ],
         sliders=[
             {
-                "active": len(moments) - 1, "x": 0.16, "len": 0.84, "y": -0.2, "yanchor": "top",
+                "active": len(moments) - 1, "x": 0.26, "len": 0.74, "y": -0.2, "yanchor": "top",
                 "pad": {"t": 0, "b": 6},
-                "currentvalue": {"prefix": "iteration ", "font": {"size": 12}},
+                "currentvalue": {"prefix": "iteration ", "font": {"size": 12}, "xanchor": "right"},
                 "steps": [{"label": str(t), "method": "animate", "args": [[str(t)], still]} for t in moments],
             }
         ],
