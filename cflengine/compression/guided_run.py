@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RELAXATION, ANNEALING = "relaxation", "annealing"
 _FIRST_LOOK = 25  # steps after which the first solution is rounded
 _EARLY = 2e-3  # the relaxation's gap, by its own account, at which the first search begins
+_REST = 1e-6  # a first bound this near to the value at w is the last
 _UNDECIDED = (0.02, 0.98)
 _LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for the bound, that close less are the last
 
@@ -157,8 +158,9 @@ class GuidedRun(CompressionRun):
                 look *= 2
                 self.refinement.round(self._uses(admm.current_w()), rounds=2)
             if steps % self.settings.bound_every == 0:
+                before = self.lower_bound
                 self.average.offer(admm.bound, admm.y)
-                if self._relaxation_solved(wanted):
+                if self._relaxation_solved(wanted, before) or (self.searched and self.refinement.done):
                     break
                 if self._time_to_search():
                     if not self._search_early():
@@ -186,7 +188,7 @@ class GuidedRun(CompressionRun):
         self._return_to_relaxation()
         return going
 
-    def _relaxation_solved(self, wanted: float) -> bool:
+    def _relaxation_solved(self, wanted: float, before: float) -> bool:
         """Whether the relaxation's gap is small enough: proved, if that is all that is asked for.
 
         Else the value at w, which covers only nearly, is good enough to decide when to move on: what is proved in
@@ -196,9 +198,21 @@ class GuidedRun(CompressionRun):
         if self._relaxation_gap() > wanted:
             return False
         if not self.settings.relaxation_only:
-            return True
+            return self._bound_rests(wanted, before)
         self.relaxation_upper = admm.feasible_value(admm.current_w())
         return relative_gap(self.relaxation_upper, admm.bound.value) <= wanted
+
+    def _bound_rests(self, wanted: float, before: float) -> bool:
+        """Whether the last steps bettered the bound by less than ``wanted`` of it; before: the bound before them.
+
+        A value at w that happens to pass the bound on its way up says nothing: with a coarse ``tol`` the relaxation
+        would end a per cent too low, and annealing go on for minutes before its bound is looked at again. A first bound
+        has nothing to be compared with, and rests where the value at w is all but equal to it.
+        """
+        bound = self.lower_bound
+        if math.isnan(before) or before <= 0:
+            return self._relaxation_gap() <= min(wanted, _REST)
+        return bound <= before * (1.0 + wanted)
 
     def _relaxation_gap(self) -> float:
         """Between the value at w and the bound, on either side: w that does not cover yet is too cheap."""

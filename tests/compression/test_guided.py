@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 
-from cflengine import CompressiveFeatures, GuidedSettings
+from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
 from cflengine.compression import layout
 from cflengine.compression.certificate import binary_solution, certify
 from cflengine.compression.guided import GuidedSolver, solve_guided
@@ -21,6 +22,8 @@ from cflengine.engine import progress as progress_module
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.programs import solve_exactly, solve_relaxation
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.csv"
 
 COSTS = ["pointers free", "pointers as a word", "pointers expensive", "by length", "by pointer", "dictionary free",
          "external macro"]  # fmt: skip
@@ -395,3 +398,12 @@ def test_numerical_error_is_said_and_the_next_solve_is_none_the_worse(small, rho
     again = solver.solve(costs)
     assert again.reason is TerminationReason.CONVERGED and again.lower_bound >= relaxation * (1 - 1e-3)
     assert_sound(again, index, costs, relaxation, optimum)
+
+
+def test_a_coarse_gap_is_proved_by_the_relaxation_and_a_first_search():
+    """The relaxation does not end while its bound still rises, whatever the value at w says of it."""
+    texts = read_corpus(SAMPLE, text_column="text").texts
+    result = CompressiveFeatures(settings=GuidedSettings(tol=0.01)).fit(texts).result_
+    assert ANNEALING not in set(result.trace["stage"]) and result.gap <= 0.01
+    tight = CompressiveFeatures(settings=GuidedSettings(tol=1e-3)).fit(texts).result_
+    assert result.lower_bound >= 0.995 * tight.lower_bound
