@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 import warnings
 
@@ -35,6 +36,7 @@ def share(monkeypatch):
             warnings.simplefilter("ignore")
             run()  # kernels are loaded, and modules imported, before memory is counted
             asked.clear()
+            gc.collect()
             tracemalloc.start()
             try:
                 run()

@@ -265,7 +265,7 @@ def training_data(
     # the scores and slopes of a few points; and, for the certificate, a table of label pairs a sentence
     n_labels, n_sentences = len(classes), len(ptr) - 1
     require_bytes(
-        16 * X.nnz + (104 * len(label) + 8 * X.shape[1] + 60 * n_sentences * n_labels) * n_labels,
+        16 * X.nnz + (150 * len(label) + 8 * X.shape[1] + 60 * n_sentences * n_labels) * n_labels,
         f"A chain of {len(label):,} tokens and {len(classes)} labels", "take fewer sentences.",
     )  # fmt: skip
     return table, classes, ChainData(X, ptr, label)
