@@ -179,9 +179,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
-    from cflengine.sentence_lasso.estimator import WORD_PATTERN
     from cflengine.sentence_lasso.sentences import GramFeatures
     from cflengine.sentence_lasso.study import prepare
+    from cflengine.text.token_table import WORD_PATTERN
 
     features = None
     if arguments.features == "kgrams":

@@ -42,13 +42,9 @@ class LinearModel:
         found = X @ self.coef.T + self.intercept
         return found[:, 0] if found.shape[1] == 1 else found
 
-    def chances(self, X: sparse.csr_matrix) -> np.ndarray:
-        """float64 (N, classes); one against the rest: the classes' own chances, scaled to sum to 1."""
-        scores = self.scores(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        chances = np.maximum(expit(scores), np.finfo(np.float64).tiny)
-        return chances / chances.sum(axis=1, keepdims=True)
+    def probabilities(self, X: sparse.csr_matrix) -> np.ndarray:
+        """float64 (N, classes): see :func:`class_probabilities`."""
+        return class_probabilities(self.scores(X))
 
     def predict(self, X: sparse.csr_matrix) -> np.ndarray:
         """int64 (N,): the likelier class."""
@@ -58,3 +54,12 @@ class LinearModel:
     def accuracy(self, X: sparse.csr_matrix, y: np.ndarray) -> float:
         """Share of documents whose class (int, N) is the predicted one."""
         return float(np.mean(self.predict(X) == y))
+
+
+def class_probabilities(scores: np.ndarray) -> np.ndarray:
+    """float64 (N, classes) of scores (N,) of class 1 of two, or (N, C), one against the rest: there the classes' own
+    probabilities, scaled to sum to 1."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    probabilities = np.maximum(expit(scores), np.finfo(np.float64).tiny)
+    return probabilities / probabilities.sum(axis=1, keepdims=True)

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.checks import InputError
-from cflengine.text.token_table import check_pattern
-
-WORD_PATTERN = r"\w+"
+from cflengine.text.token_table import WORD_PATTERN, check_pattern
 
 
 def vectorizer(

@@ -18,7 +18,7 @@ from cflengine.loglinear.problem import ChainData, ChainFeatures
 _RUNS = 128  # of attributes, with as much work each
 _FREQUENT = 64  # tokens from which on an attribute is gathered by tokens
 _GROUPS = 8  # of tokens, whatever the number of threads: their sums are added up in order
-_PIECE_NS = 1e8
+_PIECE_NS = 1e8  # of a pass, between two questions whether to go on
 _MOST_OF_TILE = 1 << 21  # numbers, of which a thread has three times so many
 _MOST_CELLS = 50_000_000  # of a table of all state weights, at 8 bytes each
 
@@ -125,13 +125,13 @@ def infer(
     order = by_length(ptr) if order is None else order
     n_sentences, n_labels = len(ptr) - 1, len(transition)
     lanes = 64 if n_labels <= 24 else 32 if n_labels <= 48 else 16  # so that a tile stays in the cache
-    longest = int(np.diff(ptr).max(initial=0))
-    while lanes > 8 and longest * n_labels * lanes > _MOST_OF_TILE:
+    lengths = np.diff(ptr)[order]
+    while lanes > 8 and lengths.max(initial=0) * n_labels * lanes > _MOST_OF_TILE:
         lanes //= 2
     pairs = np.empty((-(-n_sentences // lanes), n_labels, n_labels))
     log_z = np.empty(n_sentences)
     tokens = int(_PIECE_NS / (0.6 * n_labels**2 + 5.0 * n_labels))  # measured, by two threads
-    before = np.cumsum(np.diff(ptr)[order])[::lanes]  # up to the first sentence of each tile
+    before = np.cumsum(lengths)[::lanes]  # up to the first sentence of each tile
     cuts = [*np.flatnonzero(np.diff(before // max(1, tokens), prepend=-1)).tolist(), len(pairs)]
     for first, last in itertools.pairwise(cuts):
         if not may_go_on():

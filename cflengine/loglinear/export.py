@@ -11,8 +11,8 @@ import pandas as pd
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import predictions_frame, row_names, study_report, weights_frame, write_study
 from cflengine.linear.study import Study
-from cflengine.linear.vectorizer import WORD_PATTERN
 from cflengine.loglinear.logistic import LogisticModel
+from cflengine.text.token_table import WORD_PATTERN
 
 
 def logistic_weights(study: Study, model: LogisticModel) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -18,6 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.design import Design
+from cflengine.linear.model import class_probabilities
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.linear.saving import (
     ModelFileError,
@@ -149,14 +150,11 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """float64 (N, classes); one against the rest: the classes' own chances, scaled to sum to 1."""
+        """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
         scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        if self.multiclass == "multinomial":
+        if scores.ndim > 1 and self.multiclass == "multinomial":
             return softmax(scores, axis=1)
-        chances = np.maximum(expit(scores), np.finfo(np.float64).tiny)
-        return chances / chances.sum(axis=1, keepdims=True)
+        return class_probabilities(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each document."""

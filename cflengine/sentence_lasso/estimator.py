@@ -23,8 +23,8 @@ from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.settings import ADMMSettings, Settings
 from cflengine.sentence_lasso.solvers import settings_for
+from cflengine.text.token_table import WORD_PATTERN
 
-WORD_PATTERN = r"\w+"
 _BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 
 
@@ -132,9 +132,9 @@ class _Classifier(ClassifierMixin, BaseEstimator):
         return sparse.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """float64 (N, classes); one against the rest: the classes' own chances, scaled to sum to 1."""
+        """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
         matrix = self._matrix(X)
-        return self._model.chances(matrix)
+        return self._model.probabilities(matrix)
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each document."""

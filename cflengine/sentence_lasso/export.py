@@ -12,9 +12,9 @@ import pandas as pd
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import predictions_frame, row_names, study_report, weights_frame, write_study
 from cflengine.sentence_lasso.comparison import Contender, comparison_frame
-from cflengine.sentence_lasso.estimator import WORD_PATTERN
 from cflengine.sentence_lasso.sentences import WordFeatures
 from cflengine.sentence_lasso.study import SentenceStudy
+from cflengine.text.token_table import WORD_PATTERN
 
 
 def sentence_weights(study: SentenceStudy, contenders: Sequence[Contender]) -> pd.DataFrame:
@@ -90,6 +90,6 @@ def write_sentences(
         "grid": grid_frame(contenders),
         "weights": sentence_weights(study, contenders),
         "sentences": sentences_frame(study, contenders, texts),
-        "documents": predictions_frame(study, rows, first.predict(study.X), first.chances(study.X)),
+        "documents": predictions_frame(study, rows, first.predict(study.X), first.probabilities(study.X)),
     }
     write_study(folder, tables, proof_arrays(study, contenders), report)

@@ -15,12 +15,12 @@ from cflengine.linear.labels import Labels, Split
 from cflengine.linear.model import LinearModel
 from cflengine.linear.study import Study, labelled_rows
 from cflengine.sentence_lasso.comparison import Contender, LabelledSentences, compete
-from cflengine.sentence_lasso.estimator import WORD_PATTERN
 from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
 from cflengine.sentence_lasso.penalties import TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.settings import Settings
+from cflengine.text.token_table import WORD_PATTERN
 
 _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word
 
@@ -71,10 +71,9 @@ class SentenceStudy(Study):
         every model, towards the documents' own class, and strength, ‖w_s‖ by the first of them."""
         where = np.arange(len(self.documents)) if documents is None else documents
         table, y = self.table.documents(where), self.y[where]
-        classes = np.array(self.labels.classes, dtype=object)
         found: pd.DataFrame | None = None
         for name, model in models.items():
-            one = relevance_table(table, model, y, classes)
+            one = relevance_table(table, model, y, self.classes)
             if found is None:
                 found = one.drop(columns="log_odds")
                 found["document"] = self.documents[where][one["document"]]

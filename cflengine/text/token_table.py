@@ -16,6 +16,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 
 DEFAULT_TOKEN_PATTERN = r"\w+|[^\w\s]"
+WORD_PATTERN = r"\w+"  # of classifiers: punctuation is no feature
 
 _SHOWN = str.maketrans({" ": "␣", "\t": "␉", "\n": "␊", "\r": "␍"})
 _HIDDEN = re.compile("[\ud800-\udfff\\s]")

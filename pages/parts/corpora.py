@@ -18,11 +18,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
-from cflengine.text.newsgroups import load_newsgroups
+from cflengine.text.newsgroups import NEWSGROUPS, load_newsgroups
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 SAMPLE = "sample"
-NEWSGROUPS = "20newsgroups"
 _KEEP = 4
 _SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.csv"
 

@@ -29,10 +29,8 @@ from pages.parts.jobs import Job
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
 LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 9))  # what the sliders offer
 TOL = 1e-4
-KEEP, KEEP_ADMM = (
-    400,
-    40,
-)  # solutions, each of 8 bytes a feature and as many a word in a sentence; ADMM's, of twice that
+# solutions, each of 8 bytes a feature and as many a word in a sentence; ADMM's, of twice that
+KEEP, KEEP_ADMM = 400, 40
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ EASY = {
     "many short documents": (SMALL["many short documents"], "pointers expensive", 3),
     "dictionary free": (SMALL["random words"], "dictionary free", 3),
     "characters": (CHARACTERS[:2], "pointers as a word", 4),
-    "one word, dear pointers": (["la la la la la la"], "pointers expensive", 3),
+    "one word, expensive pointers": (["la la la la la la"], "pointers expensive", 3),
 }
 
 

@@ -184,7 +184,7 @@ def test_chances_of_many_classes_are_those_of_the_predicted_one():
     labels = read_labels(metadata, "mood")
     study = prepare(texts, labels, split_documents(labels, metadata, test=0.2))
     found = study.compete("sentence", (0.1,), n_threads=1)
-    frame = predictions_frame(study, np.arange(90), found.model.predict(study.X), found.model.chances(study.X))
+    frame = predictions_frame(study, np.arange(90), found.model.predict(study.X), found.model.probabilities(study.X))
     assert found.model.coef.shape[0] == 3 and frame["probability"].between(1 / 3, 1).all()
     assert set(sentence_weights(study, [found])["class"]) == {"down", "flat", "up"}
 
