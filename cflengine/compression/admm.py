@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cflengine.compression import kernels_bound, kernels_cover, kernels_homotopy, kernels_prox
+from cflengine.compression import kernels_bound, kernels_cover, kernels_halo, kernels_homotopy, kernels_prox
+from cflengine.compression.blocks import borders_of, carry_of, has_pieces, settle
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
@@ -74,6 +75,7 @@ class LinearisedAdmm:
         self.coder = Coder(index, costs, self.layout.blocks)
         self.groups = Groups(index, self.layout)
         self.bound = DualBound(self.coder, self.groups, costs)
+        self.borders = borders_of(self.layout.blocks, index.max_gram)
         n, m = index.n_tokens, index.n_pointers
         self.data = np.zeros(m, dtype=np.float32)
         self.y = np.zeros(n, dtype=np.float32)
@@ -119,7 +121,7 @@ class LinearisedAdmm:
         self.support = self.groups.support
         lay, index, f32 = self.layout, self.index, np.float32
         rho, rho_next = self._rho, self.rule.rho
-        common = (index.doc_ptr, lay.blocks)
+        common = (lay.blocks, self.borders)
         pull = 1.0 if zeta > 0 else 0.0  # of w = θ
         steps = (1.0 / (self.sigma + pull)).astype(f32)
         keep = self.sigma[0] / (self.sigma[0] + pull)
@@ -128,12 +130,16 @@ class LinearisedAdmm:
             self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
         if zeta > 0:
             self.used = np.zeros(index.n_grams, dtype=np.uint8)
+            if has_pieces(lay.blocks) and not self._cover(self.data, self.multiplier, zeta, self.marks, progress):
+                return False
+        kernels_halo.save_borders(self.data, lay.slot, self.y, self.z, lay.blocks, self.borders)
+        carry = carry_of(lay.blocks, 0, choice=False)  # not for whole documents
         for b0, b1 in self.coder.chunks():
             if zeta > 0:
                 kernels_homotopy.homotopy_pass(
                     self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
                     self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
-                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs,
+                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs, carry,
                 )  # fmt: skip
             else:
                 kernels_cover.relaxation_pass(
@@ -164,11 +170,29 @@ class LinearisedAdmm:
 
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
-        lay, index = self.layout, self.index
-        marks = np.zeros(index.n_tokens, dtype=np.uint8)
-        for b0, b1 in self.coder.chunks():
-            kernels_homotopy.round_blocks(w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, np.float32(1.0), marks)
+        marks = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        self._cover(w, self.multiplier[:, :0], 1.0, marks)
         return marks
+
+    def _cover(
+        self, w: np.ndarray, multiplier: np.ndarray, zeta: float, marks: np.ndarray, progress: Progress | None = None
+    ) -> bool:
+        """The cover ψ of w and its multiplier into ``marks``; with ``progress``, which may stop it (False), of the
+        documents that are cut alone."""
+        lay, alone = self.layout, progress is not None
+        carry = carry_of(lay.blocks, self.index.max_gram)
+        poll = progress.poll if progress is not None else lambda: True
+
+        def cover(b0: int, b1: int) -> None:
+            kernels_homotopy.theta_blocks(
+                w, lay.slot, multiplier, lay.blocks, b0, b1, alone, np.float32(zeta), marks, carry
+            )
+
+        for b0, b1 in self.coder.chunks():
+            cover(b0, b1)
+            if not poll():
+                return False
+        return settle(lay.blocks, carry, cover, marks, poll)
 
     def feasible_value(self, w: np.ndarray) -> float:
         """The relaxed objective at a point w' ≥ w that covers every token: a proved upper bound on the relaxation.
@@ -176,11 +200,12 @@ class LinearisedAdmm:
         inf while some token is covered by less than a thousandth. ``w`` is overwritten with w': a second vector
         over pointers would be the peak of the solver's memory.
         """
-        lay, index, costs = self.layout, self.index, self.costs
+        lay, costs = self.layout, self.costs
         totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
+        kernels_halo.save_borders(w, lay.slot, _NONE, _NONE, lay.blocks, self.borders)
         for b0, b1 in self.coder.chunks():
             kernels_bound.repair_blocks(
-                w, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, totals, least
+                w, lay.slot, lay.blocks, self.borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
             )
         if least.min(initial=1.0) < 1e-3:
             return np.inf
@@ -189,7 +214,7 @@ class LinearisedAdmm:
     def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
         """Of the pointers with w > margin, the share with w ≥ 1 − margin."""
         counts = np.zeros((self.layout.n_blocks, 2), dtype=np.int64)
-        kernels_bound.binary_share_blocks(w, self.layout.slot, self.index.doc_ptr, self.layout.blocks, margin, counts)
+        kernels_bound.binary_share_blocks(w, self.layout.slot, self.layout.blocks, margin, counts)
         positive, ones = counts.sum(axis=0)
         return float(ones / positive) if positive else 1.0
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from cflengine.compression import kernels_bound, kernels_prox
+from cflengine.compression.blocks import carry_of, settle
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.problem import StorageCosts
@@ -35,16 +36,21 @@ class DualBound:
 
     def _dual(self, y: np.ndarray, alpha: np.ndarray) -> float:
         coder, lay, costs = self.coder, self.groups.layout, self.costs
-        doc_ptr = coder.index.doc_ptr
         shares = np.empty(coder.index.n_pointers, dtype=np.float32)
         totals = np.zeros(coder.n_blocks)
         price = (costs.pointer_by_length, costs.pointer_extra)
         for b0, b1 in coder.chunks():
-            kernels_bound.excess_blocks(y, lay.slot, doc_ptr, lay.blocks, b0, b1, *price, shares)
+            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, b0, b1, *price, shares)
         self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
+        carry = carry_of(lay.blocks, coder.index.max_gram, choice=False)
+
+        def encode(b0: int, b1: int) -> None:
+            kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, b0, b1, *price, alpha, totals, carry)
+
         for b0, b1 in coder.chunks():
-            kernels_bound.bound_blocks(shares, lay.slot, doc_ptr, lay.blocks, b0, b1, *price, alpha, totals)
-        return float(totals.sum())
+            encode(b0, b1)
+        settle(lay.blocks, carry, encode)
+        return float(totals.sum() + carry.gain.sum())
 
 
 class MultiplierAverage:

@@ -6,30 +6,33 @@ used. Every solver rounds, evaluates and re-encodes through this class.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cflengine.compression import kernels_encode, layout
+from cflengine.compression.blocks import Blocks, carry_of, cut_documents, settle
 from cflengine.compression.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
 
 class Coder:
-    """Evaluates and encodes; ``blocks`` are runs of whole documents of about BLOCK_TOKENS tokens."""
+    """Evaluates and encodes, in parallel over ``blocks``."""
 
-    def __init__(self, index: KGramIndex, costs: StorageCosts, blocks: np.ndarray | None = None) -> None:
+    def __init__(self, index: KGramIndex, costs: StorageCosts, blocks: Blocks | None = None) -> None:
         self.index, self.costs = index, costs
-        if blocks is None:
-            blocks = layout.cut_evenly(index.doc_ptr, 0, index.n_documents, layout.BLOCK_TOKENS)
-        self.blocks = blocks
+        self.blocks = cut_documents(index.doc_ptr) if blocks is None else blocks
 
     @property
     def n_blocks(self) -> int:
-        return len(self.blocks) - 1
+        return len(self.blocks.piece)
 
-    def chunks(self) -> list[tuple[int, int]]:
-        """Ranges of blocks of at most about CHUNK_POINTERS pointers: what a parallel kernel is given at once."""
+    def chunks(self, blocks: Blocks | None = None) -> list[tuple[int, int]]:
+        """Ranges of ``blocks`` (None: the coder's) of at most about CHUNK_POINTERS pointers: what a parallel kernel is
+        given at once."""
+        n_blocks = len((self.blocks if blocks is None else blocks).piece)
         pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // layout.CHUNK_POINTERS))
-        cuts = np.linspace(0, self.n_blocks, min(pieces, max(self.n_blocks, 1)) + 1).astype(int)
+        cuts = np.linspace(0, n_blocks, min(pieces, max(n_blocks, 1)) + 1).astype(int)
         return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
     def single_words(self) -> np.ndarray:
@@ -42,7 +45,7 @@ class Coder:
         used = np.zeros(index.n_grams, dtype=np.uint8)
         totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
         kernels_encode.evaluate_blocks(
-            index.gram_of, index.doc_ptr, self.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
+            index.gram_of, self.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
             used, totals, counts,
         )  # fmt: skip
         return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
@@ -52,13 +55,9 @@ class Coder:
 
         Documents that the allowed K-grams cannot cover get no pointers at all.
         """
-        index, costs = self.index, self.costs
-        marks, totals = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(self.n_blocks)
-        for b0, b1 in self.chunks():
-            kernels_encode.encode_blocks(
-                index.gram_of, index.doc_ptr, self.blocks, b0, b1, gram_cost, costs.pointer_by_length,
-                costs.pointer_extra, np.inf, marks, totals,
-            )  # fmt: skip
+        marks = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        prices = (gram_cost, self.costs.pointer_by_length, self.costs.pointer_extra, np.inf)
+        encode_tokens(self.index.gram_of, self.blocks, self.chunks(), prices, marks)
         return marks
 
     def encode_with(self, used: np.ndarray) -> np.ndarray:
@@ -71,3 +70,26 @@ class Coder:
         marks = self.encode_with(used)
         objective, _, used = self.evaluate(marks)
         return marks, objective, used
+
+
+def encode_tokens(
+    gram_of: np.ndarray,
+    blocks: Blocks,
+    chunks: Iterable[tuple[int, int]],
+    prices: tuple[np.ndarray, np.ndarray, np.ndarray, float],
+    marks: np.ndarray,
+) -> float:
+    """Give ``marks`` the cheapest cover of every document; what all of them cost.
+
+    gram_of: int32 (K, n), -1 where no K-gram may be used; prices: as ``encode_blocks`` takes them (what a use of each
+    K-gram costs, pointer costs by length and by pointer, what a literal costs).
+    """
+    totals, carry = np.zeros(len(blocks.piece)), carry_of(blocks, len(gram_of))
+
+    def encode(b0: int, b1: int) -> None:
+        kernels_encode.encode_blocks(gram_of, blocks, b0, b1, *prices, marks, totals, carry)
+
+    for b0, b1 in chunks:
+        encode(b0, b1)
+    settle(blocks, carry, encode, marks)
+    return float(totals.sum() + carry.gain.sum())

@@ -47,18 +47,18 @@ class Differences:
         cls, index: KGramIndex, costs: StorageCosts, marks_a: np.ndarray, marks_b: np.ndarray, only_one: np.ndarray
     ) -> Differences:
         """Compare two covers; only_one: uint8 (G,)."""
-        room = max(_ROOM, int(np.diff(index.doc_ptr).max(initial=0)))
-        pairs = 2 * index.max_gram * room
         ints, floats = np.int32, np.float64
-        buffers = [np.empty(size, kind) for size, kind in ((room, ints), (room, ints), (room, floats))]
-        buffers += [np.empty(pairs, ints), np.empty(pairs, ints)]
+        buffers = [np.empty(_ROOM, kind) for kind in (ints, ints, floats)]
+        buffers += [np.empty(2 * index.max_gram * _ROOM, ints) for _ in range(2)]
         pieces = [[buffer[:0].copy() for buffer in buffers]]
-        document = listed = 0
-        while document < index.n_documents:
-            document, count, n_pairs = kernels.list_segments(
-                index.gram_of, index.doc_ptr, document, marks_a, marks_b, only_one,
-                costs.pointer_by_length, costs.pointer_extra, *buffers,
-            )  # fmt: skip
+        token = listed = 0
+        while token < index.n_tokens:
+            before = token
+            token, count, n_pairs = kernels.list_segments(
+                index.gram_of, token, marks_a, marks_b, only_one, costs.pointer_by_length, costs.pointer_extra, *buffers
+            )
+            if token == before:  # a segment of more pairs than there is room for
+                buffers[3:] = [np.empty(2 * len(buffer), ints) for buffer in buffers[3:]]
             sizes = (count, count, count, n_pairs, n_pairs)
             piece = [buffer[:size].copy() for buffer, size in zip(buffers, sizes, strict=True)]
             piece[3] = piece[3] + listed

@@ -15,8 +15,9 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine.compression import kernels_encode as kernels
+from cflengine.compression.blocks import cut_documents
+from cflengine.compression.coder import encode_tokens
 from cflengine.compression.corpus import Gram
-from cflengine.compression.layout import BLOCK_TOKENS, cut_evenly
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import number_grams
 from cflengine.text.tokens import TokenTable
@@ -133,20 +134,17 @@ class Codebook:
         for k, (grams, feature_of) in enumerate(zip(self._tables, self._feature_of, strict=True)):
             parent = grams.find(tokens, table.doc_ptr, k + 1, parent)
             features[k] = np.where(parent >= 0, feature_of[parent], -1)
-        blocks = cut_evenly(table.doc_ptr, 0, table.n_documents, BLOCK_TOKENS)
-        marks, totals = np.zeros(table.n_tokens, dtype=np.uint8), np.zeros(len(blocks) - 1)
+        blocks, marks = cut_documents(table.doc_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
         no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
-        kernels.encode_blocks(
-            features, table.doc_ptr, blocks, 0, len(blocks) - 1, np.zeros(max(len(self.grams), 1)),
-            self.pointer_by_length, no_extra, self.literal_cost, marks, totals,
-        )  # fmt: skip
+        prices = (np.zeros(max(len(self.grams), 1)), self.pointer_by_length, no_extra, self.literal_cost)
+        total = encode_tokens(features, blocks, [(0, len(blocks.piece))], prices, marks)
         # a single token without a K-gram of its own is named by the word itself
         words = table.tokens[(features[0] < 0) & (marks & 1 == 1)]
         kinds = np.unique(words)
         number = np.full(len(table.vocabulary) + 1, -1, dtype=np.int32)
         number[kinds] = -1 - np.arange(len(kinds), dtype=np.int32)
         features[0] = np.where(features[0] < 0, number[table.tokens], features[0])
-        return collect_pointers(marks, features, table, [table.vocabulary[t] for t in kinds]), float(totals.sum())
+        return collect_pointers(marks, features, table, [table.vocabulary[t] for t in kinds]), total
 
 
 def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:

@@ -19,16 +19,18 @@ import numpy as np
 from numba import prange
 
 from cflengine.compression.kernels_cover import coverage, load_block, pointer_cost, store_block
-from cflengine.compression.kernels_encode import shortest_cover
+from cflengine.compression.kernels_halo import with_halo
+from cflengine.compression.kernels_shortest import cover_piece, encoding_window, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @parallel_kernel
-def excess_blocks(y, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, shares):
+def excess_blocks(y, slot, blocks, b0, b1, d_len, d_extra, shares):
     """shares (float32 (m,), layout.py) = ((Xᵀα)_i − d_i)₊ with α = −y ≥ 0."""
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
+        a, e = blocks.token[b], blocks.token[b + 1]
+        _, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        size = hi - a
         excess = np.zeros((slot.shape[0], size), np.float32)
         window = np.zeros(size, np.float64)
         for k in range(slot.shape[0]):
@@ -39,7 +41,7 @@ def excess_blocks(y, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, shares):
                     price += d_extra[k, a + i]
                 # the cap keeps sums of a diverged multiplier finite; no budget comes near it
                 excess[k, i] = min(max(window[i] - price, 0.0), 1e30)
-        store_block(excess, shares, slot, a)
+        store_block(excess, shares, slot, a, e, a)
 
 
 @kernel
@@ -53,15 +55,16 @@ def cover_prices(reach, first, length, alpha):
 
 
 @parallel_kernel
-def bound_blocks(shares, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, alpha, totals):
-    """Encode at the prices d + β: totals (float64 (B,)) are the bound's summands, alpha is given α'.
+def bound_blocks(shares, slot, blocks, b0, b1, d_len, d_extra, alpha, totals, carry):
+    """Encode at the prices d + β: totals (float64 (B,)) are the bound's summands, 0 for pieces, whose are
+    carry.gain after ``settle``; alpha is given α'.
 
     alpha: float64 (n,), since certificate.py adds up as many of its entries as a frequent word has occurrences;
     or (0,) where only the bound is wanted.
     """
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
+        a, e = encoding_window(blocks, b, slot.shape[0])
+        size = e - a
         cost = np.empty((slot.shape[0], size), np.float64)
         for k in range(slot.shape[0]):
             for i in range(size):
@@ -71,31 +74,42 @@ def bound_blocks(shares, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, alpha, t
                     cost[k, i] += d_extra[k, a + i]
         reach = np.empty(size + 1, np.float64)
         choice = np.empty(size + 1, np.uint8)
-        total = 0.0
-        for d in range(blocks[b], blocks[b + 1]):
-            length = doc_ptr[d + 1] - doc_ptr[d]
-            shortest_cover(cost, doc_ptr[d] - a, length, reach, choice)
+        if blocks.piece[b] >= 0:
+            cover_piece(cost, blocks, b, carry, reach, choice)
             if alpha.shape[0] > 0:
-                cover_prices(reach, doc_ptr[d], length, alpha)
+                first, last = blocks.token[b], blocks.token[b + 1]
+                prices = np.empty(size - (first - a), np.float64)
+                cover_prices(reach[first - a :], 0, size - (first - a), prices)
+                alpha[first:last] = prices[: last - first]
+            totals[b] = 0.0
+            continue
+        total = 0.0
+        for d in range(blocks.doc[b], blocks.doc[b + 1]):
+            first, length = blocks.doc_ptr[d], blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
+            shortest_cover(cost, first - a, length, reach, choice)
+            if alpha.shape[0] > 0:
+                cover_prices(reach, first, length, alpha)
             total += reach[length]
         totals[b] = total
 
 
 @parallel_kernel
-def repair_blocks(data, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, totals, least):
+def repair_blocks(data, slot, blocks, borders, b0, b1, d_len, d_extra, totals, least):
     """data (float32 (m,)), holding w, is given a w' ≥ w with Xw' ≥ 1; per block its cost and the least (Xw)_j."""
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
+        a, e = blocks.token[b], blocks.token[b + 1]
+        lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        size = hi - lo
         w = np.empty((slot.shape[0], size), np.float32)
         cover = np.empty(size, np.float32)
         tail = np.empty(size, np.float32)
         factor = np.zeros(size, np.float32)
-        load_block(data, slot, a, w)
+        load_block(data, slot, blocks, b, borders, lo, hi, w)
         coverage(w, cover, tail, factor)
         least[b] = 1.0
-        for i in range(size):
+        for i in range(a - lo, e - lo):
             least[b] = min(least[b], cover[i])
+        for i in range(size):
             # a millionth more, so that float32 rounding cannot leave a token short
             cover[i] = np.float32(1.000001) / min(max(cover[i], np.float32(1e-6)), np.float32(1.0))
             factor[i] = cover[i]
@@ -103,15 +117,15 @@ def repair_blocks(data, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, totals, l
             for i in range(size - k):
                 factor[i] = max(factor[i], cover[i + k])
                 w[k, i] *= factor[i]
-        totals[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        store_block(w, data, slot, a)
+        totals[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
+        store_block(w, data, slot, a, e, lo)
 
 
 @parallel_kernel
-def binary_share_blocks(data, slot, doc_ptr, blocks, margin, counts):
+def binary_share_blocks(data, slot, blocks, margin, counts):
     """counts (int64 (B, 2)): pointers with w > margin, and those of them with w ≥ 1 − margin."""
-    for b in prange(blocks.shape[0] - 1):
-        a, e = doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]
+    for b in prange(blocks.piece.shape[0]):
+        a, e = blocks.token[b], blocks.token[b + 1]
         positive = ones = 0
         for k in range(slot.shape[0]):
             for i in range(a, e):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from cflengine.compression.kernels_shortest import worth_window
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
@@ -25,12 +26,12 @@ def _is_candidate(g, candidate):
 
 
 @parallel_kernel
-def count_places(gram_of, slot, doc_ptr, blocks, candidate, marks, data, adding, counts):
+def count_places(gram_of, slot, blocks, candidate, marks, data, adding, counts):
     """counts (int64 (B,)): places of candidates in each block; candidate: int32 (G,), number or -1."""
-    for b in prange(blocks.shape[0] - 1):
+    for b in prange(blocks.piece.shape[0]):
         count = 0
         for k in range(gram_of.shape[0]):
-            for i in range(doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]):
+            for i in range(blocks.token[b], blocks.token[b + 1]):
                 g = gram_of[k, i]
                 if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (marks[i] >> k & 1) > 0, adding):
                     count += 1
@@ -38,12 +39,12 @@ def count_places(gram_of, slot, doc_ptr, blocks, candidate, marks, data, adding,
 
 
 @parallel_kernel
-def list_places(gram_of, slot, doc_ptr, blocks, candidate, marks, data, adding, cursor, number, place, worth):
+def list_places(gram_of, slot, blocks, candidate, marks, data, adding, cursor, number, place, worth):
     """Write candidate number (int32), position (int32) and worth (float32) of every place, from cursor[b] on."""
-    for b in prange(blocks.shape[0] - 1):
+    for b in prange(blocks.piece.shape[0]):
         at = cursor[b]
         for k in range(gram_of.shape[0]):
-            for i in range(doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]):
+            for i in range(blocks.token[b], blocks.token[b + 1]):
                 g = gram_of[k, i]
                 if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (marks[i] >> k & 1) > 0, adding):
                     number[at] = candidate[g]
@@ -80,12 +81,13 @@ def choose_apart(order, ptr, place, worth, length, cost, adding, margin, lock, c
 
 
 @parallel_kernel
-def touched_blocks(gram_of, doc_ptr, blocks, changed, touched):
-    """touched[b] = 1 for blocks in which a K-gram flagged in ``changed`` (uint8 (G,)) occurs, else 0."""
-    for b in prange(blocks.shape[0] - 1):
+def touched_blocks(gram_of, blocks, changed, touched):
+    """touched[b] = 1 for blocks in whose window a K-gram flagged in ``changed`` (uint8 (G,)) occurs, else 0."""
+    for b in prange(blocks.piece.shape[0]):
         touched[b] = 0
+        lo, hi = worth_window(blocks, b, gram_of.shape[0])
         for k in range(gram_of.shape[0]):
-            for i in range(doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]):
+            for i in range(lo, hi):
                 g = gram_of[k, i]
                 if g >= 0 and changed[g]:
                     touched[b] = 1

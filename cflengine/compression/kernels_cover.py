@@ -1,15 +1,16 @@
-"""numba kernels on blocks of whole documents: X w, Xᵀ g, and the z- and y-updates of linearised ADMM.
+"""numba kernels on blocks of tokens: X w, Xᵀ g, and the z- and y-updates of linearised ADMM.
 
 X (n, m) says which tokens a pointer covers. It is never formed: with w stored by length and start, as
 w[k-1, i], the coverage is (Xw)_j = Σ_k Σ_{i=j-k+1..j} w[k-1, i] and (Xᵀg)[k-1, i] = g_i + ... + g_{i+k-1}.
 Both take Θ(Kn) additions here, by Horner's scheme over lengths and by extending sums one token at a time.
 
-A block is a run of whole documents of about 4,096 tokens, so that its rows of w stay in the cache while they
-are worked on. Entries of w whose K-gram would cross a document's end are zero, so the block is one run of
-tokens for X w, and loops are long enough to vectorise whatever the documents' lengths.
+A block (blocks.py) has about 4,096 tokens, so that its rows of w stay in the cache while they are worked on. Entries
+of w whose K-gram would cross a document's end are zero, so the block is one run of tokens for X w, and loops are long
+enough to vectorise whatever the documents' lengths. A piece of a long document is worked on with its halo, tokens
+lo .. hi-1 in all, of which a .. e-1 are its own; for whole documents these are the same.
 
-Shapes: data float32 (m,) and slot int32 (K, n) as in layout.py; w float32 (K, size), the block's rows; y, z
-float32 (n,); block b is documents blocks[b] .. blocks[b+1]-1, tokens a .. a+size-1.
+Shapes: data float32 (m,) and slot int32 (K, n) as in layout.py; w float32 (K, size), the rows of tokens lo .. hi-1;
+y, z float32 (n,).
 """
 
 from __future__ import annotations
@@ -17,27 +18,36 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from cflengine.compression.kernels_halo import load_halo, with_halo
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def load_block(data, slot, a, w):
-    """w[k, i] = data[slot[k, a + i]], zero where there is no pointer."""
+def load_tokens(data, slot, a, e, lo, w):
+    """w[k, i - lo] = data[slot[k, i]] for the tokens i = a .. e-1, zero where there is no pointer."""
     for k in range(w.shape[0]):
-        for i in range(w.shape[1]):
-            place = slot[k, a + i]
+        for i in range(a, e):
+            place = slot[k, i]
             value = data[max(place, 0)]
-            w[k, i] = value if place >= 0 else np.float32(0.0)
+            w[k, i - lo] = value if place >= 0 else np.float32(0.0)
 
 
 @kernel
-def store_block(w, data, slot, a):
-    """The inverse of :func:`load_block`; entries without a pointer are dropped."""
+def load_block(data, slot, blocks, b, borders, lo, hi, w):
+    """The rows of block b, and of its halo as they were before this pass."""
+    load_tokens(data, slot, blocks.token[b], blocks.token[b + 1], lo, w)
+    if blocks.piece[b] >= 0:
+        load_halo(borders, blocks, b, lo, hi, w)
+
+
+@kernel
+def store_block(w, data, slot, a, e, lo):
+    """The inverse of :func:`load_tokens`; entries without a pointer are dropped."""
     for k in range(w.shape[0]):
-        for i in range(w.shape[1]):
-            place = slot[k, a + i]
+        for i in range(a, e):
+            place = slot[k, i]
             if place >= 0:
-                data[place] = w[k, i]
+                data[place] = w[k, i - lo]
 
 
 @kernel
@@ -59,6 +69,17 @@ def coverage(w, cover, tail, shifted):
         for i in range(size):
             tail[i] += w[k, i]
             cover[i] = tail[i] + shifted[i]
+
+
+@kernel
+def update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, over, out):
+    """:func:`update_multiplier` for block b; what the tokens after it will come to is worked out from the borders."""
+    a, e = blocks.token[b], blocks.token[b + 1]
+    own = cover[a - lo : e - lo]
+    if blocks.piece[b] >= 0 and e - lo < cover.shape[0]:
+        after = cover[e - lo :]
+        update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, rho, rho_next, over, out)
+    update_multiplier(own, y, z, a, rho, rho_next, over, out)
 
 
 @kernel
@@ -88,27 +109,27 @@ def update_multiplier(cover, y, z, a, rho, rho_next, over, out):
 
 
 @kernel
-def pointer_cost(w, a, d_len, d_extra, work):
-    """Σ d w over the block, float64; d = d_len[k-1] + d_extra[k-1, i], the latter where d_extra has columns."""
-    size = w.shape[1]
-    for i in range(size):
+def pointer_cost(w, a, e, lo, d_len, d_extra, work):
+    """Σ d w over tokens a .. e-1, float64; d = d_len[k-1] + d_extra[k-1, i], the latter where d_extra has columns."""
+    first, last = a - lo, e - lo
+    for i in range(first, last):
         work[i] = np.float32(0.0)
     for k in range(w.shape[0]):
         cost = d_len[k]
         if d_extra.shape[1] > 0:
-            for i in range(size):
-                work[i] += (cost + d_extra[k, a + i]) * w[k, i]
+            for i in range(first, last):
+                work[i] += (cost + d_extra[k, lo + i]) * w[k, i]
         else:
-            for i in range(size):
+            for i in range(first, last):
                 work[i] += cost * w[k, i]
     total = 0.0
-    for i in range(size):
+    for i in range(first, last):
         total += work[i]
     return total
 
 
 @kernel
-def descend(w, a, g, window, d_len, d_extra, keep, steps, inv_rho):
+def descend(w, lo, g, window, d_len, d_extra, keep, steps, inv_rho):
     """w becomes the point q that the prox is applied to: keep·w − step·(Xᵀg + d/ρ), in place.
 
     steps: float32 (K,), by length. Entries that cross a document's end come out wrong; :func:`store_block` drops
@@ -125,7 +146,7 @@ def descend(w, a, g, window, d_len, d_extra, keep, steps, inv_rho):
         cost = cost_step * d_len[k]
         if d_extra.shape[1] > 0:
             for i in range(size - k):
-                w[k, i] = keep * w[k, i] - step * window[i] - cost - cost_step * d_extra[k, a + i]
+                w[k, i] = keep * w[k, i] - step * window[i] - cost - cost_step * d_extra[k, lo + i]
         else:
             for i in range(size - k):
                 w[k, i] = keep * w[k, i] - step * window[i] - cost
@@ -133,23 +154,24 @@ def descend(w, a, g, window, d_len, d_extra, keep, steps, inv_rho):
 
 @parallel_kernel
 def relaxation_pass(
-    data, slot, y, z, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, over, steps, residuals, costs
+    data, slot, y, z, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, over, steps, residuals, costs
 ):  # fmt: skip
     """One step at ζ = 0 after the prox, for the blocks b0 .. b1-1: z, y, residuals, cost, then the next q.
 
-    rho, rho_next, over: float32; steps: float32 (K,), 1/σ by length; residuals: float32 (B, 2); costs: float64 (B,).
+    borders: of ``save_borders`` before this pass over all blocks. rho, rho_next, over: float32; steps: float32 (K,),
+    1/σ by length; residuals: float32 (B, 2); costs: float64 (B,).
     """
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
-        w = np.empty((slot.shape[0], size), np.float32)
-        cover = np.empty(size, np.float32)
-        tail = np.empty(size, np.float32)
-        shifted = np.empty(size, np.float32)
-        load_block(data, slot, a, w)
+        a, e = blocks.token[b], blocks.token[b + 1]
+        lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        w = np.empty((slot.shape[0], hi - lo), np.float32)
+        cover = np.empty(hi - lo, np.float32)
+        tail = np.empty(hi - lo, np.float32)
+        shifted = np.empty(hi - lo, np.float32)
+        load_block(data, slot, blocks, b, borders, lo, hi, w)
         coverage(w, cover, tail, shifted)
-        costs[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        update_multiplier(cover, y, z, a, rho, rho_next, over, residuals[b])
+        costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
+        update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, over, residuals[b])
         one = np.float32(1.0)
-        descend(w, a, cover, shifted, d_len, d_extra, one, steps, one / rho_next)
-        store_block(w, data, slot, a)
+        descend(w, lo, cover, shifted, d_len, d_extra, one, steps, one / rho_next)
+        store_block(w, data, slot, a, e, lo)

@@ -31,40 +31,39 @@ def note_pointers(marks, i, gram_of, only_one, d_len, d_extra, segment, pair_seg
 
 @kernel
 def list_segments(
-    gram_of, doc_ptr, d, marks_a, marks_b, only_one, d_len, d_extra, first, last, delta, pair_segment, pair_gram
+    gram_of, i, marks_a, marks_b, only_one, d_len, d_extra, first, last, delta, pair_segment, pair_gram
 ):  # fmt: skip
-    """The segments in which two covers differ, from document d on, as long as the arrays have room.
+    """The segments in which two covers differ, from token i on, as long as the arrays have room.
 
     marks_a, marks_b: uint8 (n,); only_one: uint8 (G,), K-grams that one dictionary has and the other has not. Written
     per segment: first, last (tokens first .. last-1), delta (pointer cost of b minus a's); and pairs (segment, K-gram
-    of only_one used in it). Returns (next document, segments, pairs). The segments' arrays must hold a document's
-    tokens, the pairs' 2K times as many; a document that may not fit is left for the next call.
+    of only_one used in it). Returns (next token, segments, pairs); a segment that does not fit is left for the next
+    call. No pointer crosses a document's end, so no segment does.
     """
     count = pairs = 0
-    while d < doc_ptr.shape[0] - 1 and count + doc_ptr[d + 1] - doc_ptr[d] <= first.shape[0]:
-        i = doc_ptr[d]
-        if pairs + 2 * gram_of.shape[0] * (doc_ptr[d + 1] - i) > pair_gram.shape[0]:
-            break
-        while i < doc_ptr[d + 1]:
-            begin = end = i
-            difference = 0.0
-            differ = False
-            while i == begin or i < end:
-                differ = differ or marks_a[i] != marks_b[i]
-                end_a, cost_a, pairs = note_pointers(
-                    marks_a, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
-                )
-                end_b, cost_b, pairs = note_pointers(
-                    marks_b, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
-                )
-                end = max(end, end_a, end_b)
-                difference += cost_b - cost_a
-                i += 1
-            if differ:
-                first[count], last[count], delta[count] = begin, i, difference
-                count += 1
-        d += 1
-    return d, count, pairs
+    n, most = marks_a.shape[0], 2 * gram_of.shape[0]
+    while i < n and count < first.shape[0]:
+        begin = end = i
+        before = pairs
+        difference = 0.0
+        differ = False
+        while i == begin or i < end:
+            if pairs + most > pair_gram.shape[0]:
+                return begin, count, before
+            differ = differ or marks_a[i] != marks_b[i]
+            end_a, cost_a, pairs = note_pointers(
+                marks_a, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
+            )
+            end_b, cost_b, pairs = note_pointers(
+                marks_b, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
+            )
+            end = max(end, end_a, end_b)
+            difference += cost_b - cost_a
+            i += 1
+        if differ:
+            first[count], last[count], delta[count] = begin, i, difference
+            count += 1
+    return i, count, pairs
 
 
 @kernel

@@ -16,17 +16,20 @@ from cflengine.compression.kernels_cover import (
     coverage,
     descend,
     load_block,
+    load_tokens,
     pointer_cost,
     store_block,
-    update_multiplier,
+    update_multipliers,
 )
-from cflengine.compression.kernels_encode import mark_cover, shortest_cover, use_marks
+from cflengine.compression.kernels_encode import use_marks
+from cflengine.compression.kernels_halo import with_halo
+from cflengine.compression.kernels_shortest import cover_documents, cover_piece, encoding_window
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def encode_theta(v, slot, a, doc_ptr, d0, d1, zeta, marks):
-    """ψ of the documents d0 .. d1-1 into marks, by the costs η = max(0, ζ − v)²; v: float32 (K, size)."""
+def encode_theta(v, slot, a, blocks, b, zeta, marks, carry):
+    """ψ of block b by the costs η = max(0, ζ − v)², into marks or, of a piece, into carry; v: float32 (K, size)."""
     K, size = v.shape
     cost = np.empty((K, size), np.float64)
     for k in range(K):
@@ -35,11 +38,31 @@ def encode_theta(v, slot, a, doc_ptr, d0, d1, zeta, marks):
             cost[k, i] = short * short if slot[k, a + i] >= 0 else np.inf
     reach = np.empty(size + 1, np.float64)
     choice = np.empty(size + 1, np.uint8)
-    marks[a : a + size] = 0
-    for d in range(d0, d1):
-        length = doc_ptr[d + 1] - doc_ptr[d]
-        shortest_cover(cost, doc_ptr[d] - a, length, reach, choice)
-        mark_cover(choice, doc_ptr[d], length, marks)
+    if blocks.piece[b] >= 0:
+        cover_piece(cost, blocks, b, carry, reach, choice)
+    else:
+        cover_documents(cost, blocks, b, reach, choice, marks)
+
+
+@parallel_kernel
+def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, marks, carry):
+    """ψ of the blocks b0 .. b1-1; documents that are cut have it from ``settle``.
+
+    v = w + u, w in data (float32 (m,), layout.py); u: float32 (K, n), y_θ/ρ by position, or (K, 0) for zero. With
+    ``pieces_alone``, blocks of whole documents are left to ``homotopy_pass``.
+    """
+    for b in prange(b0, b1):
+        if pieces_alone and blocks.piece[b] < 0:
+            continue
+        K = slot.shape[0]
+        a, e = encoding_window(blocks, b, K)
+        v = np.empty((K, e - a), np.float32)
+        load_tokens(data, slot, a, e, a, v)
+        if u.shape[1] > 0:
+            for k in range(K):
+                for i in range(a, e):
+                    v[k, i - a] += u[k, i]
+        encode_theta(v, slot, a, blocks, b, zeta, marks, carry)
 
 
 @kernel
@@ -56,45 +79,36 @@ def pull_towards_theta(v, u, marks, a, zeta, u_scale):
 
 @parallel_kernel
 def homotopy_pass(
-    data, slot, gram_of, y, z, u, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, marks,
-    used, residuals, costs, binary_costs,
+    data, slot, gram_of, y, z, u, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, marks,
+    used, residuals, costs, binary_costs, carry,
 ):  # fmt: skip
     """One step at ζ > 0 after the prox, for the blocks b0 .. b1-1 (cf. ``relaxation_pass``).
 
-    u: float32 (K, n), y_θ/ρ by position; marks: uint8 (n,), given ψ; used: uint8 (G,), set where ψ uses a K-gram;
-    binary_costs: float64 (B,), the pointer cost of ψ. rho, rho_next, zeta: float32;
-    keep: float32, σ/(σ+1); steps: float32 (K,), 1/(σ+1).
+    u: float32 (K, n), y_θ/ρ by position; marks: uint8 (n,), given ψ, which documents that are cut have already (from
+    ``theta_blocks``); used: uint8 (G,), set where ψ uses a K-gram; binary_costs: float64 (B,), the pointer cost
+    of ψ. rho, rho_next, zeta: float32; keep: float32, σ/(σ+1); steps: float32 (K,), 1/(σ+1).
     """
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
-        w = np.empty((slot.shape[0], size), np.float32)
-        v = np.empty((slot.shape[0], size), np.float32)
-        cover = np.empty(size, np.float32)
-        tail = np.empty(size, np.float32)
-        window = np.empty(size, np.float32)
-        load_block(data, slot, a, w)
+        a, e = blocks.token[b], blocks.token[b + 1]
+        lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        w = np.empty((slot.shape[0], hi - lo), np.float32)
+        v = np.empty((slot.shape[0], e - a), np.float32)
+        cover = np.empty(hi - lo, np.float32)
+        tail = np.empty(hi - lo, np.float32)
+        window = np.empty(hi - lo, np.float32)
+        load_block(data, slot, blocks, b, borders, lo, hi, w)
         coverage(w, cover, tail, window)
-        costs[b] = pointer_cost(w, a, d_len, d_extra, tail)
-        update_multiplier(cover, y, z, a, rho, rho_next, np.float32(1.0), residuals[b])
+        costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
+        update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, np.float32(1.0), residuals[b])
         for k in range(w.shape[0]):
-            for i in range(size):
-                v[k, i] = w[k, i] + u[k, a + i]
-        encode_theta(v, slot, a, doc_ptr, blocks[b], blocks[b + 1], zeta, marks)
-        binary_costs[b], _ = use_marks(gram_of, marks, a, a + size, d_len, d_extra, used)
+            for i in range(e - a):
+                v[k, i] = w[k, a - lo + i] + u[k, a + i]
+        if blocks.piece[b] < 0:
+            encode_theta(v, slot, a, blocks, b, zeta, marks, carry)
+        binary_costs[b], _ = use_marks(gram_of, marks, a, e, d_len, d_extra, used)
         pull_towards_theta(v, u, marks, a, zeta, rho / rho_next)
-        descend(w, a, cover, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
+        descend(w, lo, cover, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
         for k in range(w.shape[0]):
-            for i in range(size):
-                w[k, i] += steps[k] * v[k, i]
-        store_block(w, data, slot, a)
-
-
-@parallel_kernel
-def round_blocks(data, slot, doc_ptr, blocks, b0, b1, zeta, marks):
-    """The θ-update's cover ψ of a w (float32 (m,), layout.py) by itself: a binary solution from any iterate."""
-    for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        w = np.empty((slot.shape[0], doc_ptr[blocks[b + 1]] - a), np.float32)
-        load_block(data, slot, a, w)
-        encode_theta(w, slot, a, doc_ptr, blocks[b], blocks[b + 1], zeta, marks)
+            for i in range(e - a):
+                w[k, a - lo + i] += steps[k] * v[k, i]
+        store_block(w, data, slot, a, e, lo)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.compression.kernels_encode import shortest_cover
+from cflengine.compression.kernels_shortest import cover_piece, encoding_window, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
@@ -32,23 +32,52 @@ def pointer_price(d_len, d_extra, k, i):
 
 
 @parallel_kernel
-def reach_blocks(gram_of, doc_ptr, blocks, number, d_len, d_extra, allowed, reach):
-    """Fill allowed and reach; number: int32 (G,), -1 for a K-gram that is not in the dictionary."""
+def reach_blocks(gram_of, blocks, b0, b1, number, d_len, d_extra, allowed, reach, carry):
+    """Fill allowed and reach; number: int32 (G,), -1 for a K-gram that is not in the dictionary.
+
+    Pieces of a document have ``reach`` less what it is at their entry: :func:`raise_pieces` comes after ``settle``.
+    """
     K = gram_of.shape[0]
-    for b in prange(blocks.shape[0] - 1):
-        a, e = doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]
+    for b in prange(b0, b1):
+        a, e = encoding_window(blocks, b, K)
         cost = np.full((K, e - a), np.inf)
         choice = np.empty(e - a + 1, np.uint8)
         for i in range(a, e):
-            allowed[i] = 0
+            own = np.uint8(0)
             for k in range(1, K + 1):
                 g = gram_of[k - 1, i]
                 if g >= 0 and number[g] >= 0:
-                    allowed[i] |= np.uint8(1 << (k - 1))
+                    own |= np.uint8(1 << (k - 1))
                     cost[k - 1, i - a] = pointer_price(d_len, d_extra, k, i)
-        for d in range(blocks[b], blocks[b + 1]):
-            first, length = doc_ptr[d], doc_ptr[d + 1] - doc_ptr[d]
+            if blocks.token[b] <= i < blocks.token[b + 1]:
+                allowed[i] = own
+        if blocks.piece[b] >= 0:
+            reach_of_piece(cost, blocks, b, a, carry, choice, reach)
+            continue
+        for d in range(blocks.doc[b], blocks.doc[b + 1]):
+            first, length = blocks.doc_ptr[d], blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
             shortest_cover(cost, first - a, length, reach[first + d : first + d + length + 1], choice)
+
+
+@kernel
+def reach_of_piece(cost, blocks, b, a, carry, choice, reach):
+    """R of a piece less its least at the piece's entry; cost: of the tokens from a on."""
+    d, first, last = blocks.doc[b], blocks.token[b], blocks.token[b + 1]
+    local = np.empty(cost.shape[1] + 1, np.float64)
+    before = cover_piece(cost, blocks, b, carry, local, choice)
+    for i in range(first + 1, last + 1):
+        reach[i + d] = local[i - a] - before
+    if first == blocks.doc_ptr[d]:
+        reach[first + d] = 0.0
+
+
+@parallel_kernel
+def raise_pieces(blocks, base, reach):
+    """Add to ``reach`` what it is at the entry of each piece; base: float64 (P,)."""
+    for b in prange(blocks.piece.shape[0]):
+        if blocks.piece[b] >= 0:
+            for i in range(blocks.token[b] + 1, blocks.token[b + 1] + 1):
+                reach[i + blocks.doc[b]] += base[blocks.piece[b]]
 
 
 @kernel

@@ -22,7 +22,14 @@ import numpy as np
 from numba import prange
 
 from cflengine.compression.kernels_cover import store_block
-from cflengine.compression.kernels_encode import mark_cover, shortest_cover
+from cflengine.compression.kernels_shortest import (
+    cover_piece,
+    encoding_window,
+    extend_cover,
+    mark_cover,
+    shortest_cover,
+    worth_window,
+)
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
@@ -45,10 +52,9 @@ def price_pointers(gram_of, present, gram_cost, d_len, d_extra, a, cost, plain):
 
 
 @kernel
-def backward_cover(cost, first, n, back):
-    """back[i] = B(i), float64 (n+1,), of the document at columns first .. of ``cost``."""
-    back[n] = 0.0
-    for i in range(n - 1, -1, -1):
+def backward_cover(cost, first, n, back, end):
+    """back[i] = B(i), float64 (n+1,), of the document at columns first .. of ``cost``, given from ``end`` on."""
+    for i in range(end - 1, -1, -1):
         best = np.inf
         nearest = np.inf
         for k in range(1, min(cost.shape[0], n - i) + 1):
@@ -91,34 +97,70 @@ def cost_without(cost, first, n, k, i, reach, ahead, anew):
 
 
 @kernel
-def worth_of_document(cost, plain, first, n, marks, a, reach, back, after, ahead, anew, worth):
-    """worth[k, first + i] for the pointers of one document, as the module's docstring says."""
-    backward_cover(cost, first, n, back)
+def worth_of_document(cost, plain, first, n, total, marks, a, reach, back, after, ahead, anew, worth):
+    """worth[k, first + i] for the pointers of one document, as the module's docstring says; total: T."""
     through(reach, back, n, after, ahead)
     for k in range(1, cost.shape[0] + 1):
         for i in range(n - k + 1):
             if marks[a + first + i] >> (k - 1) & 1:
-                value = cost_without(cost, first, n, k, i, reach, ahead, anew) - reach[n]
+                value = cost_without(cost, first, n, k, i, reach, ahead, anew) - total
                 worth[k - 1, first + i] = max(value, 0.0)  # inf where it cannot be done without
             elif cost[k - 1, first + i] > plain[k - 1, first + i]:  # absent, and not because it crosses an end
-                saved = reach[n] - (after[i] + plain[k - 1, first + i] + ahead[i + k])
+                saved = total - (after[i] + plain[k - 1, first + i] + ahead[i + k])
                 worth[k - 1, first + i] = max(saved, 0.0)
 
 
 @parallel_kernel
-def worth_blocks(
-    gram_of, slot, doc_ptr, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, marks, data
-):  # fmt: skip
-    """Encode those of the blocks b0 .. b1-1 that are ``touched`` (uint8 (B,)) with the dictionary ``present``: marks,
-    and data = each pointer's worth.
+def encode_pieces(gram_of, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, carry):
+    """What comes before ``worth_blocks`` for documents that are cut; ``settle`` then writes their marks."""
+    for b in prange(b0, b1):
+        if not touched[b] or blocks.piece[b] < 0:
+            continue
+        lo, hi = encoding_window(blocks, b, gram_of.shape[0])
+        cost = np.empty((gram_of.shape[0], hi - lo), np.float64)
+        plain = np.empty((gram_of.shape[0], hi - lo), np.float64)
+        price_pointers(gram_of, present, gram_cost, d_len, d_extra, lo, cost, plain)
+        cover_piece(cost, blocks, b, carry, np.empty(hi - lo + 1, np.float64), np.empty(hi - lo + 1, np.uint8))
+
+
+@kernel
+def worth_of_piece(cost, plain, blocks, b, lo, marks, reach, back, after, ahead, anew, worth):
+    """:func:`worth_of_document` for the tokens from lo on that ``cost`` has, as if the document were no longer.
+
+    What is cut off has no price, so that covers may begin and end where they like, and pointers near either end are
+    worth something else; those of the piece itself are far enough from it.
+    """
+    K, n = cost.shape
+    d = blocks.doc[b]
+    begin, end = 1, n
+    reach[0], back[n] = 0.0, 0.0
+    if lo > blocks.doc_ptr[d]:
+        reach[:K] = 0.0
+        begin = K
+    if lo + n < blocks.doc_ptr[d + 1]:
+        back[n - K + 1 :] = 0.0
+        end = n - K + 1
+    extend_cover(cost, 0, begin, n, reach, np.empty(n + 1, np.uint8))
+    backward_cover(cost, 0, n, back, end)
+    total = np.inf
+    for i in range(end, n + 1):
+        total = min(total, reach[i])
+    worth_of_document(cost, plain, 0, n, total, marks, lo, reach, back, after, ahead, anew, worth)
+
+
+@parallel_kernel
+def worth_blocks(gram_of, slot, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, marks, data):
+    """Encode those of the blocks b0 .. b1-1 that are ``touched`` (uint8 (B,)) with the dictionary ``present``: marks
+    (documents that are cut have them already), and data = each pointer's worth.
 
     An absent single word that is used is charged d + c here: its worth is what doing without it would cost beyond that.
     """
     for b in prange(b0, b1):
         if not touched[b]:
             continue
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
+        a, e = blocks.token[b], blocks.token[b + 1]
+        lo, hi = worth_window(blocks, b, gram_of.shape[0])
+        size = hi - lo
         cost = np.empty((gram_of.shape[0], size), np.float64)
         plain = np.empty((gram_of.shape[0], size), np.float64)
         worth = np.zeros((gram_of.shape[0], size), np.float32)
@@ -126,11 +168,16 @@ def worth_blocks(
         after, ahead = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
         anew = np.empty(gram_of.shape[0], np.float64)
         choice = np.empty(size + 1, np.uint8)
-        price_pointers(gram_of, present, gram_cost, d_len, d_extra, a, cost, plain)
-        marks[a : a + size] = 0
-        for d in range(blocks[b], blocks[b + 1]):
-            first, n = doc_ptr[d] - a, doc_ptr[d + 1] - doc_ptr[d]
-            shortest_cover(cost, first, n, reach, choice)
-            mark_cover(choice, doc_ptr[d], n, marks)
-            worth_of_document(cost, plain, first, n, marks, a, reach, back, after, ahead, anew, worth)
-        store_block(worth, data, slot, a)
+        price_pointers(gram_of, present, gram_cost, d_len, d_extra, lo, cost, plain)
+        if blocks.piece[b] >= 0:
+            worth_of_piece(cost, plain, blocks, b, lo, marks, reach, back, after, ahead, anew, worth)
+        else:
+            marks[a:e] = 0
+            for d in range(blocks.doc[b], blocks.doc[b + 1]):
+                first, n = blocks.doc_ptr[d] - a, blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
+                shortest_cover(cost, first, n, reach, choice)
+                mark_cover(choice, blocks.doc_ptr[d], n, marks)
+                back[n] = 0.0
+                backward_cover(cost, first, n, back, n)
+                worth_of_document(cost, plain, first, n, reach[n], marks, a, reach, back, after, ahead, anew, worth)
+        store_block(worth, data, slot, a, e, lo)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.compression.kernels_cover import coverage, load_block, pointer_cost, store_block
+from cflengine.compression.kernels_cover import coverage, load_tokens, pointer_cost, store_block
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
@@ -156,10 +156,11 @@ def project_document(table, g, beta, tol, limit, factor, step):
 
 
 @kernel
-def _project_block(table, w, beta, doc_ptr, d0, d1, tol, limit, change, shifted):
-    """β of the documents d0 .. d1-1, whose w is float32 (K, size); change (float64 (size,)) is given β − β̄."""
+def _project_block(table, w, beta, blocks, b, tol, limit, change, shifted):
+    """β of block b, of whole documents, whose w is float32 (K, size); change (float64 (size,)) is given β − β̄."""
     size = w.shape[1]
-    a = doc_ptr[d0]
+    a, doc_ptr = blocks.token[b], blocks.doc_ptr
+    d0, d1 = blocks.doc[b], blocks.doc[b + 1]
     cover, tail = np.empty(size, np.float32), np.empty(size, np.float32)
     coverage(w, cover, tail, shifted)
     slack = np.empty(size, np.float64)
@@ -225,38 +226,40 @@ def bare_tokens(marks, a, e):
 
 @parallel_kernel
 def projection_pass(
-    data, weight, slot, z, beta, marks, doc_ptr, blocks, b0, b1, table, d_len, d_extra, rho, rho_next, tol, limit,
+    data, weight, slot, z, beta, marks, blocks, b0, b1, table, d_len, d_extra, rho, rho_next, tol, limit,
     nonzero, sums, costs, bare,
 ):  # fmt: skip
     """One step after the prox, for the blocks b0 .. b1-1: β, z, the rounding of z, then the next v in the place of w.
+
+    Blocks are of whole documents here, however long: (30) is solved for all of a document at once.
 
     data, weight: float32 (m,), w and D (layout.py); z: float32 (K, n); beta: float64 (n,), α/ρ; marks: uint8 (n,), bit
     k-1 where z > nonzero; table: of ``overlaps``; rho, rho_next, tol, nonzero: float64. Per block are written sums
     (float64 (5,), see ``_move``), costs (float64), Σ d w, and bare (int64), the tokens that the rounding leaves bare.
     """
     for b in prange(b0, b1):
-        a = doc_ptr[blocks[b]]
-        size = doc_ptr[blocks[b + 1]] - a
+        a, e = blocks.token[b], blocks.token[b + 1]
+        size = e - a
         w = np.empty((slot.shape[0], size), np.float32)
         change = np.empty(size, np.float64)
         work = np.empty(size, np.float32)
-        load_block(data, slot, a, w)
-        costs[b] = pointer_cost(w, a, d_len, d_extra, work)
-        _project_block(table, w, beta, doc_ptr, blocks[b], blocks[b + 1], tol, limit, change, work)
+        load_tokens(data, slot, a, e, a, w)
+        costs[b] = pointer_cost(w, a, e, a, d_len, d_extra, work)
+        _project_block(table, w, beta, blocks, b, tol, limit, change, work)
         scale, inv_rho = rho / rho_next, 1.0 / rho_next
-        prices = beta[a : a + size]
+        prices = beta[a:e]
         sums[b, :] = 0.0
         _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums[b])
         prices *= scale
-        store_block(w, data, slot, a)
-        bare[b] = bare_tokens(marks, a, a + size)
+        store_block(w, data, slot, a, e, a)
+        bare[b] = bare_tokens(marks, a, e)
 
 
 @parallel_kernel
-def reweight_blocks(best, data, weight, slot, doc_ptr, blocks, b0, b1, d_len, d_extra, rho, epsilon):
+def reweight_blocks(best, data, weight, slot, blocks, b0, b1, d_len, d_extra, rho, epsilon):
     """D = max(1, 1/(z + ε)) from the best projection z (float32 (K, n)), and v moved from the old D's d̃ to the new."""
     for b in prange(b0, b1):
-        a, e = doc_ptr[blocks[b]], doc_ptr[blocks[b + 1]]
+        a, e = blocks.token[b], blocks.token[b + 1]
         for k in range(slot.shape[0]):
             for i in range(a, e):
                 place = slot[k, i]

@@ -26,17 +26,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression import kernels_layout as kernels
+from cflengine.compression.blocks import Blocks, cut_documents, cut_evenly
 from cflengine.text.kgrams import KGramIndex
 
 BIN_POINTERS = 1 << 16
 MIN_BINS = 128
-BLOCK_TOKENS = 1 << 12
 CHUNK_POINTERS = 1 << 24  # between two questions whether to stop: well under a second's work
 
 
 @dataclass(frozen=True)
 class PointerLayout:
-    """Places of pointers (see the module's docstring) and the blocks that parallel passes are cut into."""
+    """Places of pointers (see the module's docstring) and the blocks that parallel passes are cut into (blocks.py)."""
 
     slot: np.ndarray
     rank: np.ndarray
@@ -44,7 +44,7 @@ class PointerLayout:
     bin_length: np.ndarray
     bin_ptr: np.ndarray
     order: np.ndarray
-    blocks: np.ndarray
+    blocks: Blocks
 
     @classmethod
     def of(cls, index: KGramIndex) -> PointerLayout:
@@ -64,7 +64,7 @@ class PointerLayout:
             bins.append(cuts[1:])
             bin_length.append(np.full(len(cuts) - 1, k + 1, dtype=np.uint8))
         cuts = np.concatenate(bins)
-        blocks = cut_evenly(index.doc_ptr, 0, index.n_documents, BLOCK_TOKENS)
+        blocks = cut_documents(index.doc_ptr)
         order = np.random.default_rng(0).permutation(len(cuts) - 1)
         bin_ptr = index.grp_ptr[cuts].astype(np.int64)
         return cls(slot, rank, cuts, np.concatenate(bin_length), bin_ptr, order, blocks)
@@ -75,20 +75,8 @@ class PointerLayout:
 
     @property
     def n_blocks(self) -> int:
-        return len(self.blocks) - 1
+        return len(self.blocks.piece)
 
     @property
     def nbytes(self) -> int:
-        return sum(
-            a.nbytes for a in (self.slot, self.rank, self.bins, self.bin_length, self.bin_ptr, self.order, self.blocks)
-        )
-
-
-def cut_evenly(ptr: np.ndarray, lo: int, hi: int, size: int) -> np.ndarray:
-    """int64 borders lo = b_0 < b_1 < ... = hi, as few as greedily possible, such that items b_j .. b_{j+1}-1 have
-    at most ``size`` elements by the running sums ``ptr``, or are one item that has more."""
-    borders = [lo]
-    while borders[-1] < hi:
-        last = int(np.searchsorted(ptr[: hi + 1], int(ptr[borders[-1]]) + size, side="right")) - 1
-        borders.append(min(hi, max(last, borders[-1] + 1)))
-    return np.array(borders, dtype=np.int64)
+        return sum(a.nbytes for a in (self.slot, self.rank, self.bins, self.bin_length, self.bin_ptr, self.order))

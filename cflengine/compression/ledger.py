@@ -22,8 +22,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cflengine.compression import kernels_encode, layout
+from cflengine.compression import kernels_encode
 from cflengine.compression import kernels_ledger as kernels
+from cflengine.compression.blocks import BLOCK_TOKENS, carry_of, cut_documents, cut_evenly, settle
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
 from cflengine.compression.problem import StorageCosts
@@ -97,8 +98,7 @@ def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLed
     number[gram] = np.arange(len(gram), dtype=np.int32)
     prices = (costs.pointer_by_length, costs.pointer_extra)
     allowed, reach = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens + index.n_documents)
-    cuts = Coder(index, costs).blocks
-    kernels.reach_blocks(index.gram_of, index.doc_ptr, cuts, number, *prices, allowed, reach)
+    _fill_reach(index, number, prices, allowed, reach)
     stored = costs.dictionary[gram]
     cheapest = float(reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
     if not covered or objective > cheapest + 1e-9 * (1.0 + cheapest):
@@ -106,13 +106,35 @@ def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLed
     ptr, positions = _occurrences(index, gram, number)
     length = index.lengths()[gram]
     loss, uses, paid = np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
-    blocks = layout.cut_evenly(ptr, 0, len(gram), layout.BLOCK_TOKENS)
+    blocks = cut_evenly(ptr, 0, len(gram), BLOCK_TOKENS)
     for b0, b1 in _ranges(ptr[blocks]):
         kernels.loss_blocks(
             index.gram_of, index.doc_ptr, allowed, reach, marks, gram, length, ptr, positions, blocks, b0, b1,
             costs.dictionary, *prices, loss, uses, paid,
         )  # fmt: skip
     return GramLedger(gram, stored, uses, np.diff(ptr), paid, loss - stored)
+
+
+def _fill_reach(
+    index: KGramIndex,
+    number: np.ndarray,
+    prices: tuple[np.ndarray, np.ndarray],
+    allowed: np.ndarray,
+    reach: np.ndarray,
+) -> None:
+    """``allowed`` and ``reach`` of the whole corpus (shapes: kernels_ledger.py)."""
+    blocks = cut_documents(index.doc_ptr)
+    carry = carry_of(blocks, index.max_gram, choice=False)
+
+    def fill(b0: int, b1: int) -> None:
+        kernels.reach_blocks(index.gram_of, blocks, b0, b1, number, *prices, allowed, reach, carry)
+
+    fill(0, len(blocks.piece))
+    settle(blocks, carry, fill)
+    document = blocks.doc[:-1][blocks.piece >= 0]
+    base = np.cumsum(carry.gain) - carry.gain
+    first = np.append(True, document[1:] != document[:-1])[: len(document)]
+    kernels.raise_pieces(blocks, base - np.maximum.accumulate(np.where(first, base, 0.0)), reach)
 
 
 def _occurrences(index: KGramIndex, gram: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +148,7 @@ def _occurrences(index: KGramIndex, gram: np.ndarray, number: np.ndarray) -> tup
 
 def _ranges(work: np.ndarray) -> list[tuple[int, int]]:
     """Ranges of blocks with about _CHUNK_OCCURRENCES each; work: running sums over blocks."""
-    cuts = layout.cut_evenly(work, 0, len(work) - 1, _CHUNK_OCCURRENCES)
+    cuts = cut_evenly(work, 0, len(work) - 1, _CHUNK_OCCURRENCES)
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cflengine.compression import kernels_choose, kernels_moves, kernels_prox
+from cflengine.compression.blocks import carry_of, settle
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.problem import StorageCosts
@@ -39,6 +40,7 @@ class DictionarySearch:
         self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
         self.worth = np.zeros(index.n_grams, dtype=np.float32)
         self.objective = np.inf
+        self._carry = carry_of(coder.blocks, index.max_gram)
         self._fresh = False
 
     def forget(self) -> None:
@@ -51,21 +53,40 @@ class DictionarySearch:
         touched = np.ones(coder.n_blocks, dtype=np.uint8)
         if self._fresh:
             changed = (present != self.present).astype(np.uint8)
-            kernels_choose.touched_blocks(index.gram_of, index.doc_ptr, coder.blocks, changed, touched)
+            kernels_choose.touched_blocks(index.gram_of, coder.blocks, changed, touched)
         self.present = present.copy()
         self._fresh = False
         self.objective = np.inf
+        prices = (present, costs.dictionary, costs.pointer_by_length, costs.pointer_extra)
+        poll = progress.poll if progress is not None else lambda: True
+        if not self._encode_pieces(touched, prices, poll):
+            return False
         for b0, b1 in coder.chunks():
             kernels_moves.worth_blocks(
-                index.gram_of, self.groups.layout.slot, index.doc_ptr, coder.blocks, b0, b1, touched, present,
-                costs.dictionary, costs.pointer_by_length, costs.pointer_extra, self.marks, self.data,
-            )  # fmt: skip
-            if progress is not None and not progress.poll():
+                index.gram_of, self.groups.layout.slot, coder.blocks, b0, b1, touched, *prices, self.marks, self.data
+            )
+            if not poll():
                 return False
         self._fresh = True
         self.groups.apply(kernels_prox.SUM, self.data, costs.dictionary, levels=self.worth)
         self.objective, _, self.used = coder.evaluate(self.marks)
         return True
+
+    def _encode_pieces(self, touched: np.ndarray, prices: tuple[np.ndarray, ...], poll: Callable[[], bool]) -> bool:
+        """The covers of documents that are cut, into ``marks``; False if stopped."""
+        coder, carry = self.coder, self._carry
+        pieces = coder.blocks.piece
+        carry.given[pieces[(touched > 0) & (pieces >= 0)]] = 0
+        always = np.ones_like(touched)
+
+        def encode(b0: int, b1: int, which: np.ndarray = always) -> None:
+            kernels_moves.encode_pieces(coder.index.gram_of, coder.blocks, b0, b1, which, *prices, carry)
+
+        for b0, b1 in coder.chunks() if len(carry.gain) else ():
+            encode(b0, b1, touched)
+            if not poll():
+                return False
+        return settle(coder.blocks, carry, encode, self.marks, poll)
 
     def gains(self, *, adding: bool) -> tuple[np.ndarray, np.ndarray]:
         """(K-grams int64, gain float64): every single move of one kind that pays, taken by itself."""
@@ -101,7 +122,7 @@ class DictionarySearch:
     def _places(self, candidate: np.ndarray, adding: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Candidate number (int32), position (int32) and worth (float32) of the places of the candidates' moves."""
         index, coder = self.coder.index, self.coder
-        where = (index.gram_of, self.groups.layout.slot, index.doc_ptr, coder.blocks)
+        where = (index.gram_of, self.groups.layout.slot, coder.blocks)
         counts = np.zeros(coder.n_blocks, dtype=np.int64)
         kernels_choose.count_places(*where, candidate, self.marks, self.data, adding, counts)
         ends = np.cumsum(counts)

@@ -44,7 +44,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cflengine.compression import kernels_bound, kernels_projection, kernels_prox, kernels_reweighting, layout
+from cflengine.compression import (
+    kernels_bound,
+    kernels_halo,
+    kernels_projection,
+    kernels_prox,
+    kernels_reweighting,
+    layout,
+)
+from cflengine.compression.blocks import borders_of, cut_documents
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
@@ -156,7 +164,8 @@ class WeightedAdmm:
         self.marks = np.zeros(n, dtype=np.uint8)
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self._table = kernels_projection.overlaps(index.max_gram)
-        blocks, bins = self.layout.n_blocks, self.layout.n_bins
+        self._whole = cut_documents(index.doc_ptr, whole=True)
+        blocks, bins = len(self._whole.piece), self.layout.n_bins
         self._sums, self._pointer_costs = np.zeros((blocks, 5)), np.zeros(blocks)
         self._bare = np.zeros(blocks, dtype=np.int64)
         self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
@@ -182,9 +191,9 @@ class WeightedAdmm:
             )  # fmt: skip
             if not progress.poll():
                 return False
-        for b0, b1 in self.coder.chunks():
+        for b0, b1 in self.coder.chunks(self._whole):
             kernels_projection.projection_pass(
-                self.data, self.weight, lay.slot, self.z, self.beta, self.marks, self.index.doc_ptr, lay.blocks, b0, b1,
+                self.data, self.weight, lay.slot, self.z, self.beta, self.marks, self._whole, b0, b1,
                 self._table, self.d_len, self.costs.pointer_extra, self.rho, self._rho_next, settings.projection_tol,
                 settings.projection_iterations, settings.nonzero, self._sums, self._pointer_costs, self._bare,
             )  # fmt: skip
@@ -224,7 +233,7 @@ class WeightedAdmm:
         lay = self.layout
         for b0, b1 in self.coder.chunks():
             kernels_projection.reweight_blocks(
-                self.best, self.data, self.weight, lay.slot, self.index.doc_ptr, lay.blocks, b0, b1, self.d_len,
+                self.best, self.data, self.weight, lay.slot, lay.blocks, b0, b1, self.d_len,
                 self.costs.pointer_extra, self.rho, epsilon,
             )  # fmt: skip
         self.best_objective, self._steps = np.inf, 0
@@ -236,15 +245,17 @@ class WeightedAdmm:
 
     def feasible_value(self) -> float:
         """The relaxed objective at max(z, 0), mended where it covers a token not quite: a proved upper bound."""
-        lay, index, costs = self.layout, self.index, self.costs
+        lay, costs = self.layout, self.costs
         point = np.empty_like(self.data)
         for places, row in zip(lay.slot, self.z, strict=True):
             there = places >= 0
             point[places[there]] = np.maximum(row[there], 0.0)
         totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
+        borders = borders_of(lay.blocks, self.index.max_gram)
+        kernels_halo.save_borders(point, lay.slot, self.z[0, :0], self.z[0, :0], lay.blocks, borders)
         for b0, b1 in self.coder.chunks():
             kernels_bound.repair_blocks(
-                point, lay.slot, index.doc_ptr, lay.blocks, b0, b1, self.d_len, costs.pointer_extra, totals, least
+                point, lay.slot, lay.blocks, borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
             )
         if least.min(initial=1.0) < 1e-3:
             return np.inf

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.compression.blocks import Blocks
 from cflengine.compression.certificate import certify
 from cflengine.compression.coder import Coder
 from cflengine.compression.problem import StorageCosts, unit_of
@@ -44,7 +45,7 @@ class CompressionRun(Run):
         problem: Problem,
         settings: Limits,
         *,
-        blocks: np.ndarray | None = None,
+        blocks: Blocks | None = None,
         listeners: Iterable[Listener] = (),
         lam: float = NAN,
         progress: Progress | None = None,

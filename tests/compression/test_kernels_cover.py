@@ -14,7 +14,7 @@ SIZES = st.tuples(st.integers(1, 8), st.integers(0, 12))
 
 
 def block(shape: tuple[int, int], seed: int) -> np.ndarray:
-    """w with zeros where a pointer would run out of the block, as :func:`load_block` leaves them."""
+    """w with zeros where a pointer would run out of the block, as :func:`load_tokens` leaves them."""
     K, size = shape
     w = np.random.default_rng(seed).integers(0, 9, shape).astype(np.float32)
     for k in range(K):
@@ -66,8 +66,8 @@ def test_blocks_are_loaded_with_zeros_for_missing_pointers_and_stored_back():
     slot = np.array([[0, 3, 2, 1], [4, -1, 5, -1]], dtype=np.int32)
     data = np.arange(10, 16, dtype=np.float32)
     w = np.full((2, 3), -1, dtype=np.float32)
-    kernels_cover.load_block(data, slot, 1, w)
+    kernels_cover.load_tokens(data, slot, 1, 1 + w.shape[1], 1, w)
     assert w.tolist() == [[13, 12, 11], [0, 15, 0]]
     w += 100
-    kernels_cover.store_block(w, data, slot, 1)
+    kernels_cover.store_block(w, data, slot, 1, 1 + w.shape[1], 1)
     assert data.tolist() == [10, 111, 112, 113, 14, 115]

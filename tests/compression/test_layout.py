@@ -10,9 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine.compression import layout as module
-from cflengine.compression.layout import BIN_POINTERS, BLOCK_TOKENS, PointerLayout, cut_evenly
+from cflengine.compression.blocks import BLOCK_TOKENS, Blocks, cut_evenly
+from cflengine.compression.layout import BIN_POINTERS, PointerLayout
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from naive.corpora import SMALL, index_of
+
+
+def assert_cut(blocks: Blocks, doc_ptr: np.ndarray) -> None:
+    """Blocks are the tokens in order; each is whole documents, or a piece of a long one of 1 to 2 times the size."""
+    assert blocks.token[0] == 0 and blocks.token[-1] == doc_ptr[-1] and (np.diff(blocks.token) >= 0).all()
+    assert blocks.doc[0] == 0 and blocks.doc[-1] == len(doc_ptr) - 1
+    assert blocks.piece[blocks.piece >= 0].tolist() == list(range((blocks.piece >= 0).sum()))
+    for b, (a, e) in enumerate(pairwise(blocks.token.tolist())):
+        d = blocks.doc[b]
+        if blocks.piece[b] < 0:
+            assert (a, e) == (doc_ptr[d], doc_ptr[blocks.doc[b + 1]])
+            assert e - a <= BLOCK_TOKENS or (blocks.doc[b + 1] == d + 1 and e - a <= 2 * BLOCK_TOKENS)
+        else:
+            assert doc_ptr[d] <= a < e <= doc_ptr[d + 1] and doc_ptr[d + 1] - doc_ptr[d] > 2 * BLOCK_TOKENS
+            assert BLOCK_TOKENS <= e - a < 2 * BLOCK_TOKENS
+            assert blocks.doc[b + 1] == d + (e == doc_ptr[d + 1])
 
 
 def assert_sound(index: KGramIndex) -> PointerLayout:
@@ -22,7 +39,7 @@ def assert_sound(index: KGramIndex) -> PointerLayout:
     np.testing.assert_array_equal(np.sort(layout.slot[pointer]), np.arange(index.n_pointers))
     assert layout.bins[0] == 0 and layout.bins[-1] == index.n_grams and layout.bin_ptr[-1] == index.n_pointers
     np.testing.assert_array_equal(np.sort(layout.order), np.arange(layout.n_bins))
-    assert layout.blocks[0] == 0 and layout.blocks[-1] == index.n_documents
+    assert_cut(layout.blocks, index.doc_ptr)
     length = np.repeat(np.arange(index.max_gram), np.diff(index.len_ptr))
     for b in range(layout.n_bins):
         g0, g1 = layout.bins[b], layout.bins[b + 1]
@@ -69,22 +86,29 @@ def test_giant_group_has_a_bin_to_itself():
 
 @pytest.mark.parametrize(
     "lengths",
-    [[1, 1, 1], [0, 2, 0, 0, 1, 0], [0], [0, 0], [7], [BLOCK_TOKENS + 1, 0, 3], [0, 0, BLOCK_TOKENS, 0, 1]],
+    [
+        [1, 1, 1],
+        [0, 2, 0, 0, 1, 0],
+        [0],
+        [0, 0],
+        [7],
+        [BLOCK_TOKENS + 1, 0, 3],
+        [0, 0, BLOCK_TOKENS, 0, 1],
+        [0, 5, 2 * BLOCK_TOKENS + 1, 0, 2, 3 * BLOCK_TOKENS - 1, 0],
+        [2 * BLOCK_TOKENS, 7 * BLOCK_TOKENS + 5],
+    ],
     ids=str,
 )
 def test_empty_documents_and_documents_shorter_than_max_gram(lengths):
     doc_ptr = np.cumsum([0, *lengths])
     tokens = np.arange(doc_ptr[-1], dtype=np.int32) % 11
     layout = assert_sound(index_kgrams(tokens, doc_ptr, 8))
-    sizes = np.diff(doc_ptr[layout.blocks])
-    assert sizes.sum() == doc_ptr[-1]
-    for b, size in enumerate(sizes):
-        assert size <= BLOCK_TOKENS or layout.blocks[b + 1] - layout.blocks[b] == 1
+    assert (layout.blocks.piece >= 0).any() == (max(lengths) > 2 * BLOCK_TOKENS)
 
 
 def test_layout_depends_on_the_index_alone():
     index = index_of(SMALL["repeated phrases"], 3)
-    for name in ("slot", "rank", "bins", "bin_ptr", "order", "blocks"):
+    for name in ("slot", "rank", "bins", "bin_ptr", "order"):
         np.testing.assert_array_equal(getattr(PointerLayout.of(index), name), getattr(PointerLayout.of(index), name))
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from cflengine.compression import layout
+from cflengine.compression import blocks
 from cflengine.compression import ledger as module
 from cflengine.compression.coder import Coder
 from cflengine.compression.ledger import explain, ledger
@@ -216,7 +216,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
     costs = costs_of(index, 0.7)
     marks = solution(index, costs)
     whole = ledger(index, costs, marks)
-    monkeypatch.setattr(layout, "BLOCK_TOKENS", 64)
+    monkeypatch.setattr(blocks, "BLOCK_TOKENS", 64)
     monkeypatch.setattr(module, "_CHUNK_OCCURRENCES", 100)
     for count in (1, 2):
         with threads(count):

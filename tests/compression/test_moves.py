@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 import numba
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.compression import kernels_choose, kernels_moves, kernels_prox, layout
+from cflengine.compression import blocks, kernels_choose, kernels_moves, kernels_prox, layout
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
@@ -45,8 +46,14 @@ def by_position(search: DictionarySearch) -> np.ndarray:
     return np.where(slot >= 0, search.data[slot], 0.0)
 
 
+def of_documents(doc_ptr: np.ndarray, cuts: Sequence[int]) -> blocks.Blocks:
+    """Blocks of the documents cuts[b] .. cuts[b+1]-1."""
+    doc = np.array(cuts, dtype=np.int64)
+    return blocks.Blocks(doc_ptr, doc_ptr[doc], doc, np.full(len(doc) - 1, -1), 0)
+
+
 def in_small_blocks(monkeypatch) -> None:
-    monkeypatch.setattr(layout, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(blocks, "BLOCK_TOKENS", 16)
 
 
 # what a K-gram is worth
@@ -167,14 +174,14 @@ def test_only_touched_blocks_are_written(max_gram):
     index = index_of(SMALL["many short documents"], max_gram)
     costs = costs_of(index)
     lay = layout.PointerLayout.of(index)
-    blocks = np.array([0, 5, 6, 30, 30, index.n_documents], dtype=np.int64)
+    cuts = of_documents(index.doc_ptr, [0, 5, 6, 30, 30, index.n_documents])
     # parts 1 .. 3 are asked for, and of these only 1 and 3 (without documents) are touched
     touched = np.array([1, 1, 0, 1, 1], dtype=np.uint8)
     present = some_grams(index, 0.5)
     marks = np.full(index.n_tokens, 99, dtype=np.uint8)
     data = np.full(index.n_pointers, -7.0, dtype=np.float32)
     kernels_moves.worth_blocks(
-        index.gram_of, lay.slot, index.doc_ptr, blocks, 1, 4, touched, present,
+        index.gram_of, lay.slot, cuts, 1, 4, touched, present,
         costs.dictionary, costs.pointer_by_length, costs.pointer_extra, marks, data,
     )  # fmt: skip
     a, e = index.doc_ptr[5], index.doc_ptr[6]
@@ -195,10 +202,10 @@ def test_touched_blocks_are_those_with_a_changed_gram(seed):
     rng = np.random.default_rng(seed)
     index = index_of([*random_words(seed, 8, 4, 30), ""], 3)
     changed = (rng.random(index.n_grams) < 0.05).astype(np.uint8)
-    blocks = np.unique(np.concatenate([[0, 9], rng.integers(0, 10, 3)])).astype(np.int64)
-    touched = rng.integers(0, 2, len(blocks) - 1).astype(np.uint8)
-    kernels_choose.touched_blocks(index.gram_of, index.doc_ptr, blocks, changed, touched)
-    for b, (d0, d1) in enumerate(pairwise(blocks.tolist())):
+    cuts = np.unique(np.concatenate([[0, 9], rng.integers(0, 10, 3)]))
+    touched = rng.integers(0, 2, len(cuts) - 1).astype(np.uint8)
+    kernels_choose.touched_blocks(index.gram_of, of_documents(index.doc_ptr, cuts), changed, touched)
+    for b, (d0, d1) in enumerate(pairwise(cuts.tolist())):
         grams = index.gram_of[:, index.doc_ptr[d0] : index.doc_ptr[d1]]
         assert touched[b] == changed[grams[grams >= 0]].any()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cflengine import GuidedSettings
-from cflengine.compression import layout
+from cflengine.compression import blocks, layout
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.groups import Groups
 from cflengine.compression.homotopy import HomotopySettings
@@ -294,7 +294,7 @@ def test_seed_decides_the_perturbations(words):
 
 def test_work_space_that_somebody_else_has_used_meanwhile_does_no_harm(monkeypatch):
     """Between two searches the solver has its w there; blocks that the dictionaries agree on are evaluated too."""
-    monkeypatch.setattr(layout, "BLOCK_TOKENS", 16)
+    monkeypatch.setattr(blocks, "BLOCK_TOKENS", 16)
     index = index_of(random_words(4, 40, 6, 60))
     costs = uneven_costs(index)
     dictionary = (np.random.default_rng(0).random(index.n_grams) < 0.3).astype(np.uint8)
