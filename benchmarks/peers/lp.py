@@ -76,7 +76,7 @@ def proved_bound(index: KGramIndex, costs: StorageCosts, alpha: np.ndarray) -> f
     coder = Coder(index, costs, lay.blocks)
     repaired = DualBound(coder, Groups(index, lay), costs)
     repaired.update(-np.maximum(alpha, 0.0).astype(np.float32))
-    return max(dual_bound(prices, index.doc_ptr, index.gram_of, costs)[0] for prices in (alpha, repaired.alpha()))
+    return max(dual_bound(prices, index.gram_of, costs)[0] for prices in (alpha, repaired.alpha()))
 
 
 def proved_value(index: KGramIndex, costs: StorageCosts, w: np.ndarray) -> float:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression import kernels_bound, kernels_cover, kernels_halo, kernels_homotopy, kernels_prox
-from cflengine.compression.blocks import borders_of, carry_of, has_pieces, settle
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
+from cflengine.compression.pieces import borders_of, carry_of, has_pieces, settle
 from cflengine.compression.problem import StorageCosts, spectral_bound
 from cflengine.engine.progress import Progress
 from cflengine.text.kgrams import KGramIndex

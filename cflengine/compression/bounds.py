@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from cflengine.compression import kernels_bound, kernels_prox
-from cflengine.compression.blocks import carry_of, settle
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
+from cflengine.compression.pieces import carry_of, settle
 from cflengine.compression.problem import StorageCosts
 
 

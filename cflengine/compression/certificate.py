@@ -57,30 +57,26 @@ class Certificate:
         return asdict(self)
 
 
-def _chunks(doc_ptr: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Token ranges of whole documents, about a hundred thousand tokens each, so that temporaries stay small."""
-    first = 0
-    while first < len(doc_ptr) - 1:
-        last = int(np.searchsorted(doc_ptr, doc_ptr[first] + _CHUNK_TOKENS, side="right")) - 1
-        last = max(last, first + 1)
-        yield int(doc_ptr[first]), int(doc_ptr[last])
-        first = last
+def _chunks(n_tokens: int) -> Iterator[tuple[int, int]]:
+    """Ranges of about a hundred thousand tokens, so that temporaries stay small."""
+    for first in range(0, n_tokens, _CHUNK_TOKENS):
+        yield first, min(first + _CHUNK_TOKENS, n_tokens)
 
 
-def _windows(alpha: np.ndarray, K: int) -> Iterator[np.ndarray]:
-    """(Xᵀα) for lengths 1 .. K over a chunk; a window that runs out of the chunk counts what it has.
+def _windows(prices: np.ndarray, size: int, K: int) -> Iterator[np.ndarray]:
+    """(Xᵀα) of the pointers of lengths 1 .. K at the first ``size`` tokens; prices: theirs and the K − 1 after them.
 
-    Summed window by window, not as differences of running sums, which would leave errors of the size of the
-    whole corpus in every pointer.
+    A window that runs out of the corpus counts what it has. Summed window by window, not as differences of running
+    sums, which would leave errors of the size of the whole corpus in every pointer.
     """
-    window = np.zeros_like(alpha)
+    window = np.zeros(size)
     for k in range(K):
-        left = max(len(alpha) - k, 0)
-        window[:left] += alpha[k:]
+        more = prices[k : k + size]
+        window[: len(more)] += more
         yield window
 
 
-def dual_bound(alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, float]:
+def dual_bound(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, float]:
     """The lower bound that the dual vector proves, and the τ it had to be shrunk by.
 
     alpha: float (n,), negative entries are taken as 0; Θ(Kn).
@@ -90,12 +86,12 @@ def dual_bound(alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, cost
     counts = np.zeros(len(costs.dictionary), dtype=np.int32)  # positive excesses: as many roundings has their sum
     total, K = 0.0, gram_of.shape[0]
     exact = not costs.pointer_extra.size and add_exactly(costs.pointer_by_length)
-    exact = exact and all(add_exactly(alpha[a:e].astype(np.float64)) for a, e in _chunks(doc_ptr))
+    exact = exact and all(add_exactly(alpha[a:e].astype(np.float64)) for a, e in _chunks(len(alpha)))
     slack = 0.0 if exact else EPSILON * (K + 2)  # x is a sum of up to K prices, and a difference loses what it was off
-    for a, e in _chunks(doc_ptr):
-        price = np.maximum(alpha[a:e].astype(np.float64), 0.0)
-        total = -sum_above(-total, -lower_sum(price))
-        for k, x in enumerate(_windows(price, gram_of.shape[0])):
+    for a, e in _chunks(len(alpha)):
+        price = np.maximum(alpha[a : e + K - 1].astype(np.float64), 0.0)
+        total = -sum_above(-total, -lower_sum(price[: e - a]))
+        for k, x in enumerate(_windows(price, e - a, K)):
             d = costs.pointer_by_length[k]
             if costs.pointer_extra.size:
                 d = d + costs.pointer_extra[k, a:e].astype(np.float64)
@@ -115,9 +111,7 @@ def dual_bound(alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, cost
     return max(round_down(total * shrink, 4), 0.0), shrink
 
 
-def binary_solution(
-    marks: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
-) -> tuple[float, bool, int, np.ndarray]:
+def binary_solution(marks: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, bool, int, np.ndarray]:
     """Objective of (1), whether every token is covered, the number of pointers, and the K-grams used (bool (G,))."""
     K, n = gram_of.shape
     used = np.zeros(len(costs.dictionary), dtype=bool)
@@ -146,10 +140,8 @@ def binary_solution(
     return (value if exact else round_up(value, terms + sum_terms(len(stored)))), covered, n_pointers, used
 
 
-def certify(
-    marks: np.ndarray, alpha: np.ndarray, doc_ptr: np.ndarray, gram_of: np.ndarray, costs: StorageCosts
-) -> Certificate:
+def certify(marks: np.ndarray, alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> Certificate:
     """The certificate of a binary solution and a dual vector, from the data alone."""
-    value, covered, n_pointers, used = binary_solution(marks, doc_ptr, gram_of, costs)
-    bound, shrink = dual_bound(alpha, doc_ptr, gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(marks, gram_of, costs)
+    bound, shrink = dual_bound(alpha, gram_of, costs)
     return Certificate(value, bound, relative_gap(value, bound), covered, shrink, n_pointers, int(used.sum()))

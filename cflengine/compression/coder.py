@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from cflengine.compression import kernels_encode, layout
-from cflengine.compression.blocks import Blocks, carry_of, cut_documents, settle
+from cflengine.compression.blocks import Blocks, cut_documents
+from cflengine.compression.pieces import carry_of, settle
 from cflengine.compression.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 

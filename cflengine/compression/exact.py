@@ -91,7 +91,7 @@ def solve_exact(
     """
     settings = settings or ExactSettings()
     _check_size(index, settings)
-    if start is not None and not binary_solution(start, index.doc_ptr, index.gram_of, costs)[1]:
+    if start is not None and not binary_solution(start, index.gram_of, costs)[1]:
         raise InputError("the solution to start from leaves a token uncovered.")
     _highspy()
     with threads(n_threads):
@@ -188,7 +188,7 @@ class _Exact(CompressionRun):
         if len(solution.row_dual):
             # stopped half-way the prices are not optimal; whatever they prove is proved
             alpha = np.maximum(np.array(solution.row_dual)[: self.index.n_tokens], 0.0)
-            bound, shrink = dual_bound(alpha, self.index.doc_ptr, self.index.gram_of, self.costs)
+            bound, shrink = dual_bound(alpha, self.index.gram_of, self.costs)
             self.alpha = alpha * shrink
             self.raise_bound(bound)
             self._note_bound(bound)

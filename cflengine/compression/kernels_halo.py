@@ -1,4 +1,4 @@
-"""numba kernels that see what a piece of a long document needs of its neighbours (see blocks.py)."""
+"""numba kernels that see what a piece of a long document needs of its neighbours (see pieces.py)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,9 @@ def encode_theta(v, slot, a, blocks, b, zeta, marks, carry):
     for k in range(K):
         for i in range(size):
             short = max(zeta - v[k, i], np.float32(0.0))
-            cost[k, i] = short * short if slot[k, a + i] >= 0 else np.inf
+            eta = short * short
+            # where numbers have overflowed there is a cover all the same
+            cost[k, i] = (eta if eta < np.float32(1e30) else 1e30) if slot[k, a + i] >= 0 else np.inf
     reach = np.empty(size + 1, np.float64)
     choice = np.empty(size + 1, np.uint8)
     if blocks.piece[b] >= 0:

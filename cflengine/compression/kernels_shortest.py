@@ -9,7 +9,7 @@ solution depends on the input alone.
 Long documents are cut into pieces (blocks.py). R(i) depends on the K values before it alone, and a constant added to
 all of them is added to all that follow. A piece therefore begins some tokens early, with K values that are all equal:
 the programme's choices soon forget where it began, and from then on R is what it would have been but for a constant.
-That is checked, not believed: ``settle`` of blocks.py compares the values that a piece entered with with those that its
+That is checked, not believed: ``settle`` of pieces.py compares the values that a piece entered with with those that its
 predecessor ended with, and where they differ, by more than a constant, has the piece done again from the latter. On
 text a few dozen tokens are enough; on "a a a a ..." no number is, and pieces are done in turn.
 

@@ -24,9 +24,10 @@ import numpy as np
 
 from cflengine.compression import kernels_encode
 from cflengine.compression import kernels_ledger as kernels
-from cflengine.compression.blocks import BLOCK_TOKENS, carry_of, cut_documents, cut_evenly, settle
+from cflengine.compression.blocks import BLOCK_TOKENS, cut_documents, cut_evenly
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
+from cflengine.compression.pieces import carry_of, settle
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
@@ -92,7 +93,7 @@ def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLed
 
     Raises ValueError for marks that leave a token uncovered or are not the cheapest.
     """
-    objective, covered, _, used = binary_solution(marks, index.doc_ptr, index.gram_of, costs)
+    objective, covered, _, used = binary_solution(marks, index.gram_of, costs)
     gram = np.flatnonzero(used).astype(np.int32)
     number = np.full(index.n_grams, -1, dtype=np.int32)
     number[gram] = np.arange(len(gram), dtype=np.int32)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 
+from cflengine.compression.blocks import BLOCK_TOKENS
 from cflengine.text.kgrams import index_bytes
 
-# solver -> (bytes a pointer, a token, a K-gram) beside the index, and (a pointer, a token) of a document that is worked
-# on as a whole: costs and reaches of the encoding programme, and for the local search worth and a second cost
+# solver -> (bytes a pointer, a token, a K-gram) beside the index
 _STATE = {
     "relaxation": (14, 13, 8),
     "homotopy": (18, 14, 9),
@@ -23,14 +23,10 @@ _STATE = {
     "relay": (18, 36, 22),
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
-_DOCUMENT = {
-    "relaxation": (8, 16),
-    "homotopy": (16, 21),
-    "guided": (20, 33),
-    "reweighting": (24, 80),
-    "relay": (20, 33),
-    "exact": (20, 33),
-}
+# of a document that reweighting projects as a whole, (a pointer, a token): w, factors, prices and steps; all others
+# work on pieces and keep one byte for each token of a document that is cut (blocks.py)
+_PROJECTION = (12, 36)
+_CHOICE = 1
 
 
 def state_bytes(
@@ -39,12 +35,14 @@ def state_bytes(
     """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
 
     solver: a solver's name, or "relaxation" for the homotopy's first stage alone. longest: tokens of the longest
-    document, of which as many as there are threads may be worked on at once.
+    document, of which "reweighting" may work on as many at once as there are threads.
 
     >>> round(state_bytes(1_000_000, 3, "relaxation", grams_per_token=0.56) / 1e6, 1)
     77.7
     """
     pointer, token, gram = _STATE[solver]
     per_token = pointer * max_gram + token + gram * grams_per_token
-    at_once = min(n_tokens, longest * (os.cpu_count() or 1)) * (_DOCUMENT[solver][0] * max_gram + _DOCUMENT[solver][1])
+    at_once = n_tokens * _CHOICE if longest > 2 * BLOCK_TOKENS else 0
+    if solver == "reweighting":
+        at_once = min(n_tokens, longest * (os.cpu_count() or 1)) * (_PROJECTION[0] * max_gram + _PROJECTION[1])
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token) + at_once

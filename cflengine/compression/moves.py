@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from cflengine.compression import kernels_choose, kernels_moves, kernels_prox
-from cflengine.compression.blocks import carry_of, settle
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
+from cflengine.compression.pieces import carry_of, settle
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.progress import Progress
 

@@ -52,11 +52,12 @@ from cflengine.compression import (
     kernels_reweighting,
     layout,
 )
-from cflengine.compression.blocks import borders_of, cut_documents
+from cflengine.compression.blocks import cut_documents
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
+from cflengine.compression.pieces import borders_of
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult

@@ -94,7 +94,7 @@ class CompressionRun(Run):
         """
         index = self.index
         alpha *= self.unit
-        certificate = certify(self.best_marks, alpha, index.doc_ptr, index.gram_of, self.problem.given)
+        certificate = certify(self.best_marks, alpha, index.gram_of, self.problem.given)
         alpha *= certificate.shrink
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN
         self.tell(FINISHED, certificate.objective / self.unit, zeta=zeta)

@@ -114,7 +114,7 @@ class CompressionSession:
             price[known.dictionary] = 0.0
         price[list(forbid)] = np.inf
         marks = coder.encode(price)
-        if not binary_solution(marks, index.doc_ptr, index.gram_of, costs)[1]:
+        if not binary_solution(marks, index.gram_of, costs)[1]:
             raise InputError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
         return marks, coder.evaluate(marks)[0]
 

@@ -56,7 +56,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     found = _pointers(folder, table, gram_of)
     _dictionary(folder, table, gram_of, found, costs, lengths)
     _features(folder, table, found, str(settings["weighting"]))
-    proof = certify(found.marks, _prices(folder, table.n_tokens), table.doc_ptr, gram_of, costs)
+    proof = certify(found.marks, _prices(folder, table.n_tokens), gram_of, costs)
     require(proof.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
     require_same(report.get("n_pointers"), proof.n_pointers, "the number of pointers is")
     require_same(report.get("dictionary_size"), proof.dictionary_size, "the size of the dictionary is")

@@ -56,13 +56,13 @@ def solved(table) -> PathRun:
 def test_what_is_said_of_any_lam_holds(solved, lam):
     index, costs = solved.session.estimator.index_, solved.session.estimator.costs_at(lam)
     here = solved.at(lam)
-    value, covered, n_pointers, used = binary_solution(here.point.result.marks, index.doc_ptr, index.gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(here.point.result.marks, index.gram_of, costs)
     assert covered and here.objective == pytest.approx(value, rel=1e-12)
     assert (n_pointers, used.sum()) == (here.point.result.n_pointers, here.point.result.dictionary_size)
-    costs_there = [binary_solution(p.result.marks, index.doc_ptr, index.gram_of, costs)[0] for p in solved.points]
+    costs_there = [binary_solution(p.result.marks, index.gram_of, costs)[0] for p in solved.points]
     assert here.objective == pytest.approx(min(costs_there), rel=1e-12)
     # the mixed prices prove the bound by themselves (they are kept in float32), and no bound is above the relaxation
-    proved, shrink = dual_bound(solved._prices(lam), index.doc_ptr, index.gram_of, costs)
+    proved, shrink = dual_bound(solved._prices(lam), index.gram_of, costs)
     assert proved == pytest.approx(here.lower_bound, rel=1e-5) and shrink > 1 - 1e-5
     assert here.lower_bound <= solve_relaxation(index, costs).value * (1 + 1e-9)
     assert here.gap == pytest.approx(here.objective / here.lower_bound - 1) and here.gap >= 0

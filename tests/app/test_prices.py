@@ -54,7 +54,7 @@ def book(model):
 def test_documents_and_sentences_add_up_to_the_proved_bound(model, book):
     result, table = model.result_, model.table_
     alpha = result.alpha
-    proved, _ = dual_bound(alpha, table.doc_ptr, model.index_.gram_of, model.costs_at(model.lam))
+    proved, _ = dual_bound(alpha, model.index_.gram_of, model.costs_at(model.lam))
     assert result.lower_bound == pytest.approx(proved, rel=1e-9)
     assert book.bound == result.lower_bound and book.documents["tokens"].sum() == table.n_tokens
     sentences = prices.sentence_prices(alpha, table, TEXTS, range(len(TEXTS)))

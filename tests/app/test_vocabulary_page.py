@@ -85,7 +85,7 @@ def test_the_figures_are_those_of_the_encoding(reviews):
     check = measure(reviews, lines(*mine))
     costs = reviews.costs_at(1.0)
     index = reviews.index_
-    cost, covered, n_pointers, used = binary_solution(check.marks, index.doc_ptr, index.gram_of, costs)
+    cost, covered, n_pointers, used = binary_solution(check.marks, index.gram_of, costs)
     assert covered and math.isclose(cost, check.cost)
     assert cost > reviews.result_.objective * 1.0001, "half a dictionary is a worse one"
     named = set(mine)

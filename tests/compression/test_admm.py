@@ -95,7 +95,7 @@ def assert_same_theta_update(pair: Pair, zeta: float) -> int:
     chosen = pointers_of(admm.marks)
     eta = {(k + 1, i): price for (k, i), price in zip(twin.pointers, twin.eta, strict=True)}
     assert sum(eta[pointer] for pointer in chosen) == pytest.approx(cheapest(eta, index.n_tokens), abs=1e-3)
-    value, covered, _, used = binary_solution(admm.marks, index.doc_ptr, index.gram_of, pair.costs)
+    value, covered, _, used = binary_solution(admm.marks, index.gram_of, pair.costs)
     assert covered and admm.objective == pytest.approx(value, rel=1e-6)
     np.testing.assert_array_equal(admm.used > 0, used)
     multiplier = np.array([admm.multiplier[k, i] for k, i in twin.pointers]) * admm.rho

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine.compression import blocks as module
-from cflengine.compression import crossover
+from cflengine.compression import crossover, pieces
 from cflengine.compression.admm import LinearisedAdmm, RhoRule
-from cflengine.compression.blocks import borders_of, carry_of, cut_documents, has_pieces, settle
+from cflengine.compression.blocks import cut_documents
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
@@ -20,6 +20,7 @@ from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.layout import PointerLayout
 from cflengine.compression.ledger import _fill_reach, ledger
 from cflengine.compression.moves import DictionarySearch
+from cflengine.compression.pieces import borders_of, carry_of, has_pieces, settle
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, repeated_phrases, uneven_costs
@@ -116,7 +117,7 @@ def test_a_document_that_cannot_be_covered_has_no_marks_and_the_others_have_thei
 def test_pieces_of_one_word_are_done_in_turn_and_those_of_text_are_not(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_TOKENS", 256)
     again = []
-    original = module.settle
+    original = pieces.settle
 
     def spy(blocks, carry, redo, *rest):
         return original(blocks, carry, lambda b0, b1: (again.append(b0), redo(b0, b1)), *rest)

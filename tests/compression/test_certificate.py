@@ -36,7 +36,7 @@ def test_dual_prices_of_the_linear_program_prove_its_optimum(kind, cost):
     index = index_of(SMALL[kind])
     costs = costs_by_kind(index)[cost]
     program = solve_relaxation(index, costs)
-    bound, shrink = dual_bound(program.prices, index.doc_ptr, index.gram_of, costs)
+    bound, shrink = dual_bound(program.prices, index.gram_of, costs)
     assert bound == pytest.approx(program.value, rel=1e-6, abs=1e-6) and shrink > 1 - 1e-6
 
 
@@ -53,7 +53,7 @@ def test_any_vector_of_prices_proves_a_valid_bound(kind, cost):
         np.full(n, 2.0),
         np.eye(1, n)[0] * 50,
     ):
-        bound, shrink = dual_bound(alpha, index.doc_ptr, index.gram_of, costs)
+        bound, shrink = dual_bound(alpha, index.gram_of, costs)
         assert bound <= optimum * (1 + 1e-7) + 1e-7
         assert 0 <= shrink <= 1 and bound == pytest.approx(alpha.sum() * shrink)
         assert (excess_of(alpha * shrink, index, costs) <= costs.dictionary + 1e-9).all()
@@ -63,34 +63,32 @@ def test_infeasible_prices_are_shrunk_only_as_far_as_needed():
     """One K-gram of one pointer, d = 1, c = 2: the price may be 3; 12 must shrink to it or below."""
     index = index_of(["word"], 1)
     costs = costs_of(index, 1.0, dictionary_cost=np.array([2.0]))
-    assert dual_bound(np.array([3.0]), index.doc_ptr, index.gram_of, costs) == (3.0, 1.0)
+    assert dual_bound(np.array([3.0]), index.gram_of, costs) == (3.0, 1.0)
     # a little too dear is too dear
-    bound, shrink = dual_bound(np.array([3.05]), index.doc_ptr, index.gram_of, costs)
+    bound, shrink = dual_bound(np.array([3.05]), index.gram_of, costs)
     assert shrink == pytest.approx(2 / 2.05) and bound < 3.0
-    bound, shrink = dual_bound(np.array([12.0]), index.doc_ptr, index.gram_of, costs)
+    bound, shrink = dual_bound(np.array([12.0]), index.gram_of, costs)
     # τ = c / excess = 2/11 is what the argument in the docstring gives
     assert shrink == pytest.approx(2 / 11) and bound == pytest.approx(12 * 2 / 11)
     # c = 0: shrinking to d/x leaves no excess
     free = costs_of(index, 1.0, dictionary_cost=np.array([0.0]))
-    assert dual_bound(np.array([4.0]), index.doc_ptr, index.gram_of, free) == pytest.approx((1.0, 0.25), rel=1e-12)
+    assert dual_bound(np.array([4.0]), index.gram_of, free) == pytest.approx((1.0, 0.25), rel=1e-12)
 
 
 def test_negative_prices_count_as_zero():
     index = index_of(["a b c"], 2)
     costs = costs_of(index)
     alpha = np.array([1.0, -7.0, 0.5])
-    assert dual_bound(alpha, index.doc_ptr, index.gram_of, costs) == dual_bound(
-        np.maximum(alpha, 0), index.doc_ptr, index.gram_of, costs
-    )
+    assert dual_bound(alpha, index.gram_of, costs) == dual_bound(np.maximum(alpha, 0), index.gram_of, costs)
 
 
 def test_chunks_change_nothing(monkeypatch):
     index = index_of(SMALL["documents between empty ones"] + SMALL["random words"], 5)
     costs = uneven_costs(index)
     alpha = np.random.default_rng(0).uniform(0, 2, index.n_tokens)
-    whole = dual_bound(alpha, index.doc_ptr, index.gram_of, costs)
+    whole = dual_bound(alpha, index.gram_of, costs)
     monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 10)
-    assert dual_bound(alpha, index.doc_ptr, index.gram_of, costs) == pytest.approx(whole, rel=1e-12)
+    assert dual_bound(alpha, index.gram_of, costs) == pytest.approx(whole, rel=1e-12)
     assert whole[1] < 1, "the corpus must tell"
 
 
@@ -112,7 +110,7 @@ def test_binary_solution_by_definition(seed, cost):
     w = np.zeros(index.gram_of.shape)
     for k, i in pointers:
         w[k - 1, i] = 1.0
-    value, covered, n_pointers, used = binary_solution(marks, index.doc_ptr, index.gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(marks, index.gram_of, costs)
     assert value == pytest.approx(objective(w, index.gram_of, costs))
     assert n_pointers == len(pointers)
     assert set(np.flatnonzero(used)) == {index.gram_of[k - 1, i] for k, i in pointers}
@@ -123,10 +121,10 @@ def test_one_uncovered_token_is_detected_wherever_it_is():
     index = index_of(SMALL["documents between empty ones"], 3)
     costs = costs_of(index)
     marks = np.ones(index.n_tokens, dtype=np.uint8)
-    assert binary_solution(marks, index.doc_ptr, index.gram_of, costs)[1]
+    assert binary_solution(marks, index.gram_of, costs)[1]
     for bare in range(index.n_tokens):
         marks[bare] = 0
-        assert not binary_solution(marks, index.doc_ptr, index.gram_of, costs)[1]
+        assert not binary_solution(marks, index.gram_of, costs)[1]
         marks[bare] = 1
 
 
@@ -135,9 +133,9 @@ def test_pointer_across_a_border_is_refused():
     marks = np.array([2, 2, 0, 2], dtype=np.uint8)
     for wrong in ([0, 2, 0, 0], [0, 0, 0, 2]):
         with pytest.raises(ValueError, match="crosses a document's end"):
-            binary_solution(np.array(wrong, dtype=np.uint8), index.doc_ptr, index.gram_of, costs_of(index))
+            binary_solution(np.array(wrong, dtype=np.uint8), index.gram_of, costs_of(index))
     with pytest.raises(ValueError, match="crosses"):
-        certify(marks, np.zeros(4), index.doc_ptr, index.gram_of, costs_of(index))
+        certify(marks, np.zeros(4), index.gram_of, costs_of(index))
 
 
 @pytest.mark.parametrize(
@@ -160,9 +158,9 @@ def test_certificate_is_what_its_parts_say():
     costs = costs_of(index, 0.5)
     marks = np.ones(index.n_tokens, dtype=np.uint8)
     alpha = np.full(index.n_tokens, 0.4)
-    proof = certify(marks, alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(marks, alpha, index.gram_of, costs)
     assert proof.objective == 0.5 * index.n_tokens + len(set("".join(CHARACTERS)))
     assert (proof.n_pointers, proof.dictionary_size) == (index.n_tokens, len(set("".join(CHARACTERS))))
-    assert (proof.lower_bound, proof.shrink) == dual_bound(alpha, index.doc_ptr, index.gram_of, costs)
+    assert (proof.lower_bound, proof.shrink) == dual_bound(alpha, index.gram_of, costs)
     assert proof.gap == relative_gap(proof.objective, proof.lower_bound) and proof.covered is True
     assert proof.to_dict()["objective"] == proof.objective

@@ -34,7 +34,7 @@ def solution(index, costs, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def value_of(index, costs, marks: np.ndarray) -> float:
-    value, covered, _, _ = binary_solution(marks, index.doc_ptr, index.gram_of, costs)
+    value, covered, _, _ = binary_solution(marks, index.gram_of, costs)
     assert covered
     return value
 

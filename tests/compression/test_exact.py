@@ -28,12 +28,12 @@ HARD = random_words(7, 12, 10, 8)
 
 def assert_sound(result, index, costs) -> None:
     """What must hold of any result, however its run ended."""
-    proof = certify(result.marks, result.alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     relaxation = solve_relaxation(index, costs).value
     assert result.lower_bound <= relaxation * (1 + 1e-7) + 1e-9
-    used = binary_solution(result.marks, index.doc_ptr, index.gram_of, costs)[3]
+    used = binary_solution(result.marks, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     best, bounds = result.trace["best_objective"], result.trace["lower_bound"].dropna()
     assert best.is_monotonic_decreasing and best.iloc[-1] == pytest.approx(result.objective, rel=1e-9)
@@ -173,7 +173,7 @@ def test_time_limit_leaves_a_certified_solution(limit):
     costs = costs_of(index, 4.0)
     result = solve_exact(index, costs, ExactSettings(time_limit=limit))
     assert result.reason is TerminationReason.TIME_LIMIT
-    proof = certify(result.marks, result.alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective >= result.lower_bound >= 0
     assert result.settings["time_limit"] == limit
 
@@ -275,7 +275,7 @@ def test_programme_prices_binary_solutions_as_the_certificate_does(cost):
     marks = np.ones(index.n_tokens, dtype=np.uint8)
     marks[index.doc_ptr[2]] |= 0b1110
     point = program.point(marks)
-    assert program.cost @ point == pytest.approx(binary_solution(marks, index.doc_ptr, index.gram_of, costs)[0])
+    assert program.cost @ point == pytest.approx(binary_solution(marks, index.gram_of, costs)[0])
     assert (program.rows @ point >= program.lower).all()
     pointers = zip(program.lengths + 1, program.starts, strict=True)
     taken = [pointer for pointer, w in zip(pointers, program.chosen(marks), strict=True) if w]

@@ -98,7 +98,7 @@ def test_cover_is_the_cheapest_with_the_dictionary_and_the_objective_that_of_the
         for share in (0.0, 0.5, 1.0):
             present = some_grams(index, share)
             search.evaluate(present)
-            value, covered, _, used = binary_solution(search.marks, index.doc_ptr, index.gram_of, costs)
+            value, covered, _, used = binary_solution(search.marks, index.gram_of, costs)
             assert covered and search.objective == pytest.approx(value, rel=1e-12)
             np.testing.assert_array_equal(search.used, used)
             np.testing.assert_array_equal(search.present, present)
@@ -344,7 +344,7 @@ def test_nothing_to_choose_from_is_nothing_chosen():
 def assert_whole(search: DictionarySearch, costs) -> None:
     """The state is what its docstring says it is."""
     index = search.coder.index
-    value, covered, _, used = binary_solution(search.marks, index.doc_ptr, index.gram_of, costs)
+    value, covered, _, used = binary_solution(search.marks, index.gram_of, costs)
     assert covered and search.objective == pytest.approx(value, rel=1e-12)
     np.testing.assert_array_equal(search.used, used)
     levels = np.zeros(index.n_grams, dtype=np.float32)

@@ -30,7 +30,7 @@ def words():
 
 def assert_point_proved(point: PathPoint, index, costs) -> None:
     result = point.result
-    proof = certify(result.marks, result.alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == pytest.approx(result.objective, rel=1e-12)
     # the prices are kept in float32
     assert proof.lower_bound == pytest.approx(result.lower_bound, rel=1e-6)
@@ -254,7 +254,7 @@ def test_a_path_is_as_good_as_solves_one_by_one():
     for point in solve_path(index, LAMS[1:], settings):
         alone = solve_guided(index, costs_of(index, point.lam), settings)
         assert point.result.objective <= alone.objective * 1.01
-        value = binary_solution(point.result.marks, index.doc_ptr, index.gram_of, costs_of(index, point.lam))[0]
+        value = binary_solution(point.result.marks, index.gram_of, costs_of(index, point.lam))[0]
         assert value == pytest.approx(point.result.objective)
 
 

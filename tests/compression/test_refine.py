@@ -70,7 +70,7 @@ def counts(index) -> np.ndarray:
 
 def assert_sound(run: Bare) -> None:
     """The best is a cover of the value that is said, and every event's best is no better than the one before it."""
-    value, covered, _, _ = binary_solution(run.best_marks, run.index.doc_ptr, run.index.gram_of, run.costs)
+    value, covered, _, _ = binary_solution(run.best_marks, run.index.gram_of, run.costs)
     assert covered and run.best_objective == pytest.approx(value, rel=1e-12)
     best = [record.best_objective for record in run.progress.records]
     assert best == sorted(best, reverse=True)

@@ -36,7 +36,7 @@ def test_round_trip_through_a_folder(solved, tmp_path):
     assert loaded.certificate == result.certificate and loaded.reason is result.reason
     assert loaded.to_dict() == result.to_dict()
     pd.testing.assert_frame_equal(loaded.trace, result.trace, check_exact=True)
-    assert certify(loaded.marks, loaded.alpha, index.doc_ptr, index.gram_of, costs).covered
+    assert certify(loaded.marks, loaded.alpha, index.gram_of, costs).covered
 
 
 def test_a_result_stopped_at_once_can_be_saved_and_read(solved, tmp_path):

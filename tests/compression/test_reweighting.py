@@ -77,7 +77,7 @@ def test_rounding_that_leaves_a_token_bare_is_no_solution():
     admm = WeightedAdmm(index, costs_of(index), settings)
     admm.step(Progress())
     assert admm.objective == np.inf and admm.best_objective == np.inf
-    assert not binary_solution(admm.marks, index.doc_ptr, index.gram_of, admm.costs)[1]
+    assert not binary_solution(admm.marks, index.gram_of, admm.costs)[1]
 
 
 # runs
@@ -85,13 +85,13 @@ def test_rounding_that_leaves_a_token_bare_is_no_solution():
 
 def assert_sound(result, index, costs, optimum):
     """Everything that must hold of any result, however its run ended; optimum: of the relaxation."""
-    proof = certify(result.marks, result.alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9 <= result.objective * (1 + 2e-7) + 2e-9
     assert math.isnan(result.relaxation_upper) or result.relaxation_upper >= optimum * (1 - 2e-6)
     assert result.certificate.shrink > 1 - 1e-9
-    used = binary_solution(result.marks, index.doc_ptr, index.gram_of, costs)[3]
+    used = binary_solution(result.marks, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     trace = result.trace
     bounds = trace["lower_bound"].dropna()

@@ -25,7 +25,7 @@ QUICK = GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10)
 
 def assert_proved(result, index, costs, optimum: float) -> None:
     """Valid for the problem at these costs, by the certificate and by HiGHS."""
-    proof = certify(result.marks, result.alpha, index.doc_ptr, index.gram_of, costs)
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-6)
     assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9
@@ -78,7 +78,7 @@ def test_a_warm_solve_starts_from_what_the_last_one_left():
     # at other costs: the last dictionary, encoded anew
     dearer = costs_of(index, 2.0)
     start = solver.solve(dearer, replace(QUICK, relaxation_iterations=0)).trace["best_objective"].iloc[0]
-    assert start <= binary_solution(again.marks, index.doc_ptr, index.gram_of, dearer)[0]
+    assert start <= binary_solution(again.marks, index.gram_of, dearer)[0]
 
 
 def test_what_is_told_of_the_relaxation_is_of_these_costs():

@@ -88,7 +88,7 @@ TINY = (
 def check(index: KGramIndex, costs: StorageCosts, grams: np.ndarray) -> float:
     """What every answer must be: a cover by allowed K-grams, its objective told truly; the objective."""
     marks, objective, used = encode_with_vocabulary(index, costs, grams)
-    value, covered, _, in_use = binary_solution(marks, index.doc_ptr, index.gram_of, costs)
+    value, covered, _, in_use = binary_solution(marks, index.gram_of, costs)
     assert covered and value == pytest.approx(objective)
     np.testing.assert_array_equal(used > 0, in_use)
     assert np.all(grams[used > 0] | (np.flatnonzero(used) < index.len_ptr[1]))
