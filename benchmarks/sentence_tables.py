@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sentence_tasks import TASKS, load, study_of
-from cflengine.sentence_lasso.comparison import paired_test
+from cflengine.linear.search import paired_test
 from cflengine.sentence_lasso.grid import PAPER_GRID
 from cflengine.sentence_lasso.penalties import PENALTIES
 from cflengine.sentence_lasso.settings import ADMMSettings
@@ -56,15 +56,15 @@ def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, f
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in seeds:
         study = study_of(texts, metadata, task, seed)
-        for name, contender, seconds in _contend(study, values, rhos if seed < admm_seeds else ()):
-            correct = contender.model.predict(study.X[study.test]) == study.y[study.test]
+        for name, best, seconds in _compared(study, values, rhos if seed < admm_seeds else ()):
+            correct = best.model.predict(study.X[study.test]) == study.y[study.test]
             right[name].append(correct)
             if seed == seeds[0]:
                 first[name].append(correct)
-            size = 100 * contender.model.size / len(study.names)
+            size = 100 * best.model.size / len(study.names)
             rows[name].append(
-                {"accuracy": 100 * contender.test_accuracy, "size": size, "gap": contender.gap, "seconds": seconds}
-                | contender.penalty.strengths
+                {"accuracy": 100 * best.test_accuracy, "size": size, "gap": best.gap, "seconds": seconds}
+                | best.penalty.strengths
             )
             say(f"{task.name} seed {seed} {name}: {rows[name][-1]}")
     table1 = {
@@ -75,13 +75,13 @@ def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, f
     return {"table1": table1, "paper": paper, "models": dict(rows)}
 
 
-def _contend(study: SentenceStudy, values: Sequence[float], rhos: Sequence[float]):
+def _compared(study: SentenceStudy, values: Sequence[float], rhos: Sequence[float]):
     """(name, the best of the grid, seconds on the clock) of every model; ADMM's grid has a dimension more, ρ."""
     for name in MODELS:
         began = time.perf_counter()
-        yield name, study.compete(name, values), time.perf_counter() - began
+        yield name, study.find_best(name, values), time.perf_counter() - began
     began = time.perf_counter()
-    found = [study.compete("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
+    found = [study.find_best("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
     if found:
         best = max(found, key=lambda one: (one.dev_accuracy, -one.model.size))
         yield ADMM, best, time.perf_counter() - began

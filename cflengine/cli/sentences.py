@@ -167,14 +167,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with locked_folder(out):
         study = _study(arguments, corpus, labels, split)
-        contenders = _compete(arguments, study, clock)
+        models = _find_best(arguments, study, clock)
         seconds = time.perf_counter() - began
-        report = sentence_report(study, contenders, corpus, run_facts(arguments), seconds)
+        report = sentence_report(study, models, corpus, run_facts(arguments), seconds)
         with results(out) as folder:
-            write_sentences(folder, study, contenders, corpus.texts, corpus.rows, report)
+            write_sentences(folder, study, models, corpus.texts, corpus.rows, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(study, contenders, labels, out)
+        _summary(study, models, labels, out)
     return 0
 
 
@@ -192,44 +192,41 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
     )  # fmt: skip
 
 
-def _compete(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
+def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
     """Every model's search, until the time is up or the user says stop; the first is always there."""
     from cflengine.sentence_lasso.penalties import PENALTIES
     from cflengine.sentence_lasso.settings import ADMMSettings
     from cflengine.sentence_lasso.warm import warm_up
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
-    contenders: list[Any] = []
+    models: list[Any] = []
     with SearchProgress(sys.stderr, show=show, ends=clock.ends) as progress:
         for kind in arguments.models:
-            if contenders and progress.over:
+            if models and progress.over:
                 break
             values = {name: getattr(arguments, name) or arguments.grid for name in PENALTIES[kind]}
             progress.begin(kind, math.prod(map(len, values.values())))
             admm = kind == "sentence" and arguments.solver == "admm"
             settings = ADMMSettings(rho=arguments.rho or 1.0) if admm else None
-            contenders.append(
-                study.compete(
+            models.append(
+                study.find_best(
                     kind, values, tol=arguments.gap, settings=settings, listeners=(progress,),
                     on_point=progress.on_point, n_threads=arguments.threads or os.cpu_count() or 1,
                 )
             )  # fmt: skip
-    return contenders
+    return models
 
 
-def _summary(study: Any, contenders: list[Any], labels: Any, out: Any) -> None:
+def _summary(study: Any, models: list[Any], labels: Any, out: Any) -> None:
     skipped = f" ({labels.n_unlabelled:,} without one of the classes)" if labels.n_unlabelled else ""
     parts = f"{len(study.train):,} to learn from, {len(study.dev):,} to choose by, {len(study.test):,} to judge by"
     print(f"{len(study.documents):,} documents{skipped}: {parts}")
     print(f"{study.data.counts.shape[0]:,} training sentences, {len(study.names):,} features")
-    for contender in contenders:
-        strengths = "  ".join(f"{name} {value:g}" for name, value in contender.penalty.strengths.items())
-        test = "" if math.isnan(contender.test_accuracy) else f"test {100 * contender.test_accuracy:5.1f} %  "
-        size = f"{contender.model.size:>7,} features"
-        gap = f"gap {contender.gap:.1e}" if math.isfinite(contender.gap) else "gap: none proved"
-        early = "  (stopped early)" if any(result.early_stopped for result in contender.results) else ""
-        print(
-            f"{contender.penalty.kind:<10} {test}dev {100 * contender.dev_accuracy:5.1f} %  {size}  {gap}  "
-            f"{strengths}{early}"
-        )
+    for best in models:
+        strengths = "  ".join(f"{name} {value:g}" for name, value in best.penalty.strengths.items())
+        test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "
+        size = f"{best.model.size:>7,} features"
+        gap = f"gap {best.gap:.1e}" if math.isfinite(best.gap) else "gap: none proved"
+        early = "  (stopped early)" if any(result.early_stopped for result in best.results) else ""
+        print(f"{best.penalty.kind:<10} {test}dev {100 * best.dev_accuracy:5.1f} %  {size}  {gap}  {strengths}{early}")
     print(f"written to {out}")

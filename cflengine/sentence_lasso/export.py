@@ -11,31 +11,31 @@ import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import predictions_frame, row_names, study_report, weights_frame, write_study
-from cflengine.sentence_lasso.comparison import Contender, comparison_frame
+from cflengine.linear.search import BestModel, comparison_frame
 from cflengine.sentence_lasso.sentences import WordFeatures
 from cflengine.sentence_lasso.study import SentenceStudy
 from cflengine.text.token_table import WORD_PATTERN
 
 
-def sentence_weights(study: SentenceStudy, contenders: Sequence[Contender]) -> pd.DataFrame:
+def sentence_weights(study: SentenceStudy, models: Sequence[BestModel]) -> pd.DataFrame:
     """A row a weight that is not 0: model, class, feature, weight, occurrences; by model, class and size of weight."""
     frames = []
-    for contender in contenders:
-        frame = weights_frame(study, contender.model.coef, zeros=False, occurrences=study.occurrences)
-        frame.insert(0, "model", contender.penalty.kind)
+    for best in models:
+        frame = weights_frame(study, best.model.coef, zeros=False, occurrences=study.occurrences)
+        frame.insert(0, "model", best.penalty.kind)
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
-def sentences_frame(study: SentenceStudy, contenders: Sequence[Contender], texts: Sequence[str]) -> pd.DataFrame:
+def sentences_frame(study: SentenceStudy, models: Sequence[BestModel], texts: Sequence[str]) -> pd.DataFrame:
     """A row a sentence: document, split, sentence, start, end, label, selected, strength, log_odds_MODEL ..., text.
 
     strength and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
     """
-    frame = study.relevance({contender.penalty.kind: contender.model for contender in contenders})
+    frame = study.relevance({best.penalty.kind: best.model for best in models})
     position = np.searchsorted(study.documents, frame["document"])
     frame.insert(1, "split", study.part_names[position])
-    first = contenders[0]
+    first = models[0]
     if first.penalty.kind == "sentence" and first.results[0].copies is not None:
         own = np.array([result.sentence_strength(study.data.groups) for result in first.results])
         where = np.flatnonzero(frame["split"] == "train")
@@ -46,31 +46,31 @@ def sentences_frame(study: SentenceStudy, contenders: Sequence[Contender], texts
     return frame.assign(text=[texts[d][a:b] for d, a, b in pieces])
 
 
-def grid_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
+def grid_frame(models: Sequence[BestModel]) -> pd.DataFrame:
     """A row a point of every grid."""
-    return pd.concat([contender.search.frame() for contender in contenders], ignore_index=True)
+    return pd.concat([best.search.frame() for best in models], ignore_index=True)
 
 
 def sentence_report(
-    study: SentenceStudy, contenders: Sequence[Contender], corpus: Any, command: dict[str, Any], seconds: float
+    study: SentenceStudy, models: Sequence[BestModel], corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """What report.json says."""
-    models = []
-    for contender in contenders:
-        model = contender.model
+    rows = []
+    for best in models:
+        model = best.model
         bias = dict(zip(row_names(study, len(model.coef)), model.intercept.tolist(), strict=True))
-        results = [result.to_dict() for result in contender.results]
-        models.append(contender.row() | {"intercepts": bias, "results": results})
+        results = [result.to_dict() for result in best.results]
+        rows.append(best.row() | {"intercepts": bias, "results": results})
     sizes = {"n_sentences": study.data.counts.shape[0]}
-    return {"models": models} | sizes | study_report(study, corpus, command, seconds, WORD_PATTERN)
+    return {"models": rows} | sizes | study_report(study, corpus, command, seconds, WORD_PATTERN)
 
 
-def proof_arrays(study: SentenceStudy, contenders: Sequence[Contender]) -> dict[str, np.ndarray]:
+def proof_arrays(study: SentenceStudy, models: Sequence[BestModel]) -> dict[str, np.ndarray]:
     """What ``cflengine verify`` needs: weights and dual points by model and row; and of K-grams, whose dictionary is
     not written, the training data."""
     arrays: dict[str, np.ndarray] = {}
-    for i, contender in enumerate(contenders):
-        for r, result in enumerate(contender.results):
+    for i, best in enumerate(models):
+        for r, result in enumerate(best.results):
             for name in ("w", "alpha", "multipliers"):
                 arrays[f"{name}_{i}_{r}"] = getattr(result, name)
             arrays[f"bias_{i}_{r}"] = np.array(result.bias)
@@ -80,16 +80,16 @@ def proof_arrays(study: SentenceStudy, contenders: Sequence[Contender]) -> dict[
 
 
 def write_sentences(
-    folder: Path, study: SentenceStudy, contenders: Sequence[Contender], texts: Sequence[str], rows: np.ndarray,
+    folder: Path, study: SentenceStudy, models: Sequence[BestModel], texts: Sequence[str], rows: np.ndarray,
     report: dict[str, Any],
 ) -> None:  # fmt: skip
     """Everything that ``cflengine sentences`` leaves in its output folder (see its help)."""
-    first = contenders[0].model
+    first = models[0].model
     tables = {
-        "models": comparison_frame(contenders),
-        "grid": grid_frame(contenders),
-        "weights": sentence_weights(study, contenders),
-        "sentences": sentences_frame(study, contenders, texts),
+        "models": comparison_frame(models),
+        "grid": grid_frame(models),
+        "weights": sentence_weights(study, models),
+        "sentences": sentences_frame(study, models, texts),
         "documents": predictions_frame(study, rows, first.predict(study.X), first.probabilities(study.X)),
     }
-    write_study(folder, tables, proof_arrays(study, contenders), report)
+    write_study(folder, tables, proof_arrays(study, models), report)

@@ -1,27 +1,24 @@
-"""The paper's grid search (§5.2): every combination of strengths, the best on a development set.
+"""The paper's grid search (§5.2): every combination of strengths, the best on a development set (linear/search.py).
 
-Chains of solves run side by side in threads (the kernels hold no lock): in a chain λ_las falls, and each solve begins
-where the one before it ended. Of models with equal accuracy the smallest wins, then the one with stronger penalties.
+In a chain of solves λ_las falls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.progress import Listener, TerminationReason
-from cflengine.linear.model import LinearModel
+from cflengine.engine.progress import Listener
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
+from cflengine.linear.search import BestModel, GridPoint, GridSearch, search_chains
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.result import SentenceResult
+from cflengine.sentence_lasso.sentences import SentenceTable
 from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
 from cflengine.sentence_lasso.solvers import solve
 
@@ -30,55 +27,11 @@ PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True)
-class GridPoint:
-    """A model of the grid, a result for each of its rows, and its accuracy on the development set."""
+class LabelledSentences:
+    """Documents cut into sentences, and their classes: int (N,), 0, 1, ..."""
 
-    penalty: Penalty
-    results: tuple[SentenceResult, ...] = field(repr=False)
-    accuracy: float
-
-    @property
-    def model(self) -> LinearModel:
-        """The classifier."""
-        return LinearModel.of(self.results)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it ended by its own rule, not by a stop or a limit of time: else it says nothing of its penalty."""
-        cut = (TerminationReason.INTERRUPTED, TerminationReason.TIME_LIMIT)
-        return not any(result.reason in cut for result in self.results)
-
-
-@dataclass(frozen=True)
-class GridSearch:
-    """Every point, by chain, and the best."""
-
-    points: tuple[GridPoint, ...]
-
-    @property
-    def best(self) -> GridPoint:
-        """Most accurate, then smallest, then most strongly penalised; of those that were cut off only if all were, the
-        one with the smallest gap."""
-        whole = [point for point in self.points if point.whole]
-        if not whole:
-            return min(self.points, key=lambda point: max(result.gap for result in point.results))
-        return max(
-            whole,
-            key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.strengths.values())),
-        )
-
-    def frame(self) -> pd.DataFrame:
-        """A row a point: the strengths, accuracy, features with a weight, objective, gap, seconds, why it ended."""
-        rows: list[dict[str, Any]] = []
-        for point in self.points:
-            row = {"penalty": point.penalty.kind} | point.penalty.strengths | {"accuracy": point.accuracy}
-            row["features"] = point.model.size
-            row["objective"] = sum(result.objective for result in point.results)
-            row["gap"] = max(result.gap for result in point.results)
-            row["seconds"] = sum(result.seconds for result in point.results)
-            row["reason"] = ", ".join(sorted({str(result.reason) for result in point.results}))
-            rows.append(row)
-        return pd.DataFrame(rows)
+    table: SentenceTable
+    y: np.ndarray
 
 
 def fit_classes(
@@ -124,8 +77,6 @@ def grid_search(
     """
     if kind not in PENALTIES:
         raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
-    if not len(dev_y):
-        raise InputError("the development set is empty: there is nothing to choose by.")
     by_name = {name: values[name] if isinstance(values, Mapping) else values for name in PENALTIES[kind]}
     if not all(map(len, by_name.values())):
         raise InputError("the grid is empty: give at least one value for every strength.")
@@ -133,27 +84,44 @@ def grid_search(
     if len(np.unique(y)) < n_classes or n_classes < 2:
         raise InputError("the training documents must have at least two classes, and some of each.")
     chosen = settings or MajoriseSettings(tol=1e-3)
-    stopped = False
 
-    def chain(penalties: list[Penalty]) -> list[GridPoint]:
-        nonlocal stopped
-        found: list[GridPoint] = []
-        for penalty in penalties:
-            if stopped:
-                break
-            before = found[-1].results if found else None
-            results = fit_classes(data, y, n_classes, penalty, chosen, listeners, before)
-            found.append(GridPoint(penalty, results, LinearModel.of(results).accuracy(dev_X, dev_y)))
-            if on_point is not None and on_point(found[-1]) is False:
-                stopped = True
-        return found
+    def fit(penalty: Penalty, before: tuple[SentenceResult, ...] | None) -> tuple[SentenceResult, ...]:
+        return fit_classes(data, y, n_classes, penalty, chosen, listeners, before)
 
     # the sentences of an ADMM step are parallel already, and two threads must not enter such kernels at once
-    with ThreadPoolExecutor(1 if isinstance(chosen, ADMMSettings) else n_threads) as pool:
-        points = [point for one in pool.map(chain, _chains(kind, by_name)) for point in one]
-    if not points:
-        raise InputError("the search was stopped before its first model was there.")
-    return GridSearch(tuple(points))
+    n_threads = 1 if isinstance(chosen, ADMMSettings) else n_threads
+    return search_chains(_chains(kind, by_name), fit, dev_X, dev_y, on_point=on_point, n_threads=n_threads)
+
+
+def find_best(
+    train: LabelledSentences,
+    dev: LabelledSentences,
+    test: LabelledSentences | None,
+    kind: str,
+    values: Sequence[float] | Mapping[str, Sequence[float]] = PAPER_GRID,
+    *,
+    data: TrainingData | None = None,
+    tol: float = 1e-4,
+    settings: Settings | None = None,
+    listeners: Iterable[Listener] = (),
+    on_point: Callable[[GridPoint], bool | None] | None = None,
+    n_threads: int = 2,
+) -> BestModel:
+    """Search the grid of a penalty, fit its best to a gap of ``tol``, judge it.
+
+    data: of ``train``, where it has been made already. settings: of the search. Raises what ``grid_search`` raises.
+    """
+    data = data or TrainingData(train.table.by_document(), train.table.counts)
+    search = grid_search(
+        data, train.y, dev.table.by_document(), dev.y, kind, values, settings=settings, listeners=listeners,
+        on_point=on_point, n_threads=n_threads,
+    )  # fmt: skip
+    best = search.best
+    last: Settings = settings or MajoriseSettings()
+    if isinstance(last, MajoriseSettings):  # ADMM's own rule and number of steps are part of the method
+        last = replace(last, tol=tol)
+    results = fit_classes(data, train.y, int(train.y.max()) + 1, best.penalty, last, listeners, best.results)
+    return BestModel.of(search, results, test.table.by_document() if test else None, test.y if test else None)
 
 
 def _chains(kind: str, values: Mapping[str, Sequence[float]]) -> list[list[Penalty]]:

@@ -13,9 +13,9 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.labels import Labels, Split
 from cflengine.linear.model import LinearModel
+from cflengine.linear.search import BestModel, GridPoint
 from cflengine.linear.study import Study, labelled_rows
-from cflengine.sentence_lasso.comparison import Contender, LabelledSentences, compete
-from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
+from cflengine.sentence_lasso.grid import PAPER_GRID, LabelledSentences, find_best
 from cflengine.sentence_lasso.penalties import TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
@@ -48,7 +48,7 @@ class SentenceStudy(Study):
         """Some of the documents."""
         return LabelledSentences(self.table.documents(where), self.y[where])
 
-    def compete(
+    def find_best(
         self,
         kind: str,
         values: Sequence[float] | Mapping[str, Sequence[float]] = PAPER_GRID,
@@ -58,10 +58,10 @@ class SentenceStudy(Study):
         listeners: Iterable[Listener] = (),
         on_point: Callable[[GridPoint], bool | None] | None = None,
         n_threads: int = 2,
-    ) -> Contender:
-        """The best of a penalty: see :func:`~cflengine.sentence_lasso.comparison.compete`."""
+    ) -> BestModel:
+        """The best of a penalty: see :func:`~cflengine.sentence_lasso.grid.find_best`."""
         test = self.part(self.test) if len(self.test) else None
-        return compete(
+        return find_best(
             self.part(self.train), self.part(self.dev), test, kind, values, data=self.data, tol=tol,
             settings=settings, listeners=listeners, on_point=on_point, n_threads=n_threads,
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """A study of labelled sentences in the solver's thread: every model's grid, then solves wherever the sliders stand.
 
-``contenders``, ``solved`` and ``by_admm`` are filled by that thread and read by pages; what is in them never changes.
+``best``, ``solved`` and ``by_admm`` are filled by that thread and read by pages; what is in them never changes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cflengine.engine.progress import IterationStats, Listener, TerminationReaso
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
-from cflengine.sentence_lasso.comparison import Contender, paired_test
-from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint
+from cflengine.linear.search import BestModel, GridPoint, paired_test
+from cflengine.sentence_lasso.grid import PAPER_GRID
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.solvers import solve
@@ -83,7 +83,7 @@ class StudyRun:
         self.wanted = wanted
         self.study: SentenceStudy | None = None
         self.progress: dict[str, GridProgress] = {}
-        self.contenders: dict[str, Contender] = {}
+        self.best: dict[str, BestModel] = {}
         self.solved: dict[tuple[float, float], SentenceResult] = {}
         self.by_admm: dict[tuple[float, float], SentenceResult] = {}
 
@@ -100,14 +100,12 @@ class StudyRun:
                 break
             search = _Search(job, kind, len(PAPER_GRID) ** len(PENALTIES[kind]))
             self.progress[kind] = search.progress
-            self.contenders[kind] = study.compete(
-                kind, tol=TOL, listeners=(search,), on_point=search.on_point, n_threads=1
-            )
-        if "sentence" not in self.contenders:
+            self.best[kind] = study.find_best(kind, tol=TOL, listeners=(search,), on_point=search.on_point, n_threads=1)
+        if "sentence" not in self.best:
             raise ValueError("Stopped before the first model was there.")
-        for point in self.contenders["sentence"].search.points:
+        for point in self.best["sentence"].search.points:
             self._keep(point.penalty, point.results[0])
-        self._keep(self.contenders["sentence"].penalty, self.contenders["sentence"].results[0])
+        self._keep(self.best["sentence"].penalty, self.best["sentence"].results[0])
         self.study = study
 
     def solve_at(self, lam_sen: float, lam_las: float, listener: Listener, *, admm: bool = False) -> None:
@@ -155,12 +153,12 @@ class StudyRun:
     @property
     def chosen(self) -> tuple[float, float]:
         """λ_sen and λ_las that the development set chose."""
-        penalty = self.contenders["sentence"].penalty
+        penalty = self.best["sentence"].penalty
         return penalty.lam_sen, penalty.lam_las
 
     def models(self, here: SentenceResult) -> dict[str, LinearModel]:
         """Every model, the sentence model as it is ``here``."""
-        found = {kind: contender.model for kind, contender in self.contenders.items()}
+        found = {kind: one.model for kind, one in self.best.items()}
         return found | {"sentence": LinearModel.of([here])}
 
     def accuracy(self, model: LinearModel, part: str) -> float:
@@ -174,10 +172,10 @@ class StudyRun:
         study = self.study
         assert study is not None
         X, y = study.X[study.test], study.y[study.test]
-        right = {kind: one.model.predict(X) == y for kind, one in self.contenders.items()}
+        right = {kind: one.model.predict(X) == y for kind, one in self.best.items()}
         rows = []
-        for kind, contender in self.contenders.items():
-            row = contender.row()
+        for kind, one in self.best.items():
+            row = one.row()
             row["p"] = math.nan if kind == "sentence" else paired_test(right["sentence"], right[kind])
             rows.append(row)
         return pd.DataFrame(rows)

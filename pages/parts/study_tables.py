@@ -38,7 +38,7 @@ def draw_comparison(run: StudyRun) -> None:
             "words kept": [percent(value, 1) for value in frame["model_size"]],
             "proved gap": [gap_text(value) for value in frame["gap"]],
             "seconds": [number(value, 1) for value in frame["seconds"]],
-            "strengths": [_strengths(contender.penalty.strengths) for contender in run.contenders.values()],
+            "strengths": [_strengths(one.penalty.strengths) for one in run.best.values()],
             "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
         }
     )
@@ -84,10 +84,10 @@ def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
     """The chosen models as CSV, and the command that makes them again."""
     study = run.study
     assert study is not None
-    contenders = list(run.contenders.values())
+    models = list(run.best.values())
     files: dict[str, Any] = {
-        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, contenders, loaded.corpus.texts))),
-        "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, contenders))),
+        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, models, loaded.corpus.texts))),
+        "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
     with st.container(horizontal=True, gap="small"):

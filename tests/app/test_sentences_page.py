@@ -54,10 +54,10 @@ def csv(frame: pd.DataFrame) -> bytes:
 
 
 def test_every_model_is_there_and_certified(run):
-    assert tuple(run.contenders) == MODELS
-    assert all(contender.gap <= TOL for contender in run.contenders.values())
+    assert tuple(run.best) == MODELS
+    assert all(model.gap <= TOL for model in run.best.values())
     assert all(progress.done == progress.total for progress in run.progress.values())
-    assert run.at(*run.chosen) is run.contenders["sentence"].results[0]
+    assert run.at(*run.chosen) is run.best["sentence"].results[0]
     table = run.table()
     assert table["penalty"].tolist() == list(MODELS) and math.isnan(table["p"][0]) and (table["p"][1:] <= 1).all()
 

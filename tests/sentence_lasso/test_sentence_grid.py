@@ -10,7 +10,8 @@ from scipy import sparse
 
 from cflengine import ADMMSettings, MajoriseSettings
 from cflengine.engine.progress import TerminationReason
-from cflengine.sentence_lasso.grid import PAPER_GRID, GridPoint, GridSearch, fit_classes, grid_search
+from cflengine.linear.search import GridPoint, GridSearch
+from cflengine.sentence_lasso.grid import PAPER_GRID, fit_classes, grid_search
 from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.solvers import solve
 from naive.sentence_lasso import random_case

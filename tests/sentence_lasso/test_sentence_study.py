@@ -13,8 +13,9 @@ from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.engine.files import restore_cell
 from cflengine.linear.export import largest_weights, predictions_frame
 from cflengine.linear.labels import read_labels, split_documents
-from cflengine.sentence_lasso.comparison import compete, paired_test
+from cflengine.linear.search import paired_test
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame, write_sentences
+from cflengine.sentence_lasso.grid import find_best
 from cflengine.sentence_lasso.sentences import GramFeatures
 from cflengine.sentence_lasso.settings import ADMMSettings
 from cflengine.sentence_lasso.study import prepare
@@ -48,8 +49,8 @@ def study(texts):
 
 
 @pytest.fixture(scope="module")
-def contenders(study):
-    return [study.compete(kind, (0.01, 0.1, 1.0), n_threads=1) for kind in ("sentence", "lasso", "ridge")]
+def best(study):
+    return [study.find_best(kind, (0.01, 0.1, 1.0), n_threads=1) for kind in ("sentence", "lasso", "ridge")]
 
 
 def test_features_are_those_of_the_training_documents(texts):
@@ -71,26 +72,26 @@ def test_a_part_is_its_documents(study, texts):
         assert found == {word: words.count(word) for word in words if word in study.names}
 
 
-def test_contenders_tell_the_classes_apart_and_are_proved(study, contenders):
-    for contender in contenders:
-        assert contender.test_accuracy >= 0.9 and contender.gap <= 1e-4
+def test_contenders_tell_the_classes_apart_and_are_proved(study, best):
+    for model in best:
+        assert model.test_accuracy >= 0.9 and model.gap <= 1e-4
         X = study.part(study.test).table.by_document()
-        assert contender.test_accuracy == contender.model.accuracy(X, study.y[study.test])
-        assert contender.row()["features"] == contender.model.size
+        assert model.test_accuracy == model.model.accuracy(X, study.y[study.test])
+        assert model.row()["features"] == model.model.size
 
 
 def test_admm_keeps_its_own_rule_in_the_last_fit(study):
-    found = study.compete("sentence", (0.1,), settings=ADMMSettings(max_iter=3), n_threads=1)
+    found = study.find_best("sentence", (0.1,), settings=ADMMSettings(max_iter=3), n_threads=1)
     assert found.results[0].n_iterations == 3 and found.results[0].early_stopped
 
 
 def test_without_a_test_set_nothing_is_judged(study):
-    found = compete(study.part(study.train), study.part(study.dev), None, "lasso", (1.0,), n_threads=1)
+    found = find_best(study.part(study.train), study.part(study.dev), None, "lasso", (1.0,), n_threads=1)
     assert np.isnan(found.test_accuracy) and found.dev_accuracy > 0.5
 
 
-def test_relevance_has_a_column_for_each_model(study, contenders):
-    models = {contender.penalty.kind: contender.model for contender in contenders}
+def test_relevance_has_a_column_for_each_model(study, best):
+    models = {model.penalty.kind: model.model for model in best}
     where = study.test[:3]
     frame = study.relevance(models, where)
     assert set(frame["document"]) == set(study.documents[where])
@@ -103,9 +104,9 @@ def test_relevance_has_a_column_for_each_model(study, contenders):
     assert frame.loc[last, "strength"].min() > frame.loc[~last, "strength"].max()
 
 
-def test_words_with_a_weight_stand_where_they_are_in_the_text(study, contenders):
+def test_words_with_a_weight_stand_where_they_are_in_the_text(study, best):
     text = "A GOOD beer. Awful!"
-    coef = contenders[0].model.coef[0]
+    coef = best[0].model.coef[0]
     for start, end, weight in study.weighted_words(text, coef):
         assert weight == coef[study.names.tolist().index(text[start:end].lower())] != 0
     words = {text[a:b].lower() for a, b, _ in study.weighted_words(text, coef)}
@@ -119,7 +120,7 @@ def test_kgrams_are_features_too(texts):
     study = prepare(texts, labels, split_documents(labels, metadata, test=0.2), features=grams)
     pointers = grams.model.encode([texts[d] for d in study.documents[study.train]])
     assert study.data.counts.sum() == np.count_nonzero(pointers.gram >= 0)
-    assert study.compete("sentence", (0.1,), n_threads=1).test_accuracy >= 0.8
+    assert study.find_best("sentence", (0.1,), n_threads=1).test_accuracy >= 0.8
 
 
 def test_nothing_to_learn_from_is_told():
@@ -137,9 +138,9 @@ def test_largest_weights(study):
     assert frame["occurrences"].tolist() == study.data.occurrences[[3, 1]].tolist()
 
 
-def test_files_say_what_the_models_say(study, contenders, texts, tmp_path):
+def test_files_say_what_the_models_say(study, best, texts, tmp_path):
     rows = np.arange(100, 160)
-    write_sentences(tmp_path, study, contenders, texts, rows, {"gap": np.nan})
+    write_sentences(tmp_path, study, best, texts, rows, {"gap": np.nan})
     read = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
     assert set(read) == {"models", "grid", "weights", "sentences", "documents"}
     assert json.loads((tmp_path / "report.json").read_text())["gap"] is None
@@ -152,27 +153,27 @@ def test_files_say_what_the_models_say(study, contenders, texts, tmp_path):
     assert (sentences["selected"] == (sentences["strength"] > 0)).all()
     documents = read["documents"]
     judged = documents[documents["split"] == "test"]
-    assert (judged["label"] == judged["predicted"]).mean() == contenders[0].test_accuracy
+    assert (judged["label"] == judged["predicted"]).mean() == best[0].test_accuracy
     assert (documents["row"] == documents["document"] + 100).all() and (documents["probability"] >= 0.5).all()
     weights = read["weights"].set_index(["model", "feature"])["weight"]
-    for contender in contenders:
-        kept = contender.model.coef[0]
-        own = weights[contender.penalty.kind]
+    for model in best:
+        kept = model.model.coef[0]
+        own = weights[model.penalty.kind]
         assert {study.names[j]: kept[j] for j in np.flatnonzero(kept)} == pytest.approx(own.to_dict())
 
 
-def test_formulas_are_defused(study, contenders, texts):
+def test_formulas_are_defused(study, best, texts):
     from cflengine.engine.files import frame_csv
 
     odd = ["=cmd()|x. " + text for text in texts]
-    frame = sentences_frame(study, contenders[:1], odd)
+    frame = sentences_frame(study, best[:1], odd)
     cells = pd.read_csv(io.BytesIO(frame_csv(frame)))["text"]
     assert not cells.str.startswith("=").any() and cells.str.startswith("'=cmd").any()
 
 
 def test_selected_training_sentences_of_admm_are_those_of_its_copies(study, texts):
     settings = ADMMSettings(rho=1.0, max_iter=20)
-    found = study.compete("sentence", (1.0,), settings=settings, n_threads=1)
+    found = study.find_best("sentence", (1.0,), settings=settings, n_threads=1)
     frame = sentences_frame(study, [found], texts)
     copies = found.results[0].sentence_strength(study.data.groups)
     assert np.array_equal(frame.loc[frame["split"] == "train", "strength"], copies)
@@ -183,7 +184,7 @@ def test_chances_of_many_classes_are_those_of_the_predicted_one():
     metadata["mood"] = np.where(np.arange(90) % 3 == 0, "flat", metadata["mood"])
     labels = read_labels(metadata, "mood")
     study = prepare(texts, labels, split_documents(labels, metadata, test=0.2))
-    found = study.compete("sentence", (0.1,), n_threads=1)
+    found = study.find_best("sentence", (0.1,), n_threads=1)
     frame = predictions_frame(study, np.arange(90), found.model.predict(study.X), found.model.probabilities(study.X))
     assert found.model.coef.shape[0] == 3 and frame["probability"].between(1 / 3, 1).all()
     assert set(sentence_weights(study, [found])["class"]) == {"down", "flat", "up"}
