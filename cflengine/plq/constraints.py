@@ -1,0 +1,115 @@
+"""Constraints by name, and whether any β meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
+
+
+def nonnegative(d: int, columns: Sequence[int] | None = None) -> Constraints:
+    """β_j ≥ 0 for some columns (None: all) of d."""
+    chosen = np.arange(d) if columns is None else np.asarray(columns)
+    return inequalities(sparse.csr_matrix(sparse.eye(d, format="csr")[chosen]), np.zeros(len(chosen)))
+
+
+def box(d: int, lower: float | np.ndarray = -np.inf, upper: float | np.ndarray = np.inf) -> Constraints:
+    """lower ≤ β_j ≤ upper; infinite ends leave a side open."""
+    lower, upper = np.broadcast_to(lower, d).astype(float), np.broadcast_to(upper, d).astype(float)
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        raise InputError("the ends of a box must be numbers.")
+    below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    eye = sparse.eye(d, format="csr")
+    return inequalities(sparse.vstack([eye[below], -eye[above]]), np.concatenate([-lower[below], upper[above]]))
+
+
+def monotone(d: int, columns: Sequence[int] | None = None, *, decreasing: bool = False) -> Constraints:
+    """β_j ≤ β_k for neighbours in ``columns`` (None: 0 .. d−1), or ≥."""
+    chosen = np.arange(d) if columns is None else np.asarray(columns)
+    eye = sparse.eye(d, format="csr")
+    steps = eye[chosen[1:]] - eye[chosen[:-1]]
+    return inequalities(-steps if decreasing else steps, np.zeros(len(chosen) - 1))
+
+
+def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) -> Constraints:
+    """|cov(score, sensitive column)| ≤ most: two rows, (1/n) Σ_i (g_i − ḡ) x_iᵀβ within ±most.
+
+    sensitive: float (n,), a number, or two values as 0 and 1.
+    """
+    g = np.asarray(sensitive, dtype=np.float64)
+    if g.shape != (X.shape[0],) or not np.isfinite(g).all():
+        raise InputError(f"a sensitive column needs a number for each of the {X.shape[0]} rows.")
+    if not (isinstance(most, int | float) and not isinstance(most, bool) and 0 <= most < np.inf):
+        raise InputError(f"the covariance allowed must be a number from 0 on, not {most!r}.")
+    row = np.asarray(X.T @ (g - g.mean())).ravel() / len(g)
+    return inequalities(np.vstack([row, -row]), np.full(2, float(most)))
+
+
+def inequalities(A: Any, b: Any) -> Constraints:
+    """Aβ + b ≥ 0."""
+    A = sparse.csr_matrix(A, dtype=np.float64)
+    b = np.atleast_1d(np.asarray(b, dtype=np.float64))
+    if b.shape != (A.shape[0],):
+        raise InputError(f"b must have one number for each of the {A.shape[0]} rows of A, not {b.size}.")
+    if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
+        raise InputError("the numbers of a constraint must be finite.")
+    return Constraints(A, b, np.zeros(len(b), dtype=bool))
+
+
+def equalities(A: Any, b: Any) -> Constraints:
+    """Aβ + b = 0."""
+    found = inequalities(A, b)
+    return Constraints(found.A, found.b, np.ones(len(found.b), dtype=bool))
+
+
+def together(d: int, some: Iterable[Constraints]) -> Constraints:
+    """All of them."""
+    some = list(some)
+    if not some:
+        return no_constraints(d)
+    A = sparse.csr_matrix(sparse.vstack([one.A for one in some]))
+    return Constraints(A, np.concatenate([one.b for one in some]), np.concatenate([one.equal for one in some]))
+
+
+def check_problem(problem: PLQProblem) -> None:
+    """ValueError for data that are not finite or do not fit together, and for constraints that no β meets."""
+    X, loss, constraints = problem.X, problem.loss, problem.constraints
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values).all():
+        raise InputError("the data hold NaN or infinite numbers.")
+    if len(loss) != X.shape[0]:
+        raise InputError(f"there are {X.shape[0]} rows but {len(loss)} losses.")
+    if not all(np.isfinite(part).all() for part in (loss.U, loss.V, loss.S, loss.T)) or np.isnan(loss.tau).any():
+        raise InputError("the numbers of a loss must be finite (tau may be infinite).")
+    if (loss.tau < 0).any():
+        raise InputError("tau must be at least 0.")
+    if constraints.A.shape[1] != X.shape[1]:
+        raise InputError(f"constraints are on {constraints.A.shape[1]} coefficients, the data have {X.shape[1]}.")
+    if not (0 < problem.mu < np.inf and 0 <= problem.nu < np.inf):
+        raise InputError("the penalty needs mu > 0 and nu >= 0.")
+    check_feasible(constraints)
+
+
+def check_feasible(constraints: Constraints) -> None:
+    """ValueError where no β meets the constraints: by a linear programme, unless β = 0 does."""
+    if not len(constraints) or constraints.violation(np.zeros(constraints.A.shape[1])) == 0.0:
+        return
+    from scipy.optimize import linprog
+
+    A, b, equal = constraints.A, constraints.b, constraints.equal
+    answer = linprog(
+        np.zeros(A.shape[1]),
+        A_ub=-A[~equal] if (~equal).any() else None,
+        b_ub=b[~equal] if (~equal).any() else None,
+        A_eq=A[equal] if equal.any() else None,
+        b_eq=-b[equal] if equal.any() else None,
+        bounds=(None, None),
+        method="highs",
+    )
+    if answer.status == 2:
+        raise InputError("the constraints contradict each other: no coefficients meet them all.")

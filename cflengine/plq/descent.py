@@ -1,0 +1,282 @@
+"""Primal-dual coordinate descent: passes over the observations, proofs of the gap, and what follows from them.
+
+A proof (certificate.py) costs two products with the data, about a pass. It is made when the estimate that a pass leaves
+says that the gap may be small enough, and every ``check_every`` passes. From a proved gap G follows, (P) being
+μ-strongly convex in β, ‖β − β*‖ ≤ √(2G/μ): observations whose score is further than ‖x_i‖ times that from any kink have
+the duals of that side in every solution (gap-safe screening). β, which is carried along, is set from the duals anew at
+every proof, so that rounding does not add up.
+
+A free β₀ follows from the condition Σ a_i = 0 by the method of multipliers: it counts as the coefficient of one more
+feature of the size M, pulled towards where it was after the last pass, instead of 0; so a step of the duals moves it at
+once, and where it rests nothing pulls. The proof takes the best β₀ there is for its β.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.run import Run
+from cflengine.plq import kernels
+from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
+from cflengine.plq.constraints import check_problem
+from cflengine.plq.problem import PLQProblem
+from cflengine.plq.result import PLQResult
+from cflengine.plq.settings import DescentSettings
+from cflengine.plq.shift import best_shift
+
+_CHUNK_ENTRIES = 1 << 24  # entries of the data between two chances to stop
+_BLOCK = 16  # neighbours that are visited together ..
+_FIRST_PROOF = 5
+_CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
+_IN_CACHE = 1 << 17  # .. where the active rows have more entries than this
+_PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a proof
+_CONSTRAINT_ROUNDS = 20
+_PROJECTION_CALLS = 50
+
+
+def rows_of(X: np.ndarray | sparse.csr_matrix) -> kernels.Rows:
+    """A matrix as kernels take it; nothing is copied if it is float64, and in C order or CSR with int32 indices."""
+    if sparse.issparse(X):
+        indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
+        return kernels.Rows(X.data, indices, indptr, np.empty((0, 0)))
+    none = np.empty(0, dtype=np.int32)
+    return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X))
+
+
+class Descent(Run):
+    """One solve; ``start``: a result to begin from, of the same shape."""
+
+    solver = "descent"
+
+    def __init__(
+        self,
+        problem: PLQProblem,
+        settings: DescentSettings,
+        listeners: Iterable[Listener] = (),
+        start: PLQResult | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
+        super().__init__(settings, listeners)
+        self.problem, loss = problem, problem.loss
+        n = problem.shape[0]
+        self.sizes = sizes or Sizes.of(problem.X)
+        self.rows, self.A = rows_of(problem.X), rows_of(problem.constraints.A)
+        self.A_norms = np.asarray(problem.constraints.A.multiply(problem.constraints.A).sum(axis=1)).ravel()
+        self.parts = kernels.Parts(loss.U, loss.V, loss.S, loss.T, loss.tau)
+        if start is None:
+            self.lam, self.gam = np.zeros(loss.U.shape), np.zeros(loss.S.shape)
+            self.xi, bias = np.zeros(len(problem.constraints)), 0.0
+        else:
+            self.lam, self.gam, self.xi = start.lam.copy(), np.minimum(start.gam, loss.tau), start.xi.copy()
+            bias = start.bias
+        pull = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
+        self.bias = np.array([bias, pull, 0.0])
+        self.entries = max(float(self.sizes.entries.mean()) if n else 0.0, 1.0)  # of a row, on average
+        self.trust = 1.0
+        self.order, self.idle = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
+        self.screened = np.zeros(n, dtype=bool)
+        self.random = np.random.default_rng(settings.random_state)
+        self.state = np.zeros(3)
+        self.margin = math.inf
+        self.best: tuple[np.ndarray, float, Certificate] | None = None
+        self.best_duals = (self.lam, self.gam, self.xi)
+        self._reset(problem.combination(problem.weights(self.lam, self.gam), self.xi))
+
+    def _reset(self, q: np.ndarray) -> None:
+        """β from q, the combination of the duals."""
+        self.q = q if self.problem.nu > 0 else np.empty(0)
+        self.beta = self.problem.coefficients(q)
+
+    def run(self) -> PLQResult:
+        """Passes until the gap asked for is proved, a limit is met, or a listener says stop."""
+        settings = self.settings
+        since, going = 0, True
+        following = _FIRST_PROOF
+        while going and not self.done:
+            if self.iteration >= settings.max_iter:
+                self.limited = True
+                break
+            going = self.sweep()
+            since += 1
+            if going and (self.iteration >= following or self.rested or self._promising()):
+                going, since = self.prove(), 0
+                following = self.iteration + max(settings.check_every, self.iteration // 3)
+        if since or self.best is None:
+            self.prove()
+        return self.result()
+
+    @property
+    def done(self) -> bool:
+        """Whether the gap asked for is proved, or the duals have come to rest for good."""
+        return self.reached(self.gap) or self.rested
+
+    @property
+    def rested(self) -> bool:
+        """Whether a whole pass over all that is not settled moved nothing."""
+        everything = len(self.order) == len(self.idle) - int(self.screened.sum())
+        return self.iteration > 0 and everything and self.state[2] == 0.0 and self.bias[1] * self.bias[2] == 0.0
+
+    def sweep(self) -> bool:
+        """A pass over the active observations and all constraints; False if stopped."""
+        problem, constraints = self.problem, self.problem.constraints
+        self.state[:] = 0.0
+        n = len(self.order)
+        size = _BLOCK if n * self.entries > _IN_CACHE else 1
+        repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, _CALL_PASSES))
+        if len(constraints) or problem.intercept:
+            repeats = 1  # their updates come after every pass
+        blocks = np.tile(np.arange(-(-n // size)), (repeats, 1))
+        blocks = self.random.permuted(blocks, axis=1) if repeats > 1 else self.random.permutation(blocks[0])[None]
+        step = max(1, int(_CHUNK_ENTRIES / (size * self.entries)))
+        for begin in range(0, blocks.shape[1], step):
+            kernels.visit(
+                self.rows, self.sizes.rows, self.parts, self.lam, self.gam, self.beta, self.q, self.order,
+                blocks[:, begin : begin + step], size, problem.mu, problem.nu, self.bias, self.margin, self.idle,
+                self.state,
+            )  # fmt: skip
+            if not self.progress.poll():
+                return False
+        self.work += repeats * n / max(len(self.idle), 1)
+        if math.isfinite(self.margin):
+            self.order = self.order[self.idle[self.order] == 0]
+        if len(constraints):
+            self.state[2] += kernels.visit_constraints(
+                self.A, self.A_norms, constraints.b, constraints.equal, self.xi, self.beta, self.q, problem.mu,
+                problem.nu, _CONSTRAINT_ROUNDS,
+            )  # fmt: skip
+        self.bias[0] -= self.bias[1] * self.bias[2]
+        self.iteration += repeats
+        # LIBLINEAR's rule: what is further from its kinks than the worst violation of a pass is done for now
+        self.margin = float(self.state[0]) if self.settings.shrinking and self.state[0] > 0 else math.inf
+        return True
+
+    def _promising(self) -> bool:
+        """Whether the estimate, corrected by how far the last one was off, is small enough for a proof."""
+        if self.settings.tol is None or not math.isfinite(self.best_objective):
+            return False
+        return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * self.best_objective
+
+    def prove(self) -> bool:
+        """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop."""
+        problem = self.problem
+        a = problem.weights(self.lam, self.gam)
+        q = problem.combination(a, self.xi)
+        self._reset(q)
+        self.bias[2] = float(a.sum()) if problem.intercept else 0.0
+        beta = self._feasible(self.beta)
+        bias = best_shift(self.parts, problem.scores(beta), float(self.bias[0])) if problem.intercept else 0.0
+        found = certify(
+            problem, beta, bias, (self.lam, self.gam, self.xi), self.sizes, None if problem.intercept else q
+        )
+        self.work += 2.0
+        if found.proved and (self.best is None or not self.best[2].proved or found.objective < self.best_objective):
+            self.best, self.best_objective = (beta.copy(), bias, found), found.objective
+        elif self.best is None:
+            self.best = (beta.copy(), bias, found)
+        if self.raise_bound(found.lower_bound):
+            self.best_duals = (self.lam.copy(), self.gam.copy(), self.xi.copy())
+        estimate, proved = float(self.state[1]), found.objective - found.lower_bound
+        if self.iteration and estimate > 0 and math.isfinite(proved) and proved > 0:
+            self.trust = min(max(proved / estimate, 1e-3), 1e3)
+        if not math.isfinite(found.objective) or not math.isfinite(found.lower_bound):
+            self.progress.reason = TerminationReason.NUMERICAL_ERROR
+            return False
+        if found.proved:
+            self._screen(found)
+        self._reactivate(problem.scores(self.beta, float(self.bias[0])))
+        return self.report(
+            "descent", found.objective, support=int(np.count_nonzero(beta)),
+            extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
+        )  # fmt: skip
+
+    def _feasible(self, beta: np.ndarray) -> np.ndarray:
+        """The nearest β that meets the constraints (Hildreth's method, which is their update by itself)."""
+        constraints = self.problem.constraints
+        if not len(constraints) or constraints.violation(beta) <= FEASIBLE:
+            return beta
+        near, xi = beta.copy(), np.zeros(len(constraints))
+        for _ in range(_PROJECTION_CALLS):
+            kernels.visit_constraints(
+                self.A, self.A_norms, constraints.b, constraints.equal, xi, near, np.empty(0), 1.0, 0.0,
+                _CONSTRAINT_ROUNDS,
+            )  # fmt: skip
+            if constraints.violation(near) <= 0.1 * FEASIBLE:
+                break
+        return near
+
+    def _screen(self, found: Certificate) -> None:
+        """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""
+        problem, loss = self.problem, self.problem.loss
+        if not self.settings.screening or problem.intercept:
+            return
+        assert self.best is not None
+        gap = max(self.best_objective - self.lower_bound, 0.0)
+        far = np.sqrt(2.0 * gap / problem.mu * self.sizes.rows) * (1.0 + 1e-9)
+        z = self.best[2].scores
+        lo, hi = (z - far)[:, None], (z + far)[:, None]
+        y = np.minimum(loss.U * lo, loss.U * hi) + loss.V, np.maximum(loss.U * lo, loss.U * hi) + loss.V
+        x = np.minimum(loss.S * lo, loss.S * hi) + loss.T, np.maximum(loss.S * lo, loss.S * hi) + loss.T
+        one, top = y[0] > 0, x[0] > loss.tau
+        settled = ((one | (y[1] < 0) | (loss.U == 0)).all(axis=1)) & ((top | (x[1] < 0)).all(axis=1))
+        new = settled & ~self.screened
+        if not new.any():
+            return
+        self.screened |= new
+        lam, gam = one[new].astype(np.float64), np.where(top[new], loss.tau[new], 0.0)
+        if not (np.array_equal(lam, self.lam[new]) and np.array_equal(gam, self.gam[new])):
+            self.lam[new], self.gam[new] = lam, gam
+            self._reset(problem.combination(problem.weights(self.lam, self.gam), self.xi))
+
+    def _reactivate(self, z: np.ndarray) -> None:
+        """Active are from now on those that were, and those set aside whose duals do not rest at these scores."""
+        loss = self.problem.loss
+        aside = ~self.screened
+        aside[self.order] = False
+        rest = np.flatnonzero(aside)
+        if len(rest):
+            part, z = loss.take(rest), z[rest][:, None]
+            y = part.U * z + part.V
+            wrong = (((y > 0) & (self.lam[rest] < 1)) | ((y < 0) & (self.lam[rest] > 0))).any(axis=1)
+            wrong |= (np.clip(part.S * z + part.T, 0.0, part.tau) != self.gam[rest]).any(axis=1)
+            aside[rest[wrong]] = False
+        self.order = np.flatnonzero(~(aside | self.screened)).astype(np.int32)
+        self.idle[self.order] = 0
+
+    def result(self) -> PLQResult:
+        """The best solution with the best duals, certified together."""
+        assert self.best is not None
+        beta, bias, _ = self.best
+        found = certify(self.problem, beta, bias, self.best_duals, self.sizes)
+        lam, gam, xi = self.best_duals
+        return PLQResult(
+            **self.facts(found.objective, found.lower_bound),
+            w=beta,
+            bias=bias,
+            lam=lam,
+            gam=gam,
+            xi=xi,
+            violation=found.violation,
+            support=int(np.count_nonzero(beta)),
+            n_screened=int(self.screened.sum()),
+        )
+
+
+def solve(
+    problem: PLQProblem,
+    settings: DescentSettings | None = None,
+    listeners: Iterable[Listener] = (),
+    *,
+    start: PLQResult | None = None,
+    sizes: Sizes | None = None,
+) -> PLQResult:
+    """Solve (P). start: a result to begin from; sizes: of the problem's X, where they are known.
+
+    Raises ValueError for data that are not finite, and for constraints that no β meets.
+    """
+    check_problem(problem)
+    return Descent(problem, settings or DescentSettings(), listeners, start, sizes).run()

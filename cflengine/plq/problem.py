@@ -1,0 +1,149 @@
+"""Empirical risk with a convex piecewise linear-quadratic (PLQ) loss as mathematics, in clear numpy.
+
+    minimise over β, β₀   Σ_i L_i(x_iᵀβ + β₀) + μ/2 ‖β‖² + ν‖β‖₁   subject to   Aβ + b ≥ 0                           (P)
+
+    L_i(z) = Σ_l ReLU(u_li z + v_li) + Σ_h ReHU_{τ_hi}(s_hi z + t_hi)
+    ReLU(y) = max(y, 0);   ReHU_τ(y) = 0 for y ≤ 0,  y²/2 for 0 < y ≤ τ,  τ(y − τ/2) beyond;  τ = ∞ allowed
+
+Rows of A may hold with equality; β₀ is free, or 0. Source: Dai and Qiu, "ReHLine: Regularized Composite ReLU-ReHU Loss
+Minimization with Linear Computation and Linear Convergence", NeurIPS 2023, with μ = 1, ν = 0 and no β₀.
+
+The dual. ReLU(y) = max_{0≤λ≤1} λy and ReHU_τ(y) = max_{0≤γ≤τ} γy − γ²/2, so with a_i = Σ_l λ_li u_li + Σ_h γ_hi s_hi,
+q = Aᵀξ − Σ_i a_i x_i and soft(q)_j = sign(q_j) max(|q_j| − ν, 0),
+
+    maximise over λ, γ, ξ   Σ λv + Σ (γt − γ²/2) − ξᵀb − ‖soft(q)‖²/(2μ)
+    subject to              0 ≤ λ ≤ 1,  0 ≤ γ ≤ τ,  ξ ≥ 0 (free where a row holds with equality),  Σ_i a_i = 0 if β₀ is free,
+
+and β = soft(q)/μ, the linear relation that is carried along. With z_i = x_iᵀβ + β₀, the best single coordinates are, for
+ν = 0 exactly and else by a bound on the curvature,
+
+    λ_li ← clip(λ_li + (u_li z_i + v_li) / (u_li² ‖x_i‖²/μ), 0, 1)
+    γ_hi ← clip(γ_hi + (s_hi z_i + t_hi − γ_hi) / (s_hi² ‖x_i‖²/μ + 1), 0, τ_hi)
+    ξ_k  ← max(ξ_k − (a_kᵀβ + b_k) / (‖a_k‖²/μ), 0)
+
+since the dual's derivative in λ_li is u_li z_i + v_li, its second one −u_li² ‖x_i‖²/μ, and likewise for the others.
+
+Worked example: one observation x = 1, the hinge loss of y = 1 (u = −1, v = 1), μ = 1. From λ = 0, β = 0: λ ← clip(0 +
+1/1, 0, 1) = 1, β = −λux = 1: the optimum, β²/2 = λv − β²/2 = 1/2.
+
+Shapes: X float64 (n, d), dense in C order or CSR; U, V float64 (n, L); S, T, tau float64 (n, H); A CSR (K, d).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+
+def rehu(y: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """ReHU_τ(y), elementwise."""
+    inside = np.clip(y, 0.0, tau)
+    return inside * (np.maximum(y, 0.0) - 0.5 * inside)
+
+
+@dataclass(frozen=True)
+class CompositeLoss:
+    """One loss per observation: U, V (n, L), S, T, tau (n, H), all float64 in C order; ``constant`` is added to their
+    sum and plays no part in the optimisation."""
+
+    U: np.ndarray
+    V: np.ndarray
+    S: np.ndarray
+    T: np.ndarray
+    tau: np.ndarray
+    constant: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.U)
+
+    def value(self, z: np.ndarray) -> np.ndarray:
+        """float64 (n,): L_i(z_i), without the constant."""
+        z = z[:, None]
+        relu = np.maximum(self.U * z + self.V, 0.0).sum(axis=1)
+        return relu + rehu(self.S * z + self.T, self.tau).sum(axis=1)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """float64 (n,): the derivative of L_i at z_i, the right one at a kink of a rising part."""
+        z = z[:, None]
+        relu = (self.U * (self.U * z + self.V > 0)).sum(axis=1)
+        return relu + (self.S * np.clip(self.S * z + self.T, 0.0, self.tau)).sum(axis=1)
+
+    def take(self, rows: np.ndarray) -> CompositeLoss:
+        """The losses of some observations."""
+        parts = (np.ascontiguousarray(part[rows]) for part in (self.U, self.V, self.S, self.T, self.tau))
+        return CompositeLoss(*parts)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Aβ + b ≥ 0, with equality where ``equal``: A CSR (K, d), b float64 (K,), equal bool (K,)."""
+
+    A: sparse.csr_matrix = field(repr=False)
+    b: np.ndarray = field(repr=False)
+    equal: np.ndarray = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.b)
+
+    def violation(self, beta: np.ndarray) -> float:
+        """The largest amount by which a row fails, relative to 1 + |b_k| + Σ_j |a_kj β_j|; 0 where none does."""
+        if not len(self):
+            return 0.0
+        slack = self.A @ beta + self.b
+        failing = np.where(self.equal, np.abs(slack), np.maximum(-slack, 0.0))
+        return float(np.max(failing / (1.0 + np.abs(self.b) + abs(self.A) @ np.abs(beta))))
+
+
+def no_constraints(d: int) -> Constraints:
+    """None at all, on d coefficients."""
+    return Constraints(sparse.csr_matrix((0, d)), np.zeros(0), np.zeros(0, dtype=bool))
+
+
+@dataclass(frozen=True)
+class PLQProblem:
+    """(P): see the module's docstring. mu > 0 and nu ≥ 0 are μ and ν; intercept: whether β₀ is free."""
+
+    X: np.ndarray | sparse.csr_matrix = field(repr=False)
+    loss: CompositeLoss = field(repr=False)
+    constraints: Constraints = field(repr=False)
+    mu: float = 1.0
+    nu: float = 0.0
+    intercept: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return self.X.shape
+
+    def scores(self, beta: np.ndarray, bias: float = 0.0) -> np.ndarray:
+        """float64 (n,): z."""
+        return np.asarray(self.X @ beta).ravel() + bias
+
+    def penalty(self, beta: np.ndarray) -> float:
+        """μ/2 ‖β‖² + ν‖β‖₁."""
+        return float(0.5 * self.mu * (beta @ beta) + self.nu * np.abs(beta).sum())
+
+    def objective(self, beta: np.ndarray, bias: float = 0.0) -> float:
+        """The value of (P), the loss's constant included; feasibility is not looked at."""
+        return float(self.loss.value(self.scores(beta, bias)).sum()) + self.loss.constant + self.penalty(beta)
+
+    def weights(self, lam: np.ndarray, gam: np.ndarray) -> np.ndarray:
+        """float64 (n,): a_i = Σ_l λ_li u_li + Σ_h γ_hi s_hi."""
+        return (lam * self.loss.U).sum(axis=1) + (gam * self.loss.S).sum(axis=1)
+
+    def combination(self, a: np.ndarray, xi: np.ndarray) -> np.ndarray:
+        """float64 (d,): q = Aᵀξ − Xᵀa."""
+        return np.asarray(self.constraints.A.T @ xi).ravel() - np.asarray(self.X.T @ a).ravel()
+
+    def coefficients(self, q: np.ndarray) -> np.ndarray:
+        """float64 (d,): β = soft(q)/μ."""
+        return np.sign(q) * np.maximum(np.abs(q) - self.nu, 0.0) / self.mu
+
+    def dual(self, lam: np.ndarray, gam: np.ndarray, xi: np.ndarray) -> float:
+        """The dual's value, the constant included, at duals in their boxes (Σ a = 0 is not looked at)."""
+        beta = self.coefficients(self.combination(self.weights(lam, gam), xi))
+        loss = self.loss
+        linear = float((lam * loss.V).sum() + (gam * loss.T - 0.5 * gam * gam).sum() - xi @ self.constraints.b)
+        return linear - 0.5 * self.mu * float(beta @ beta) + loss.constant

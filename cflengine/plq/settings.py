@@ -1,0 +1,33 @@
+"""Every parameter of the solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cflengine.engine.checks import InputError, check_positive, check_whole
+from cflengine.engine.settings import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescentSettings(Limits):
+    """Settings of the primal-dual coordinate descent.
+
+    tol: relative gap at which it ends, proved. max_iter: at most so many passes. shrinking: observations that are done
+    are set aside until the rest is solved. screening: those that a proved gap shows to be done are never visited again.
+    check_every: passes between two proofs of the gap, if the solver's own estimate does not ask for one earlier.
+    random_state: of the order in which observations are visited.
+    """
+
+    tol: float | None = 1e-4
+    max_iter: int = 10_000
+    shrinking: bool = True
+    screening: bool = True
+    check_every: int = 10
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        Limits.__post_init__(self)
+        check_positive(self, ())
+        check_whole(self, {"max_iter": 1, "check_every": 1})
+        if not isinstance(self.random_state, int) or isinstance(self.random_state, bool) or self.random_state < 0:
+            raise InputError(f"random_state must be a whole number from 0 on, not {self.random_state!r}.")
