@@ -77,14 +77,17 @@ def _running(job: Job, kind: str) -> None:
         st.markdown("Stopping: certifying the best solution so far …")
     elif not job.rows:
         st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
+        if kind != SOLVE and engine_is_warm():
+            st.caption("The first time after an installation its solver is compiled: up to half a minute.")
     else:
         row = job.rows[-1]
         where = f"{row['stage']} · step {row['i']:,}"
         if job.solver in ("homotopy", "relay") and row["zeta"] >= 0:
             st.progress(min(max(row["zeta"], 0.0), 1.0), text=where)
         else:
+            # the stages of a solve in two parts say themselves whose they are
             who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"
-            st.markdown(f"{who}: {where}")
+            st.markdown(where if job.solver == "relay" else f"{who}: {where}")
     st.button(
         "Stop", key=f"stop_sidebar_{kind}", on_click=stop_job, args=(kind,), disabled=job.stop.is_set(), width="stretch"
     )

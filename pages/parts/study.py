@@ -140,7 +140,7 @@ def draw_numbers(run: StudyRun, result: SentenceResult, solving: Job | None) -> 
     if result.copies is not None:
         by_weights = float(np.mean(result.sentence_strength(study.data.groups, by="weights") > 0))
         st.caption(
-            f"ADMM ended by {result.reason!s} after {many(result.n_iterations, 'step')}. By its copies it keeps "
+            f"ADMM took {many(result.n_iterations, 'step')} ({result.reason!s}). By its copies it keeps "
             f"{percent(kept, 1)} of the sentences; by its weights w, which are those of the classifier, "
             f"{percent(by_weights, 1)}."
         )
