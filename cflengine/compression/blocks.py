@@ -48,14 +48,14 @@ def cut_evenly(ptr: np.ndarray, lo: int, hi: int, size: int) -> np.ndarray:
     return np.array(borders, dtype=np.int64)
 
 
-def cut_documents(doc_ptr: np.ndarray, *, whole: bool = False) -> Blocks:
-    """The blocks of a corpus; with ``whole``, no document is cut, however long it is."""
+def cut_documents(doc_ptr: np.ndarray) -> Blocks:
+    """The blocks of a corpus."""
     doc_ptr = np.ascontiguousarray(doc_ptr, dtype=np.int64)
     size = BLOCK_TOKENS
     runs = cut_evenly(doc_ptr, 0, len(doc_ptr) - 1, size)
     lengths = doc_ptr[runs[1:]] - doc_ptr[runs[:-1]]
     # of the runs, only single documents can be so long
-    parts = np.ones(len(lengths), dtype=np.int64) if whole else np.maximum(lengths // size, 1)
+    parts = np.maximum(lengths // size, 1)
     parts[lengths <= 2 * size] = 1
     within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     run = np.repeat(np.arange(len(parts)), parts)

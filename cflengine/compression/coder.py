@@ -28,12 +28,10 @@ class Coder:
     def n_blocks(self) -> int:
         return len(self.blocks.piece)
 
-    def chunks(self, blocks: Blocks | None = None) -> list[tuple[int, int]]:
-        """Ranges of ``blocks`` (None: the coder's) of at most about CHUNK_POINTERS pointers: what a parallel kernel is
-        given at once."""
-        n_blocks = len((self.blocks if blocks is None else blocks).piece)
+    def chunks(self) -> list[tuple[int, int]]:
+        """Ranges of blocks of at most about CHUNK_POINTERS pointers: what a parallel kernel is given at once."""
         pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // layout.CHUNK_POINTERS))
-        cuts = np.linspace(0, n_blocks, min(pieces, max(n_blocks, 1)) + 1).astype(int)
+        cuts = np.linspace(0, self.n_blocks, min(pieces, max(self.n_blocks, 1)) + 1).astype(int)
         return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
     def single_words(self) -> np.ndarray:

@@ -9,8 +9,6 @@ weights, z and the best z 36, α 8 in the place of y and z.
 
 from __future__ import annotations
 
-import os
-
 from cflengine.compression.blocks import BLOCK_TOKENS
 from cflengine.text.kgrams import index_bytes
 
@@ -23,10 +21,9 @@ _STATE = {
     "relay": (18, 36, 22),
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
-# of a document that reweighting projects as a whole, (a pointer, a token): w, factors, prices and steps; all others
-# work on pieces and keep one byte for each token of a document that is cut (blocks.py)
-_PROJECTION = (12, 36)
-_CHOICE = 1
+# a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
+_CUT = 1
+_CUT_PROJECTION = 16
 
 
 def state_bytes(
@@ -35,14 +32,13 @@ def state_bytes(
     """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
 
     solver: a solver's name, or "relaxation" for the homotopy's first stage alone. longest: tokens of the longest
-    document, of which "reweighting" may work on as many at once as there are threads.
+    document.
 
     >>> round(state_bytes(1_000_000, 3, "relaxation", grams_per_token=0.56) / 1e6, 1)
     77.7
     """
     pointer, token, gram = _STATE[solver]
     per_token = pointer * max_gram + token + gram * grams_per_token
-    at_once = n_tokens * _CHOICE if longest > 2 * BLOCK_TOKENS else 0
-    if solver == "reweighting":
-        at_once = min(n_tokens, longest * (os.cpu_count() or 1)) * (_PROJECTION[0] * max_gram + _PROJECTION[1])
-    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token) + at_once
+    if longest > 2 * BLOCK_TOKENS:
+        per_token += _CUT_PROJECTION if solver == "reweighting" else _CUT
+    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token)

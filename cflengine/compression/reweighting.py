@@ -52,12 +52,12 @@ from cflengine.compression import (
     kernels_reweighting,
     layout,
 )
-from cflengine.compression.blocks import cut_documents
+from cflengine.compression import kernels_projection_pass as kernels
 from cflengine.compression.bounds import DualBound
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
-from cflengine.compression.pieces import borders_of
+from cflengine.compression.pieces import borders_of, has_pieces
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
@@ -69,6 +69,9 @@ from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 REWEIGHTING = "reweighting"
+
+
+_NONE = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +168,8 @@ class WeightedAdmm:
         self.marks = np.zeros(n, dtype=np.uint8)
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self._table = kernels_projection.overlaps(index.max_gram)
-        self._whole = cut_documents(index.doc_ptr, whole=True)
-        blocks, bins = len(self._whole.piece), self.layout.n_bins
+        self._borders = borders_of(self.layout.blocks, index.max_gram)
+        blocks, bins = self.layout.n_blocks, self.layout.n_bins
         self._sums, self._pointer_costs = np.zeros((blocks, 5)), np.zeros(blocks)
         self._bare = np.zeros(blocks, dtype=np.int64)
         self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
@@ -182,7 +185,7 @@ class WeightedAdmm:
 
     def step(self, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (no further step may follow)."""
-        lay, settings = self.layout, self.settings
+        lay = self.layout
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(self.data))))
         for i in range(0, lay.n_bins, per_chunk):
             kernels_reweighting.prox_of_groups(
@@ -192,14 +195,8 @@ class WeightedAdmm:
             )  # fmt: skip
             if not progress.poll():
                 return False
-        for b0, b1 in self.coder.chunks(self._whole):
-            kernels_projection.projection_pass(
-                self.data, self.weight, lay.slot, self.z, self.beta, self.marks, self._whole, b0, b1,
-                self._table, self.d_len, self.costs.pointer_extra, self.rho, self._rho_next, settings.projection_tol,
-                settings.projection_iterations, settings.nonzero, self._sums, self._pointer_costs, self._bare,
-            )  # fmt: skip
-            if not progress.poll():
-                return False
+        if not self._project(progress):
+            return False
         self.support = int(self._support.sum())
         self.value = float(self._pointer_costs.sum() + self._dictionary_costs.sum())
         self._measure()
@@ -208,6 +205,57 @@ class WeightedAdmm:
             self.best_objective = self.objective
             np.copyto(self.best, self.z)
         return True
+
+    def _project(self, progress: Progress) -> bool:
+        """β, z, its rounding and the next prox's v; False if stopped."""
+        lay, settings, price = self.layout, self.settings, (self.d_len, self.costs.pointer_extra)
+        rho = (self.rho, self._rho_next)
+        chunks = self.coder.chunks()
+        for b0, b1 in chunks:
+            kernels.projection_pass(
+                self.data, self.weight, lay.slot, self.z, self.beta, self.marks, lay.blocks, b0, b1, self._table,
+                *price, *rho, settings.projection_tol, settings.projection_iterations, settings.nonzero, self._sums,
+                self._pointer_costs, self._bare,
+            )  # fmt: skip
+            if not progress.poll():
+                return False
+        if not has_pieces(lay.blocks):
+            return True
+        slack, before = np.empty(len(self.beta)), np.empty(len(self.beta))
+        kernels_halo.save_borders(self.data, lay.slot, _NONE, _NONE, lay.blocks, self._borders)
+        for b0, b1 in chunks:
+            kernels.load_pieces(
+                self.data, lay.slot, lay.blocks, self._borders, b0, b1, *price, self.beta, slack, before,
+                self._pointer_costs,
+            )  # fmt: skip
+        worst, tol, limit = np.full(lay.n_blocks, np.inf), settings.projection_tol, settings.projection_iterations
+        for done in range(2 * limit):
+            for b0, b1 in chunks:
+                kernels.project_pieces(
+                    lay.blocks,
+                    b0,
+                    b1,
+                    done % 2,
+                    self._table,
+                    slack,
+                    self.beta,
+                    tol,
+                    settings.projection_iterations,
+                    worst,
+                )
+                if not progress.poll():
+                    return False
+            if worst[lay.blocks.piece >= 0].max() <= tol:
+                break
+        for b0, b1 in chunks:
+            kernels.move_pieces(
+                self.data, self.weight, lay.slot, self.z, self.beta, before, self.marks, lay.blocks, b0, b1, *price,
+                *rho, settings.nonzero, self._sums,
+            )  # fmt: skip
+        kernels.finish_pieces(
+            lay.blocks, 0, lay.n_blocks, self.index.max_gram, rho[0] / rho[1], self.beta, self.marks, self._bare
+        )
+        return progress.poll()
 
     def _measure(self) -> None:
         """Residuals, whether they are small (Boyd et al., §3.3.1), and the next ρ (§3.4.1)."""
@@ -233,7 +281,7 @@ class WeightedAdmm:
         """Take the weights of the next round from the best projection, and forget how good it was."""
         lay = self.layout
         for b0, b1 in self.coder.chunks():
-            kernels_projection.reweight_blocks(
+            kernels.reweight_blocks(
                 self.best, self.data, self.weight, lay.slot, lay.blocks, b0, b1, self.d_len,
                 self.costs.pointer_extra, self.rho, epsilon,
             )  # fmt: skip
@@ -252,11 +300,10 @@ class WeightedAdmm:
             there = places >= 0
             point[places[there]] = np.maximum(row[there], 0.0)
         totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
-        borders = borders_of(lay.blocks, self.index.max_gram)
-        kernels_halo.save_borders(point, lay.slot, self.z[0, :0], self.z[0, :0], lay.blocks, borders)
+        kernels_halo.save_borders(point, lay.slot, _NONE, _NONE, lay.blocks, self._borders)
         for b0, b1 in self.coder.chunks():
             kernels_bound.repair_blocks(
-                point, lay.slot, lay.blocks, borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
+                point, lay.slot, lay.blocks, self._borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
             )
         if least.min(initial=1.0) < 1e-3:
             return np.inf

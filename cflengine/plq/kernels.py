@@ -11,8 +11,9 @@ adds to the duality gap: an estimate that says when it is worth proving one.
 
 Shapes: rows = (data, indices int32, indptr int64, dense): CSR, with dense (0, 0), or dense (n, d), the others empty;
 norms float64 (n,), ‖x_i‖²; parts (U, V, S, T, tau), lam (n, L), gam (n, H) as in problem.py; beta, q float64 (d,), q
-(0,) where ν = 0, whose β is q/μ; order int32, the active observations, ascending; bias float64 (3,): β₀, M² of its update (0 where
-it is fixed) and Σ a_i; state float64 (3,): the largest violation, the estimate of the gap, and by how much duals moved.
+(0,) where ν = 0, whose β is q/μ; order int32, the active observations, ascending; bias float64 (3,): β₀, M² of its
+update (0 where it is fixed) and Σ a_i; state float64 (3,): the largest violation, the estimate of the gap, and by how
+much duals moved.
 """
 
 from __future__ import annotations
@@ -143,10 +144,9 @@ def update_duals(parts, i, z, norm, lam, gam):
             u = parts.U[i, k]
             y = u * z + parts.V[i, k]
             curvature = u * u * norm
+            new = 1.0 if y > 0.0 else 0.0
             if curvature > 0.0:
                 new = min(max(lam[i, k] + y / curvature, 0.0), 1.0)
-            else:
-                new = 1.0 if y > 0.0 else 0.0
             step = (new - lam[i, k]) * u
             lam[i, k] = new
             z -= step * norm
@@ -170,8 +170,8 @@ def update_duals(parts, i, z, norm, lam, gam):
 def visit(rows, norms, parts, lam, gam, beta, q, order, blocks, size, mu, nu, bias, margin, idle, state):
     """Visit the observations of some blocks of ``order``: block b is its places b·size .. (b+1)·size − 1.
 
-    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. margin: observations further
-    from their kinks than this are set aside, inf for none: idle (uint8 (n,)) becomes 1.
+    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. margin: observations
+    further from their kinks than this are set aside, inf for none: idle (uint8 (n,)) becomes 1.
     """
     for r in range(blocks.shape[0]):
         if r:

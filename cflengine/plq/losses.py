@@ -1,16 +1,17 @@
 """Convex piecewise linear-quadratic functions, by their pieces, and as sums of ReLUs and ReHUs (Theorem 1).
 
-A piece is a polynomial c₀ + c₁r + c₂r² between two knots. A convex PLQ function L that is bounded below has a minimiser
-r*; from there on to the right its derivative rises from 0: where it jumps by δ at a knot k, L has a part ReLU(δ(r − k));
-where it rises with the curvature 2c₂ = s² between the knots k and k', a part ReHU_τ(s(r − k)) with τ = s(k' − k). The
-same to the left, mirrored, and L's least value is a constant. That is Theorem 1 of Dai and Qiu (2023); the other way
-round, every sum of ReLUs and ReHUs is convex PLQ, and :meth:`Pieces.of_parts` gives its pieces.
+A piece is a polynomial c₀ + c₁r + c₂r² between two knots. A convex PLQ function L that is bounded below has a
+minimiser r*; from there on to the right its derivative rises from 0: where it jumps by δ at a knot k, L has a part
+ReLU(δ(r − k)); where it rises with the curvature 2c₂ = s² between the knots k and k', a part ReHU_τ(s(r − k)) with
+τ = s(k' − k). The same to the left, mirrored, and L's least value is a constant. That is Theorem 1 of Dai and Qiu
+(2023); the other way round, every sum of ReLUs and ReHUs is convex PLQ, and :meth:`Pieces.of_parts` gives its pieces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Pieces:
             [[knots[0] - 2.0 if len(knots) else -1.0], knots, [knots[-1] + 2.0 if len(knots) else 1.0]]
         )
         rows = []
-        for lo, hi in zip(ends[:-1], ends[1:], strict=True):
+        for lo, hi in pairwise(ends):
             c, middle = np.zeros(3), 0.5 * (lo + hi)
             c[0] = parts.constant
             for u, v in parts.relu:

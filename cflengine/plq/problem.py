@@ -12,10 +12,11 @@ The dual. ReLU(y) = max_{0≤λ≤1} λy and ReHU_τ(y) = max_{0≤γ≤τ} γy 
 q = Aᵀξ − Σ_i a_i x_i and soft(q)_j = sign(q_j) max(|q_j| − ν, 0),
 
     maximise over λ, γ, ξ   Σ λv + Σ (γt − γ²/2) − ξᵀb − ‖soft(q)‖²/(2μ)
-    subject to              0 ≤ λ ≤ 1,  0 ≤ γ ≤ τ,  ξ ≥ 0 (free where a row holds with equality),  Σ_i a_i = 0 if β₀ is free,
+    subject to              0 ≤ λ ≤ 1,  0 ≤ γ ≤ τ,  ξ ≥ 0 (free where a row holds with equality),
+                            Σ_i a_i = 0 if β₀ is free,
 
-and β = soft(q)/μ, the linear relation that is carried along. With z_i = x_iᵀβ + β₀, the best single coordinates are, for
-ν = 0 exactly and else by a bound on the curvature,
+and β = soft(q)/μ, the linear relation that is carried along. With z_i = x_iᵀβ + β₀, the best single coordinates are,
+for ν = 0 exactly and else by a bound on the curvature,
 
     λ_li ← clip(λ_li + (u_li z_i + v_li) / (u_li² ‖x_i‖²/μ), 0, 1)
     γ_hi ← clip(γ_hi + (s_hi z_i + t_hi − γ_hi) / (s_hi² ‖x_i‖²/μ + 1), 0, τ_hi)

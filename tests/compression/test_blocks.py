@@ -21,6 +21,7 @@ from cflengine.compression.layout import PointerLayout
 from cflengine.compression.ledger import _fill_reach, ledger
 from cflengine.compression.moves import DictionarySearch
 from cflengine.compression.pieces import borders_of, carry_of, has_pieces, settle
+from cflengine.compression.reweighting import ReweightingSettings, WeightedAdmm
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, repeated_phrases, uneven_costs
@@ -208,6 +209,26 @@ def test_a_step_of_the_homotopy_is_the_same(cut, kind, max_gram):
     for name in ("data", "y", "z", "multiplier"):
         np.testing.assert_array_equal(getattr(pieces, name), getattr(whole, name))
     np.testing.assert_array_equal(pieces.round(w), whole.round(w))
+
+
+@KINDS
+@GRAMS
+def test_the_projection_is_the_same(cut, kind, max_gram):
+    index = index_of(LONG[kind], max_gram)
+    costs = uneven_costs(index)
+    runs = []
+    for _ in range(2):
+        run = WeightedAdmm(index, costs, ReweightingSettings(projection_tol=1e-10))
+        for _ in range(12):
+            assert run.step(Progress())
+        runs.append(run)
+        cut()
+    pieces, whole = runs
+    np.testing.assert_allclose(pieces.beta, whole.beta, atol=1e-5)
+    np.testing.assert_allclose(pieces.z, whole.z, atol=1e-5)
+    assert (pieces.r, pieces.u, pieces.value) == pytest.approx((whole.r, whole.u, whole.value), rel=1e-4)
+    covered = [Coder(index, costs).evaluate(run.marks)[0] for run in runs]
+    assert np.isinf(pieces.objective) == np.isinf(whole.objective) and covered[0] == pytest.approx(covered[1], rel=0.05)
 
 
 def test_halos_are_those_before_the_pass(cut):

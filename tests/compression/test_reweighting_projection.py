@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine.compression import kernels_projection as projection
+from cflengine.compression import kernels_projection_pass as passes
 from naive.reweighting import cover_nearby
 
 
@@ -25,7 +26,7 @@ def dense_product(n, max_gram):
     table = projection.overlaps(max_gram)
     H = np.zeros((n, n))
     for j in range(n):
-        projection.add_product(table, np.eye(n)[j], H[j])
+        projection.add_product(table, np.eye(n)[j], 0, H[j])
     return H
 
 
@@ -45,8 +46,8 @@ def project(X, max_gram, point, beta, tol=1e-9, limit=60):
     """β of the point's projection by the kernel, from ``beta``, which z = point + Xᵀβ belongs to; and the rounds."""
     n = len(X)
     g, beta = X @ point - 1 + X @ X.T @ beta, beta.copy()
-    rounds = projection.project_document(
-        projection.overlaps(max_gram), g, beta, tol, limit, np.full((max_gram, n + 3), 7.0), np.full(n, 7.0)
+    rounds = projection.project_tokens(
+        projection.overlaps(max_gram), g, beta, 0, tol, limit, np.full((max_gram, n + 3), 7.0), np.full(n, 7.0)
     )
     np.testing.assert_allclose(g, X @ (point + X.T @ beta) - 1, atol=1e-9 * max(1.0, np.abs(point).max()))
     return beta, rounds
@@ -81,7 +82,7 @@ def test_every_round_of_the_projection_lowers_its_objective(max_gram):
                   (project(X, max_gram, point, start, 1e-10, limit)[0] for limit in range(12))]  # fmt: skip
         assert all(b <= a + 1e-9 * (1 + abs(a)) for a, b in pairwise(values))
         step, g = np.empty(60), X @ point - 1 + H @ start
-        projection.newton_step(projection.overlaps(max_gram), g, start, np.empty((max_gram, 60)), step)
+        projection.newton_step(projection.overlaps(max_gram), g, start, 0, np.empty((max_gram, 60)), step)
         undone += step @ (2 * g + H @ step) > 0
     assert undone > 0, "the examples must contain a step that has to be undone"
 
@@ -94,7 +95,7 @@ def test_newton_step_solves_for_the_free_variables():
         beta, g = rng.choice([0.0, 0.5, 90.0], 23), rng.normal(size=23)
         free = (beta > 0) | (g < 0)
         step = np.empty(23)
-        projection.newton_step(projection.overlaps(max_gram), g, beta, np.empty((max_gram, 23)), step)
+        projection.newton_step(projection.overlaps(max_gram), g, beta, 0, np.empty((max_gram, 23)), step)
         p = np.zeros(23)
         p[free] = np.linalg.solve(H[np.ix_(free, free)], -g[free])
         np.testing.assert_allclose(step, np.maximum(beta + p, 0) - beta, atol=1e-12)
@@ -105,13 +106,13 @@ def test_gauss_seidel_alone_finds_the_same():
     point = np.random.default_rng(0).normal(0.2, 0.5, X.shape[1])
     g, beta = X @ point - 1, np.zeros(15)
     for _ in range(200):
-        projection.gauss_seidel(projection.overlaps(3), g, beta)
-    assert projection.optimality(g, beta) < 1e-12
+        projection.gauss_seidel(projection.overlaps(3), g, beta, 0, len(g))
+    assert projection.optimality(g, beta, 0, len(g)) < 1e-12
     np.testing.assert_allclose(beta, cover_nearby(X, point)[1], atol=1e-9)
 
 
 def test_bare_tokens_are_counted():
     marks = np.array([1, 4, 0, 0, 0, 2, 1, 0, 0], np.uint8)  # bit k-1: a pointer of length k
-    assert projection.bare_tokens(marks, 0, 9) == 3  # tokens 4, 7 and 8
-    assert projection.bare_tokens(marks, 0, 4) == 0
-    assert projection.bare_tokens(marks, 2, 5) == 3
+    assert passes.bare_tokens(marks, 0, 0, 9) == 3  # tokens 4, 7 and 8
+    assert passes.bare_tokens(marks, 0, 0, 4) == 0
+    assert passes.bare_tokens(marks, 0, 2, 5) == 3
