@@ -2,8 +2,8 @@
 rounding and the point of the next prox.
 
 Blocks of whole documents are done in one pass. A document that is cut (blocks.py) takes several: (30) is solved for
-every other piece, given the β of the rest, then for those between them, until none is further from its optimum than
-the tolerance; H couples no more than K − 1 tokens, so a few rounds do.
+every other piece, given the β of the rest, then for those between them, then around their borders, until no piece is
+further from its optimum than the tolerance; H couples no more than K − 1 tokens, so one round is usual.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from cflengine.compression.kernels_cover import coverage, load_block, load_token
 from cflengine.compression.kernels_halo import with_halo
 from cflengine.compression.kernels_projection import optimality, project_tokens
 from cflengine.engine.jit import kernel, parallel_kernel
+
+NEAR = 64  # tokens on either side of a border
 
 
 @kernel
@@ -137,22 +139,37 @@ def load_pieces(data, slot, blocks, borders, b0, b1, d_len, d_extra, beta, slack
             change[i] = beta[i]
 
 
+@kernel
+def _project_range(blocks, b, first, size, table, slack, beta, tol, limit):
+    """(30) for ``size`` tokens from ``first`` on of the document of block b; how far they were from their optimum."""
+    p, q = blocks.doc_ptr[blocks.doc[b]], blocks.doc_ptr[blocks.doc[b] + 1]
+    worst = optimality(slack[p:q], beta[p:q], first - p, first - p + size)
+    if worst > tol and limit > 0:
+        factor, step = np.empty((table.shape[0], size), np.float64), np.empty(size, np.float64)
+        project_tokens(table, slack[p:q], beta[p:q], first - p, tol, limit, factor, step)
+    return worst
+
+
 @parallel_kernel
 def project_pieces(blocks, b0, b1, parity, table, slack, beta, tol, limit, worst):
     """(30) for every other piece among the blocks b0 .. b1-1 (those of a parity do not touch), the others as they are.
 
-    worst: float64 (B,), how far each was from its optimum before; 0 for all other blocks.
+    worst: float64 (B,), how far each was from its optimum before. limit: 0 only to measure that, of both parities.
     """
     for b in prange(b0, b1):
-        if blocks.piece[b] < 0 or blocks.piece[b] % 2 != parity:
-            continue
-        d = blocks.doc[b]
-        p, q = blocks.doc_ptr[d], blocks.doc_ptr[d + 1]
-        first, size = blocks.token[b] - p, blocks.token[b + 1] - blocks.token[b]
-        worst[b] = optimality(slack[p:q], beta[p:q], first, first + size)
-        if worst[b] > tol:
-            factor, step = np.empty((table.shape[0], size), np.float64), np.empty(size, np.float64)
-            project_tokens(table, slack[p:q], beta[p:q], first, tol, limit, factor, step)
+        if blocks.piece[b] >= 0 and (limit == 0 or blocks.piece[b] % 2 == parity):
+            size = blocks.token[b + 1] - blocks.token[b]
+            worst[b] = _project_range(blocks, b, blocks.token[b], size, table, slack, beta, tol, limit)
+
+
+@parallel_kernel
+def project_borders(blocks, b0, b1, table, slack, beta, tol, limit):
+    """(30) for the tokens around every border within a document: what neighbours disagree on is settled near it."""
+    for b in prange(b0, b1):
+        a = blocks.token[b]
+        apart = blocks.token[b + 1] - a >= 4 * NEAR  # and no two such ranges write to the same tokens' slack
+        if blocks.piece[b] >= 0 and apart and a > blocks.doc_ptr[blocks.doc[b]]:
+            _project_range(blocks, b, a - NEAR, 2 * NEAR, table, slack, beta, tol, limit)
 
 
 @parallel_kernel

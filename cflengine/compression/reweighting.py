@@ -228,25 +228,8 @@ class WeightedAdmm:
                 self.data, lay.slot, lay.blocks, self._borders, b0, b1, *price, self.beta, slack, before,
                 self._pointer_costs,
             )  # fmt: skip
-        worst, tol, limit = np.full(lay.n_blocks, np.inf), settings.projection_tol, settings.projection_iterations
-        for done in range(2 * limit):
-            for b0, b1 in chunks:
-                kernels.project_pieces(
-                    lay.blocks,
-                    b0,
-                    b1,
-                    done % 2,
-                    self._table,
-                    slack,
-                    self.beta,
-                    tol,
-                    settings.projection_iterations,
-                    worst,
-                )
-                if not progress.poll():
-                    return False
-            if worst[lay.blocks.piece >= 0].max() <= tol:
-                break
+        if not self._project_pieces(slack, progress):
+            return False
         for b0, b1 in chunks:
             kernels.move_pieces(
                 self.data, self.weight, lay.slot, self.z, self.beta, before, self.marks, lay.blocks, b0, b1, *price,
@@ -255,6 +238,24 @@ class WeightedAdmm:
         kernels.finish_pieces(
             lay.blocks, 0, lay.n_blocks, self.index.max_gram, rho[0] / rho[1], self.beta, self.marks, self._bare
         )
+        return progress.poll()
+
+    def _project_pieces(self, slack: np.ndarray, progress: Progress) -> bool:
+        """β of the documents that are cut, given their slack (float64 (n,)); False if stopped."""
+        blocks, tol, limit = self.layout.blocks, self.settings.projection_tol, self.settings.projection_iterations
+        worst = np.zeros(len(blocks.piece))
+        data = (self._table, slack, self.beta, tol)
+        for _ in range(limit):
+            for b0, b1 in self.coder.chunks():
+                for parity in (0, 1):
+                    kernels.project_pieces(blocks, b0, b1, parity, *data, limit, worst)
+                if not progress.poll():
+                    return False
+            for b0, b1 in self.coder.chunks():
+                kernels.project_borders(blocks, b0, b1, *data, limit)
+            kernels.project_pieces(blocks, 0, len(worst), 0, *data, 0, worst)
+            if worst.max() <= tol:
+                break
         return progress.poll()
 
     def _measure(self) -> None:

@@ -231,6 +231,20 @@ def test_the_projection_is_the_same(cut, kind, max_gram):
     assert np.isinf(pieces.objective) == np.isinf(whole.objective) and covered[0] == pytest.approx(covered[1], rel=0.05)
 
 
+def test_the_projection_of_larger_pieces_is_settled_around_their_borders(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_TOKENS", 300)
+    index = index_of(random_words(1, 1, 2_000, 40), 3)
+    costs = uneven_costs(index)
+    runs = []
+    for _ in range(2):
+        run = WeightedAdmm(index, costs, ReweightingSettings(projection_tol=1e-10))
+        assert all(run.step(Progress()) for _ in range(12))
+        runs.append(run)
+        monkeypatch.setattr(module, "BLOCK_TOKENS", 1 << 12)
+    np.testing.assert_allclose(runs[0].beta, runs[1].beta, atol=1e-5)
+    assert not runs[0].step(Progress(time_limit=1e-9))
+
+
 def test_halos_are_those_before_the_pass(cut):
     index = index_of(LONG["words"], 3)
     admm = admm_of(index, costs_of(index))
