@@ -8,6 +8,7 @@ Packages, the lowest first:
 - :mod:`cflengine.compression`: compressive feature learning (Paskov, Mitchell, Hastie, AISTATS 2014);
 - :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
 - :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
+- :mod:`cflengine.plq`: any convex piecewise linear-quadratic loss under constraints (Dai, Qiu, NeurIPS 2023);
 - :mod:`cflengine.verify`: results checked from their files, without compiled code.
 
 Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.logistic import LogisticModel
     from cflengine.loglinear.settings import ClusteredSettings, LBFGSSettings
+    from cflengine.plq.estimator import PLQClassifier, PLQRegressor
     from cflengine.sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
     from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
     from cflengine.text.corpus import Corpus, CorpusError
@@ -56,6 +58,8 @@ _PUBLIC = {
     "LBFGSSettings": "cflengine.loglinear.settings",
     "LogisticModel": "cflengine.loglinear.logistic",
     "MajoriseSettings": "cflengine.sentence_lasso.settings",
+    "PLQClassifier": "cflengine.plq.estimator",
+    "PLQRegressor": "cflengine.plq.estimator",
     "PenalisedClassifier": "cflengine.sentence_lasso.estimator",
     "RelaySettings": "cflengine.compression.relay",
     "ReweightingSettings": "cflengine.compression.reweighting",
@@ -85,6 +89,8 @@ __all__ = [
     "LBFGSSettings",
     "LogisticModel",
     "MajoriseSettings",
+    "PLQClassifier",
+    "PLQRegressor",
     "PenalisedClassifier",
     "RelaySettings",
     "ReweightingSettings",

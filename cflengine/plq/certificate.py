@@ -40,21 +40,6 @@ class Certificate:
         return self.violation <= FEASIBLE
 
 
-def row_sizes(X: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """float64 (n,), (n,): the squared norm of every row, and how many entries it adds up."""
-    if sparse.issparse(X):
-        squares = sparse.csr_matrix((X.data**2, X.indices, X.indptr), X.shape)
-        return np.asarray(squares.sum(axis=1)).ravel(), np.diff(X.indptr).astype(np.float64)
-    return np.einsum("ij,ij->i", X, X), np.full(X.shape[0], float(X.shape[1]))
-
-
-def column_sizes(X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-    """float64 (d,): the squared norm of every column."""
-    if sparse.issparse(X):
-        return np.bincount(X.indices, X.data**2, minlength=X.shape[1])
-    return np.einsum("ij,ij->j", X, X)
-
-
 @dataclass(frozen=True)
 class Sizes:
     """Norms that bound rounding, float64: rows (n,) and columns (d,), squared, and entries of the rows (n,)."""
@@ -65,8 +50,13 @@ class Sizes:
 
     @classmethod
     def of(cls, X: np.ndarray | sparse.csr_matrix) -> Sizes:
-        rows, entries = row_sizes(X)
-        return cls(rows, entries, column_sizes(X))
+        """Those of a matrix."""
+        if isinstance(X, np.ndarray):
+            entries = np.full(X.shape[0], float(X.shape[1]))
+            return cls(np.einsum("ij,ij->i", X, X), entries, np.einsum("ij,ij->j", X, X))
+        squares = sparse.csr_matrix((np.square(X.data), X.indices, X.indptr), X.shape)
+        rows, columns = (np.asarray(squares.sum(axis=axis)).ravel() for axis in (1, 0))
+        return cls(rows, np.diff(X.indptr).astype(np.float64), columns)
 
 
 def balance(problem: PLQProblem, lam: np.ndarray, gam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

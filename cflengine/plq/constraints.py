@@ -76,6 +76,42 @@ def together(d: int, some: Iterable[Constraints]) -> Constraints:
     return Constraints(A, np.concatenate([one.b for one in some]), np.concatenate([one.equal for one in some]))
 
 
+def named(one: str | Constraints, X: np.ndarray | sparse.csr_matrix, sensitive: Any = None) -> Constraints:
+    """Constraints by name: "nonnegative", "monotone", "decreasing" (each also with columns, as in "monotone:0,3,5"),
+    "box:LOWER:UPPER", "fair:MOST", of which ``sensitive`` is the column. Raises ValueError for anything else."""
+    if isinstance(one, Constraints):
+        return one
+    name, _, rest = str(one).partition(":")
+    d = X.shape[1]
+    try:
+        if name in ("nonnegative", "monotone", "decreasing"):
+            columns = [int(part) for part in rest.split(",")] if rest else None
+            if columns is not None and not all(0 <= column < d for column in columns):
+                raise InputError(f"the constraint {one!r} names a column that is not there: there are {d}.")
+            if name == "nonnegative":
+                return nonnegative(d, columns)
+            return monotone(d, columns, decreasing=name == "decreasing")
+        if name == "box":
+            lower, upper = (float(part) if part else default for part, default in _ends(rest))
+            return box(d, lower, upper)
+        if name == "fair":
+            if sensitive is None:
+                raise InputError("a fair constraint needs the sensitive column: fit(X, y, sensitive=...).")
+            return fair(X, sensitive, float(rest))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"the numbers of the constraint {one!r} could not be read.") from None
+    raise InputError(f"a constraint is nonnegative, monotone, decreasing, box:LOWER:UPPER or fair:MOST, not {one!r}.")
+
+
+def _ends(text: str) -> list[tuple[str, float]]:
+    parts = text.split(":")
+    if len(parts) != 2:
+        raise ValueError(text)
+    return [(parts[0], -np.inf), (parts[1], np.inf)]
+
+
 def check_problem(problem: PLQProblem) -> None:
     """ValueError for data that are not finite or do not fit together, and for constraints that no β meets."""
     X, loss, constraints = problem.X, problem.loss, problem.constraints

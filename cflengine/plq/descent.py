@@ -41,11 +41,11 @@ _PROJECTION_CALLS = 50
 
 def rows_of(X: np.ndarray | sparse.csr_matrix) -> kernels.Rows:
     """A matrix as kernels take it; nothing is copied if it is float64, and in C order or CSR with int32 indices."""
-    if sparse.issparse(X):
-        indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
-        return kernels.Rows(X.data, indices, indptr, np.empty((0, 0)))
-    none = np.empty(0, dtype=np.int32)
-    return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X))
+    if isinstance(X, np.ndarray):
+        none = np.empty(0, dtype=np.int32)
+        return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X))
+    indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
+    return kernels.Rows(np.asarray(X.data), indices, indptr, np.empty((0, 0)))
 
 
 class Descent(Run):
@@ -68,11 +68,16 @@ class Descent(Run):
         self.rows, self.A = rows_of(problem.X), rows_of(problem.constraints.A)
         self.A_norms = np.asarray(problem.constraints.A.multiply(problem.constraints.A).sum(axis=1)).ravel()
         self.parts = kernels.Parts(loss.U, loss.V, loss.S, loss.T, loss.tau)
+        self.warm = start is not None
         if start is None:
-            self.lam, self.gam = np.zeros(loss.U.shape), np.zeros(loss.S.shape)
+            self.relu_duals, self.rehu_duals = np.zeros(loss.U.shape), np.zeros(loss.S.shape)
             self.xi, bias = np.zeros(len(problem.constraints)), 0.0
         else:
-            self.lam, self.gam, self.xi = start.lam.copy(), np.minimum(start.gam, loss.tau), start.xi.copy()
+            self.relu_duals, self.rehu_duals, self.xi = (
+                start.lam.copy(),
+                np.minimum(start.gam, loss.tau),
+                start.xi.copy(),
+            )
             bias = start.bias
         pull = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
         self.bias = np.array([bias, pull, 0.0])
@@ -84,8 +89,8 @@ class Descent(Run):
         self.state = np.zeros(3)
         self.margin = math.inf
         self.best: tuple[np.ndarray, float, Certificate] | None = None
-        self.best_duals = (self.lam, self.gam, self.xi)
-        self._reset(problem.combination(problem.weights(self.lam, self.gam), self.xi))
+        self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
+        self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
 
     def _reset(self, q: np.ndarray) -> None:
         """β from q, the combination of the duals."""
@@ -95,7 +100,7 @@ class Descent(Run):
     def run(self) -> PLQResult:
         """Passes until the gap asked for is proved, a limit is met, or a listener says stop."""
         settings = self.settings
-        since, going = 0, True
+        since, going = 0, not self.warm or self.prove()
         following = _FIRST_PROOF
         while going and not self.done:
             if self.iteration >= settings.max_iter:
@@ -135,7 +140,7 @@ class Descent(Run):
         step = max(1, int(_CHUNK_ENTRIES / (size * self.entries)))
         for begin in range(0, blocks.shape[1], step):
             kernels.visit(
-                self.rows, self.sizes.rows, self.parts, self.lam, self.gam, self.beta, self.q, self.order,
+                self.rows, self.sizes.rows, self.parts, self.relu_duals, self.rehu_duals, self.beta, self.q, self.order,
                 blocks[:, begin : begin + step], size, problem.mu, problem.nu, self.bias, self.margin, self.idle,
                 self.state,
             )  # fmt: skip
@@ -164,14 +169,19 @@ class Descent(Run):
     def prove(self) -> bool:
         """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop."""
         problem = self.problem
-        a = problem.weights(self.lam, self.gam)
+        a = problem.weights(self.relu_duals, self.rehu_duals)
         q = problem.combination(a, self.xi)
         self._reset(q)
         self.bias[2] = float(a.sum()) if problem.intercept else 0.0
         beta = self._feasible(self.beta)
         bias = best_shift(self.parts, problem.scores(beta), float(self.bias[0])) if problem.intercept else 0.0
         found = certify(
-            problem, beta, bias, (self.lam, self.gam, self.xi), self.sizes, None if problem.intercept else q
+            problem,
+            beta,
+            bias,
+            (self.relu_duals, self.rehu_duals, self.xi),
+            self.sizes,
+            None if problem.intercept else q,
         )
         self.work += 2.0
         if found.proved and (self.best is None or not self.best[2].proved or found.objective < self.best_objective):
@@ -179,7 +189,7 @@ class Descent(Run):
         elif self.best is None:
             self.best = (beta.copy(), bias, found)
         if self.raise_bound(found.lower_bound):
-            self.best_duals = (self.lam.copy(), self.gam.copy(), self.xi.copy())
+            self.best_duals = (self.relu_duals.copy(), self.rehu_duals.copy(), self.xi.copy())
         estimate, proved = float(self.state[1]), found.objective - found.lower_bound
         if self.iteration and estimate > 0 and math.isfinite(proved) and proved > 0:
             self.trust = min(max(proved / estimate, 1e-3), 1e3)
@@ -228,9 +238,9 @@ class Descent(Run):
             return
         self.screened |= new
         lam, gam = one[new].astype(np.float64), np.where(top[new], loss.tau[new], 0.0)
-        if not (np.array_equal(lam, self.lam[new]) and np.array_equal(gam, self.gam[new])):
-            self.lam[new], self.gam[new] = lam, gam
-            self._reset(problem.combination(problem.weights(self.lam, self.gam), self.xi))
+        if not (np.array_equal(lam, self.relu_duals[new]) and np.array_equal(gam, self.rehu_duals[new])):
+            self.relu_duals[new], self.rehu_duals[new] = lam, gam
+            self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
 
     def _reactivate(self, z: np.ndarray) -> None:
         """Active are from now on those that were, and those set aside whose duals do not rest at these scores."""
@@ -241,8 +251,8 @@ class Descent(Run):
         if len(rest):
             part, z = loss.take(rest), z[rest][:, None]
             y = part.U * z + part.V
-            wrong = (((y > 0) & (self.lam[rest] < 1)) | ((y < 0) & (self.lam[rest] > 0))).any(axis=1)
-            wrong |= (np.clip(part.S * z + part.T, 0.0, part.tau) != self.gam[rest]).any(axis=1)
+            wrong = (((y > 0) & (self.relu_duals[rest] < 1)) | ((y < 0) & (self.relu_duals[rest] > 0))).any(axis=1)
+            wrong |= (np.clip(part.S * z + part.T, 0.0, part.tau) != self.rehu_duals[rest]).any(axis=1)
             aside[rest[wrong]] = False
         self.order = np.flatnonzero(~(aside | self.screened)).astype(np.int32)
         self.idle[self.order] = 0

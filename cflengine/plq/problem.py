@@ -73,8 +73,8 @@ class CompositeLoss:
 
     def take(self, rows: np.ndarray) -> CompositeLoss:
         """The losses of some observations."""
-        parts = (np.ascontiguousarray(part[rows]) for part in (self.U, self.V, self.S, self.T, self.tau))
-        return CompositeLoss(*parts)
+        U, V, S, T, tau = (np.ascontiguousarray(part[rows]) for part in (self.U, self.V, self.S, self.T, self.tau))
+        return CompositeLoss(U, V, S, T, tau)
 
 
 @dataclass(frozen=True)
