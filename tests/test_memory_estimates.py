@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from cflengine import ChainCRF, LogisticModel, SentenceLassoClassifier
+from cflengine import ChainCRF, LogisticModel, PLQClassifier, PLQRegressor, SentenceLassoClassifier
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.loglinear import crf, logistic
 from cflengine.loglinear.settings import (
@@ -21,6 +21,7 @@ from cflengine.loglinear.settings import (
     LBFGSSettings,
     NewtonSettings,
 )
+from cflengine.plq import estimator as plq
 from cflengine.sentence_lasso import estimator, study
 
 
@@ -28,7 +29,7 @@ from cflengine.sentence_lasso import estimator, study
 def share(monkeypatch):
     """A function that runs another and answers with the peak of its memory as a share of what it asked for."""
     asked: list[int] = []
-    for module in (logistic, crf, estimator, study):
+    for module in (logistic, crf, estimator, study, plq):
         monkeypatch.setattr(module, "require_bytes", lambda needed, *_: asked.append(needed))
 
     def measure(run) -> float:
@@ -107,3 +108,14 @@ def test_a_study_of_sentences(share, size):
     labels = read_labels(metadata, "label")
     split = split_documents(labels, metadata, test=0.2)
     assert 0.1 < share(lambda: study.prepare(texts, labels, split)) < 1.1
+
+
+@pytest.mark.parametrize(
+    "model", [PLQClassifier(), PLQClassifier("squared_hinge"), PLQRegressor("quantile:0.9")], ids=str
+)
+@pytest.mark.parametrize("d", [3, 30])
+def test_plq_models(share, model, d):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, d))
+    y = (X[:, 0] > 0).astype(float)
+    assert 0.3 < share(lambda: model.fit(X, y)) < 1.1

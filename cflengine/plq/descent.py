@@ -119,7 +119,7 @@ class Descent(Run):
 
     @property
     def done(self) -> bool:
-        """Whether the gap asked for is proved, of an optimum of all but 0 against its scale; or the duals rest for good."""
+        """Whether the gap asked for is proved, against the scale where the optimum is all but 0; or the duals rest."""
         left = self.best_objective - self.lower_bound
         known = self.settings.tol is not None and left <= self.settings.tol * _NOTHING * self.scale
         return self.reached(self.gap) or known or self.rested

@@ -25,7 +25,8 @@ from cflengine.plq.problem import Constraints, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 
-_BYTES_PER_ROW = 160  # parts of a loss, duals, norms and what a proof takes for a moment
+_BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
+_BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and what a proof takes for a moment
 
 
 class _Linear(BaseEstimator):
@@ -91,7 +92,8 @@ class _Linear(BaseEstimator):
             X, weight = X[kept], weight[kept]
             targets = [target[kept] for target in targets]
             sensitive = None if sensitive is None else np.asarray(sensitive)[kept]
-        require_bytes(_BYTES_PER_ROW * X.shape[0], f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
+        per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
+        require_bytes(per_row * X.shape[0], f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, sizes = self._constraints(X, sensitive), Sizes.of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -52,3 +54,43 @@ def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
         tracemalloc.stop()
     estimate = state_bytes(N, 3, solver, grams_per_token=index.n_grams / N)
     assert 0.9 * estimate < peak < 1.07 * estimate
+
+
+ONE_DOCUMENT = """
+import sys
+import numpy as np
+from cflengine.compression.guided import GuidedSettings, solve_guided
+from cflengine.compression.memory import state_bytes
+from cflengine.compression.problem import storage_costs
+from cflengine.text.kgrams import index_kgrams
+
+def solve(tokens, doc_ptr):
+    index = index_kgrams(tokens, doc_ptr, 3)
+    few = dict(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1)
+    settings = GuidedSettings(tol=0.0, **few)
+    solve_guided(index, storage_costs(index.gram_of, index.lengths(), 1.0), settings)
+    return index
+
+def memory(line):
+    with open("/proc/self/status") as status:
+        return next(int(row.split()[1]) * 1024 for row in status if row.startswith(line))
+
+n = 1_000_000
+tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
+solve(tokens[:20_000], np.array([0, 10_000, 20_000]))  # kernels are loaded before memory is counted
+before = memory("VmRSS:")
+with open("/proc/self/clear_refs", "w") as refs:
+    refs.write("5")
+index = solve(tokens, np.array([0, n]))
+taken = memory("VmHWM:") - before + tokens.nbytes
+print(taken / state_bytes(n, 3, "guided", grams_per_token=index.n_grams / n, longest=n))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_one_long_document_takes_no_more_than_many_short_ones():
+    """By the process's memory, which, unlike tracemalloc, has what kernels allocate."""
+    answer = subprocess.run(
+        [sys.executable, "-c", ONE_DOCUMENT], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert 0.8 < float(answer.stdout) < 1.15
