@@ -17,6 +17,7 @@ BENCHMARKS = {
     "compression-peers": "benchmarks.compression_peers",
     "sentences": "benchmarks.sentences",
     "loglinear": "benchmarks.loglinear",
+    "plq": "benchmarks.plq",
 }
 
 

@@ -84,3 +84,12 @@ def test_a_large_parent_does_not_count():
     )  # fmt: skip
     assert facts["tokens"] > 0
     assert facts["baseline"] <= facts["peak"] < facts["baseline"] + burden.nbytes // 4
+
+
+def test_plq_is_measured(tmp_path, capsys):
+    out = tmp_path / "plq.json"
+    assert main(["plq", "--quick", "--sections", "dense", "--json", str(out)]) == 0
+    figures = json.loads(out.read_text())["corpora"]
+    assert len(figures) == 6 and all(one["gap_of_bound"] <= 1e-6 for one in figures.values())
+    assert all(one["ours"]["1e-06"] > 0 for one in figures.values())
+    assert "SVM, 2,000 × 18" in capsys.readouterr().out
