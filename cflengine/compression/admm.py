@@ -10,16 +10,17 @@ Memory: see ``state_bytes`` in memory.py.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from cflengine.compression import kernels_bound, kernels_cover, kernels_halo, kernels_homotopy, kernels_prox
-from cflengine.compression.bounds import DualBound
+from cflengine.compression import kernels_bound, kernels_cover, kernels_homotopy, kernels_prox
+from cflengine.compression.bounds import DualBound, repaired_value
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
-from cflengine.compression.pieces import borders_of, carry_of, has_pieces, settle
+from cflengine.compression.pieces import borders_of, carry_of, encode_all, has_pieces, save_borders
 from cflengine.compression.problem import StorageCosts, spectral_bound
 from cflengine.engine.progress import Progress
 from cflengine.text.kgrams import KGramIndex
@@ -130,16 +131,17 @@ class LinearisedAdmm:
             self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
         if zeta > 0:
             self.used = np.zeros(index.n_grams, dtype=np.uint8)
-            if has_pieces(lay.blocks) and not self._cover(self.data, self.multiplier, zeta, self.marks, progress):
+            if has_pieces(lay.blocks) and not self._cover(
+                self.data, self.multiplier, zeta, self.marks, pieces_alone=True, poll=progress.poll
+            ):
                 return False
-        kernels_halo.save_borders(self.data, lay.slot, self.y, self.z, lay.blocks, self.borders)
-        carry = carry_of(lay.blocks, 0, choice=False)  # not for whole documents
+        save_borders(self.borders, lay.blocks, self.data, lay.slot, self.y, self.z)
         for b0, b1 in self.coder.chunks():
             if zeta > 0:
                 kernels_homotopy.homotopy_pass(
                     self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
                     self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
-                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs, carry,
+                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs,
                 )  # fmt: skip
             else:
                 kernels_cover.relaxation_pass(
@@ -175,41 +177,30 @@ class LinearisedAdmm:
         return marks
 
     def _cover(
-        self, w: np.ndarray, multiplier: np.ndarray, zeta: float, marks: np.ndarray, progress: Progress | None = None
+        self,
+        w: np.ndarray,
+        multiplier: np.ndarray,
+        zeta: float,
+        marks: np.ndarray,
+        *,
+        pieces_alone: bool = False,
+        poll: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """The cover ψ of w and its multiplier into ``marks``; with ``progress``, which may stop it (False), of the
-        documents that are cut alone."""
-        lay, alone = self.layout, progress is not None
+        """The cover ψ of w and its multiplier into ``marks``, of all documents or of those alone that are cut; False if
+        stopped."""
+        lay = self.layout
         carry = carry_of(lay.blocks, self.index.max_gram)
-        poll = progress.poll if progress is not None else lambda: True
 
         def cover(b0: int, b1: int) -> None:
             kernels_homotopy.theta_blocks(
-                w, lay.slot, multiplier, lay.blocks, b0, b1, alone, np.float32(zeta), marks, carry
+                w, lay.slot, multiplier, lay.blocks, b0, b1, pieces_alone, np.float32(zeta), marks, carry
             )
 
-        for b0, b1 in self.coder.chunks():
-            cover(b0, b1)
-            if not poll():
-                return False
-        return settle(lay.blocks, carry, cover, marks, poll)
+        return encode_all(lay.blocks, carry, self.coder.chunks(), cover, marks, poll)
 
     def feasible_value(self, w: np.ndarray) -> float:
-        """The relaxed objective at a point w' ≥ w that covers every token: a proved upper bound on the relaxation.
-
-        inf while some token is covered by less than a thousandth. ``w`` is overwritten with w': a second vector
-        over pointers would be the peak of the solver's memory.
-        """
-        lay, costs = self.layout, self.costs
-        totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
-        kernels_halo.save_borders(w, lay.slot, _NONE, _NONE, lay.blocks, self.borders)
-        for b0, b1 in self.coder.chunks():
-            kernels_bound.repair_blocks(
-                w, lay.slot, lay.blocks, self.borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
-            )
-        if least.min(initial=1.0) < 1e-3:
-            return np.inf
-        return float(totals.sum()) + self.groups.apply(kernels_prox.TOP, w, costs.dictionary)
+        """See :func:`~cflengine.compression.bounds.repaired_value`; ``w`` is overwritten."""
+        return repaired_value(self.coder, self.groups, self.borders, w)
 
     def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
         """Of the pointers with w > margin, the share with w ≥ 1 − margin."""

@@ -10,7 +10,8 @@ that it covers, the encoding programme) needs the K − 1 tokens on either side 
 - the encoding programme carries the K last values of its recursion from piece to piece; how pieces are nevertheless
   encoded side by side stands in kernels_shortest.py. Both: pieces.py.
 
-So memory and the time between two chances to stop are bounded, and all cores are busy, whatever the documents' lengths.
+So memory is bounded, and the time between two questions whether to stop, and all cores are busy, whatever the
+documents' lengths.
 """
 
 from __future__ import annotations

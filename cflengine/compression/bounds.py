@@ -9,7 +9,7 @@ import numpy as np
 from cflengine.compression import kernels_bound, kernels_prox
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
-from cflengine.compression.pieces import carry_of, settle
+from cflengine.compression.pieces import Borders, carry_of, encode_all, save_borders
 from cflengine.compression.problem import StorageCosts
 
 
@@ -47,10 +47,25 @@ class DualBound:
         def encode(b0: int, b1: int) -> None:
             kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, b0, b1, *price, alpha, totals, carry)
 
-        for b0, b1 in coder.chunks():
-            encode(b0, b1)
-        settle(lay.blocks, carry, encode)
+        encode_all(lay.blocks, carry, coder.chunks(), encode)
         return float(totals.sum() + carry.gain.sum())
+
+
+def repaired_value(coder: Coder, groups: Groups, borders: Borders, w: np.ndarray) -> float:
+    """The relaxed objective at a point w' ≥ w that covers every token: a proved upper bound on the relaxation.
+
+    inf while some token is covered by less than a thousandth. ``w`` (float32 (m,), layout.py) is overwritten with w': a
+    second vector over pointers would be the peak of the solver's memory.
+    """
+    costs, lay = coder.costs, groups.layout
+    d_len = costs.pointer_by_length.astype(np.float32)
+    totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
+    save_borders(borders, lay.blocks, w, lay.slot)
+    for b0, b1 in coder.chunks():
+        kernels_bound.repair_blocks(w, lay.slot, lay.blocks, borders, b0, b1, d_len, costs.pointer_extra, totals, least)
+    if least.min(initial=1.0) < 1e-3:
+        return np.inf
+    return float(totals.sum()) + groups.apply(kernels_prox.TOP, w, costs.dictionary)
 
 
 class MultiplierAverage:

@@ -12,7 +12,7 @@ import numpy as np
 
 from cflengine.compression import kernels_encode, layout
 from cflengine.compression.blocks import Blocks, cut_documents
-from cflengine.compression.pieces import carry_of, settle
+from cflengine.compression.pieces import carry_of, encode_all
 from cflengine.compression.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
@@ -88,7 +88,5 @@ def encode_tokens(
     def encode(b0: int, b1: int) -> None:
         kernels_encode.encode_blocks(gram_of, blocks, b0, b1, *prices, marks, totals, carry)
 
-    for b0, b1 in chunks:
-        encode(b0, b1)
-    settle(blocks, carry, encode, marks)
+    encode_all(blocks, carry, chunks, encode, marks)
     return float(totals.sum() + carry.gain.sum())

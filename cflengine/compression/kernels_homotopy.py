@@ -28,8 +28,8 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def encode_theta(v, slot, a, blocks, b, zeta, marks, carry):
-    """ψ of block b by the costs η = max(0, ζ − v)², into marks or, of a piece, into carry; v: float32 (K, size)."""
+def theta_costs(v, slot, a, zeta):
+    """η = max(0, ζ − v)², float64 (K, size), for v float32 (K, size) of the tokens from a on; inf for no pointer."""
     K, size = v.shape
     cost = np.empty((K, size), np.float64)
     for k in range(K):
@@ -38,12 +38,7 @@ def encode_theta(v, slot, a, blocks, b, zeta, marks, carry):
             eta = short * short
             # where numbers have overflowed there is a cover all the same
             cost[k, i] = (eta if eta < np.float32(1e30) else 1e30) if slot[k, a + i] >= 0 else np.inf
-    reach = np.empty(size + 1, np.float64)
-    choice = np.empty(size + 1, np.uint8)
-    if blocks.piece[b] >= 0:
-        cover_piece(cost, blocks, b, carry, reach, choice)
-    else:
-        cover_documents(cost, blocks, b, reach, choice, marks)
+    return cost
 
 
 @parallel_kernel
@@ -64,7 +59,12 @@ def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, marks, carry
             for k in range(K):
                 for i in range(a, e):
                     v[k, i - a] += u[k, i]
-        encode_theta(v, slot, a, blocks, b, zeta, marks, carry)
+        cost = theta_costs(v, slot, a, zeta)
+        reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
+        if blocks.piece[b] >= 0:
+            cover_piece(cost, blocks, b, carry, reach, choice)
+        else:
+            cover_documents(cost, blocks, b, reach, choice, marks)
 
 
 @kernel
@@ -82,7 +82,7 @@ def pull_towards_theta(v, u, marks, a, zeta, u_scale):
 @parallel_kernel
 def homotopy_pass(
     data, slot, gram_of, y, z, u, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, marks,
-    used, residuals, costs, binary_costs, carry,
+    used, residuals, costs, binary_costs,
 ):  # fmt: skip
     """One step at ζ > 0 after the prox, for the blocks b0 .. b1-1 (cf. ``relaxation_pass``).
 
@@ -106,7 +106,8 @@ def homotopy_pass(
             for i in range(e - a):
                 v[k, i] = w[k, a - lo + i] + u[k, a + i]
         if blocks.piece[b] < 0:
-            encode_theta(v, slot, a, blocks, b, zeta, marks, carry)
+            reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
+            cover_documents(theta_costs(v, slot, a, zeta), blocks, b, reach, choice, marks)
         binary_costs[b], _ = use_marks(gram_of, marks, a, e, d_len, d_extra, used)
         pull_towards_theta(v, u, marks, a, zeta, rho / rho_next)
         descend(w, lo, cover, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)

@@ -141,25 +141,28 @@ def load_pieces(data, slot, blocks, borders, b0, b1, d_len, d_extra, beta, slack
 
 @kernel
 def _project_range(blocks, b, first, size, table, slack, beta, tol, limit):
-    """(30) for ``size`` tokens from ``first`` on of the document of block b; how far they were from their optimum."""
+    """(30) for ``size`` tokens from ``first`` on of the document of block b."""
     p, q = blocks.doc_ptr[blocks.doc[b]], blocks.doc_ptr[blocks.doc[b] + 1]
-    worst = optimality(slack[p:q], beta[p:q], first - p, first - p + size)
-    if worst > tol and limit > 0:
-        factor, step = np.empty((table.shape[0], size), np.float64), np.empty(size, np.float64)
-        project_tokens(table, slack[p:q], beta[p:q], first - p, tol, limit, factor, step)
-    return worst
+    factor, step = np.empty((table.shape[0], size), np.float64), np.empty(size, np.float64)
+    project_tokens(table, slack[p:q], beta[p:q], first - p, tol, limit, factor, step)
 
 
 @parallel_kernel
-def project_pieces(blocks, b0, b1, parity, table, slack, beta, tol, limit, worst):
-    """(30) for every other piece among the blocks b0 .. b1-1 (those of a parity do not touch), the others as they are.
-
-    worst: float64 (B,), how far each was from its optimum before. limit: 0 only to measure that, of both parities.
-    """
+def project_pieces(blocks, b0, b1, parity, table, slack, beta, tol, limit):
+    """(30) for every other piece of the blocks b0 .. b1-1 (those of a parity do not touch), the rest as they are."""
     for b in prange(b0, b1):
-        if blocks.piece[b] >= 0 and (limit == 0 or blocks.piece[b] % 2 == parity):
+        if blocks.piece[b] >= 0 and blocks.piece[b] % 2 == parity:
             size = blocks.token[b + 1] - blocks.token[b]
-            worst[b] = _project_range(blocks, b, blocks.token[b], size, table, slack, beta, tol, limit)
+            _project_range(blocks, b, blocks.token[b], size, table, slack, beta, tol, limit)
+
+
+@parallel_kernel
+def measure_pieces(blocks, slack, beta, worst):
+    """How far every piece is from its optimum: worst, float64 (B,)."""
+    for b in prange(worst.shape[0]):
+        if blocks.piece[b] >= 0:
+            a, e = blocks.token[b], blocks.token[b + 1]
+            worst[b] = optimality(slack, beta, a, e)
 
 
 @parallel_kernel

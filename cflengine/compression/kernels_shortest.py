@@ -95,7 +95,7 @@ def encoding_window(blocks, b, K):
 
 @kernel
 def worth_window(blocks, b, K):
-    """The tokens that may bear upon what pointers of block b are worth: further off, covers are the same again."""
+    """The tokens that may change what pointers of block b are worth: further off, covers are the same again."""
     return with_halo(blocks, b, blocks.early + K - 1)
 
 

@@ -27,7 +27,7 @@ from cflengine.compression import kernels_ledger as kernels
 from cflengine.compression.blocks import BLOCK_TOKENS, cut_documents, cut_evenly
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
-from cflengine.compression.pieces import carry_of, settle
+from cflengine.compression.pieces import carry_of, encode_all
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
@@ -130,8 +130,7 @@ def _fill_reach(
     def fill(b0: int, b1: int) -> None:
         kernels.reach_blocks(index.gram_of, blocks, b0, b1, number, *prices, allowed, reach, carry)
 
-    fill(0, len(blocks.piece))
-    settle(blocks, carry, fill)
+    encode_all(blocks, carry, [(0, len(blocks.piece))], fill)
     document = blocks.doc[:-1][blocks.piece >= 0]
     base = np.cumsum(carry.gain) - carry.gain
     first = np.append(True, document[1:] != document[:-1])[: len(document)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from cflengine.compression import kernels_shortest as kernels
+from cflengine.compression import kernels_halo, kernels_shortest
 from cflengine.compression.blocks import Blocks
 
+_NONE = np.empty(0, dtype=np.float32)
 _TOLERANCE = 1e-12  # of what a piece costs: rounding of its sums
 
 
@@ -52,6 +53,14 @@ def borders_of(blocks: Blocks, max_gram: int) -> Borders:
     return Borders(rows, np.zeros((n, halo), dtype=np.float32), np.zeros((n, halo), dtype=np.float32))
 
 
+def save_borders(
+    borders: Borders, blocks: Blocks, data: np.ndarray, slot: np.ndarray, y: np.ndarray = _NONE, z: np.ndarray = _NONE
+) -> None:
+    """Copy the halos of w, which is in data (float32 (m,), layout.py), and of y and z where they are given."""
+    if len(borders.w):
+        kernels_halo.save_borders(data, slot, y, z, blocks, borders)
+
+
 def carry_of(blocks: Blocks, max_gram: int, *, choice: bool = True) -> Carry:
     """Room for what the encoding programme notes; ``choice``: whether covers are wanted."""
     n = int(blocks.piece.max(initial=-1)) + 1
@@ -62,6 +71,25 @@ def carry_of(blocks: Blocks, max_gram: int, *, choice: bool = True) -> Carry:
         np.zeros(n, dtype=np.uint8),
         np.zeros(int(blocks.doc_ptr[-1]) + 1 if n and choice else 0, dtype=np.uint8),
     )
+
+
+def encode_all(
+    blocks: Blocks,
+    carry: Carry,
+    chunks: Iterable[tuple[int, int]],
+    encode: Callable[[int, int], object],
+    marks: np.ndarray | None = None,
+    poll: Callable[[], bool] = lambda: True,
+) -> bool:
+    """The encoding programme on all blocks, chunk by chunk, pieces included (:func:`settle`); False if stopped.
+
+    encode: does a range of blocks. marks: uint8 (n,), given the covers of the documents that are cut.
+    """
+    for b0, b1 in chunks:
+        encode(b0, b1)
+        if not poll():
+            return False
+    return settle(blocks, carry, encode, marks, poll)
 
 
 def settle(
@@ -96,7 +124,7 @@ def settle(
     if marks is not None:
         documents, first = np.unique(doc, return_index=True)
         covered = np.isfinite(np.add.reduceat(carry.gain, first)).astype(np.uint8)
-        kernels.trace_documents(blocks, documents, covered, carry, marks)
+        kernels_shortest.trace_documents(blocks, documents, covered, carry, marks)
     return True
 
 

@@ -45,19 +45,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression import (
-    kernels_bound,
-    kernels_halo,
     kernels_projection,
-    kernels_prox,
     kernels_reweighting,
     layout,
 )
 from cflengine.compression import kernels_projection_pass as kernels
-from cflengine.compression.bounds import DualBound
+from cflengine.compression.bounds import DualBound, repaired_value
 from cflengine.compression.coder import Coder
 from cflengine.compression.groups import Groups
 from cflengine.compression.layout import PointerLayout
-from cflengine.compression.pieces import borders_of, has_pieces
+from cflengine.compression.pieces import borders_of, has_pieces, save_borders
 from cflengine.compression.problem import StorageCosts
 from cflengine.compression.refine import polish
 from cflengine.compression.result import CompressionResult
@@ -69,9 +66,6 @@ from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import KGramIndex
 
 REWEIGHTING = "reweighting"
-
-
-_NONE = np.empty(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +216,7 @@ class WeightedAdmm:
         if not has_pieces(lay.blocks):
             return True
         slack, before = np.empty(len(self.beta)), np.empty(len(self.beta))
-        kernels_halo.save_borders(self.data, lay.slot, _NONE, _NONE, lay.blocks, self._borders)
+        save_borders(self._borders, lay.blocks, self.data, lay.slot)
         for b0, b1 in chunks:
             kernels.load_pieces(
                 self.data, lay.slot, lay.blocks, self._borders, b0, b1, *price, self.beta, slack, before,
@@ -243,17 +237,17 @@ class WeightedAdmm:
     def _project_pieces(self, slack: np.ndarray, progress: Progress) -> bool:
         """β of the documents that are cut, given their slack (float64 (n,)); False if stopped."""
         blocks, tol, limit = self.layout.blocks, self.settings.projection_tol, self.settings.projection_iterations
-        worst = np.zeros(len(blocks.piece))
+        worst, chunks = np.zeros(len(blocks.piece)), self.coder.chunks()
         data = (self._table, slack, self.beta, tol)
         for _ in range(limit):
-            for b0, b1 in self.coder.chunks():
+            for b0, b1 in chunks:
                 for parity in (0, 1):
-                    kernels.project_pieces(blocks, b0, b1, parity, *data, limit, worst)
+                    kernels.project_pieces(blocks, b0, b1, parity, *data, limit)
                 if not progress.poll():
                     return False
-            for b0, b1 in self.coder.chunks():
+            for b0, b1 in chunks:
                 kernels.project_borders(blocks, b0, b1, *data, limit)
-            kernels.project_pieces(blocks, 0, len(worst), 0, *data, 0, worst)
+            kernels.measure_pieces(blocks, slack, self.beta, worst)
             if worst.max() <= tol:
                 break
         return progress.poll()
@@ -295,20 +289,11 @@ class WeightedAdmm:
 
     def feasible_value(self) -> float:
         """The relaxed objective at max(z, 0), mended where it covers a token not quite: a proved upper bound."""
-        lay, costs = self.layout, self.costs
         point = np.empty_like(self.data)
-        for places, row in zip(lay.slot, self.z, strict=True):
+        for places, row in zip(self.layout.slot, self.z, strict=True):
             there = places >= 0
             point[places[there]] = np.maximum(row[there], 0.0)
-        totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
-        kernels_halo.save_borders(point, lay.slot, _NONE, _NONE, lay.blocks, self._borders)
-        for b0, b1 in self.coder.chunks():
-            kernels_bound.repair_blocks(
-                point, lay.slot, lay.blocks, self._borders, b0, b1, self.d_len, costs.pointer_extra, totals, least
-            )
-        if least.min(initial=1.0) < 1e-3:
-            return np.inf
-        return float(totals.sum()) + self.groups.apply(kernels_prox.TOP, point, costs.dictionary)
+        return repaired_value(self.coder, self.groups, self._borders, point)
 
     def release(self) -> None:
         """Drop all vectors: the certificate needs memory of its own."""

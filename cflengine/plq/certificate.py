@@ -72,9 +72,11 @@ def balance(problem: PLQProblem, lam: np.ndarray, gam: np.ndarray) -> tuple[np.n
     return lighter[0], lighter[1]
 
 
-def upper_bound(problem: PLQProblem, beta: np.ndarray, bias: float, sizes: Sizes) -> tuple[float, np.ndarray]:
-    """The objective of (P) at (β, β₀), rounded up, and the scores."""
-    z = problem.scores(beta, bias)
+def upper_bound(
+    problem: PLQProblem, beta: np.ndarray, bias: float, sizes: Sizes, z: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
+    """The objective of (P) at (β, β₀), rounded up, and the scores z, which are worked out unless they are given."""
+    z = problem.scores(beta, bias) if z is None else z
     off = EPSILON * (sizes.entries + 3.0) * (np.sqrt(sizes.rows * float(beta @ beta)) * 1.01 + abs(bias))
     losses = np.maximum(problem.loss.value(z - off), problem.loss.value(z + off))
     value = float(losses.sum()) + problem.penalty(beta) + problem.loss.constant
@@ -121,13 +123,15 @@ def certify(
     bias: float,
     duals: tuple[np.ndarray, np.ndarray, np.ndarray],
     sizes: Sizes | None = None,
+    *,
+    scores: np.ndarray | None = None,
     q: np.ndarray | None = None,
 ) -> Certificate:
     """Objective, bound, gap and violation of a solution; duals: lam (n, L), gam (n, H), xi (K,).
 
-    q: the combination of the data that the duals give, where the caller has just worked it out.
+    scores, q: the products of the data with β (and β₀) and with the duals, where the caller has just worked them out.
     """
     sizes = sizes or Sizes.of(problem.X)
-    objective, z = upper_bound(problem, beta, bias, sizes)
+    objective, z = upper_bound(problem, beta, bias, sizes, scores)
     bound, q = lower_bound(problem, *duals, sizes, q)
     return Certificate(objective, bound, relative_gap(objective, bound), problem.constraints.violation(beta), z, q)

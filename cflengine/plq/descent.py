@@ -29,7 +29,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift
 
-_CHUNK_ENTRIES = 1 << 24  # entries of the data between two chances to stop
+_CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK = 16  # neighbours that are visited together ..
 _FIRST_PROOF = 5
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
@@ -79,7 +79,7 @@ class Descent(Run):
                 np.minimum(start.gam, loss.tau),
                 start.xi.copy(),
             )
-            bias = start.bias
+            bias = start.bias if problem.intercept else 0.0
         pull = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
         self.bias = np.array([bias, pull, 0.0])
         self.entries = max(float(self.sizes.entries.mean()) if n else 0.0, 1.0)  # of a row, on average
@@ -92,7 +92,7 @@ class Descent(Run):
         self.scale = float(loss.value(np.zeros(n)).sum())  # the objective of β = 0
         self.best: tuple[np.ndarray, float, Certificate] | None = None
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
-        self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
+        self._reset(np.zeros(problem.shape[1]))  # the duals are 0; those of a warm start are proved first
 
     def _reset(self, q: np.ndarray) -> None:
         """β from q, the combination of the duals."""
@@ -178,14 +178,16 @@ class Descent(Run):
         self._reset(q)
         self.bias[2] = float(a.sum()) if problem.intercept else 0.0
         beta = self._feasible(self.beta)
-        bias = best_shift(self.parts, problem.scores(beta), float(self.bias[0])) if problem.intercept else 0.0
+        z = problem.scores(beta)
+        bias = best_shift(self.parts, z, float(self.bias[0])) if problem.intercept else 0.0
         found = certify(
             problem,
             beta,
             bias,
             (self.relu_duals, self.rehu_duals, self.xi),
             self.sizes,
-            None if problem.intercept else q,
+            scores=z + bias,
+            q=None if problem.intercept else q,
         )
         self.work += 2.0
         if found.proved and (self.best is None or not self.best[2].proved or found.objective < self.best_objective):
@@ -202,7 +204,7 @@ class Descent(Run):
             return False
         if found.proved:
             self._screen(found)
-        self._reactivate(problem.scores(self.beta, float(self.bias[0])))
+        self._reactivate((z if beta is self.beta else problem.scores(self.beta)) + self.bias[0])
         return self.report(
             "descent", found.objective, support=int(np.count_nonzero(beta)),
             extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
@@ -248,16 +250,9 @@ class Descent(Run):
 
     def _reactivate(self, z: np.ndarray) -> None:
         """Active are from now on those that were, and those set aside whose duals do not rest at these scores."""
-        loss = self.problem.loss
         aside = ~self.screened
         aside[self.order] = False
-        rest = np.flatnonzero(aside)
-        if len(rest):
-            part, z = loss.take(rest), z[rest][:, None]
-            y = part.U * z + part.V
-            wrong = (((y > 0) & (self.relu_duals[rest] < 1)) | ((y < 0) & (self.relu_duals[rest] > 0))).any(axis=1)
-            wrong |= (np.clip(part.S * z + part.T, 0.0, part.tau) != self.rehu_duals[rest]).any(axis=1)
-            aside[rest[wrong]] = False
+        kernels.find_unrested(self.parts, z, self.relu_duals, self.rehu_duals, aside)
         self.order = np.flatnonzero(~(aside | self.screened)).astype(np.int32)
         self.idle[self.order] = 0
 

@@ -134,6 +134,16 @@ def examine(parts, i, z, lam, gam, state):
 
 
 @kernel
+def find_unrested(parts, z, lam, gam, aside):
+    """Clear aside[i] (bool (n,)) where the duals of an observation that is set aside do not rest at z_i."""
+    state = np.zeros(3)
+    for i in range(aside.shape[0]):
+        if aside[i]:
+            violation, _ = examine(parts, i, z[i], lam, gam, state)
+            aside[i] = violation == 0.0
+
+
+@kernel
 def update_duals(parts, i, z, norm, lam, gam):
     """The closed-form updates of one observation until they rest; norm: ‖x_i‖²/μ. Returns by how much a_i grew."""
     n_parts = parts.U.shape[1] + parts.S.shape[1]

@@ -6,19 +6,19 @@ from cflengine.engine.jit import kernel
 
 
 @kernel
-def slope_at(parts, i, z):
+def derivative_at(parts, i, z):
     """The right derivative of L_i at z, and its second one there."""
-    slope = curvature = 0.0
+    derivative = curvature = 0.0
     for k in range(parts.U.shape[1]):
         if parts.U[i, k] * z + parts.V[i, k] > 0.0:
-            slope += parts.U[i, k]
+            derivative += parts.U[i, k]
     for k in range(parts.S.shape[1]):
         s = parts.S[i, k]
         y = s * z + parts.T[i, k]
-        slope += s * min(max(y, 0.0), parts.tau[i, k])
+        derivative += s * min(max(y, 0.0), parts.tau[i, k])
         if 0.0 < y < parts.tau[i, k]:
             curvature += s * s
-    return slope, curvature
+    return derivative, curvature
 
 
 @kernel
@@ -38,20 +38,20 @@ def bends_within(parts, i, lo, hi):
 
 
 @kernel
-def total_slope(parts, z, some, count, shift):
+def total_derivative(parts, z, some, count, shift):
     """Σ L_i'(z_i + shift) over the first ``count`` of ``some`` (int64)."""
     total = 0.0
     for p in range(count):
         i = some[p]
-        slope, _ = slope_at(parts, i, z[i] + shift)
-        total += slope
+        derivative, _ = derivative_at(parts, i, z[i] + shift)
+        total += derivative
     return total
 
 
 @kernel
 def keep_bending(parts, z, some, count, lo, hi, line):
     """Of ``some``, keep those whose loss has a kink at a shift between lo and hi, and return how many; the others'
-    slopes there, lines in the shift, are added to line (float64 (2,)): their value at lo and their rise."""
+    derivatives there, lines in the shift, are added to line (float64 (2,)): their value at lo and their rise."""
     left = 0
     for p in range(count):
         i = some[p]
@@ -59,7 +59,7 @@ def keep_bending(parts, z, some, count, lo, hi, line):
             some[left] = i
             left += 1
         else:
-            slope, curvature = slope_at(parts, i, z[i] + 0.5 * (lo + hi))
-            line[0] += slope - curvature * 0.5 * (lo + hi)
+            derivative, curvature = derivative_at(parts, i, z[i] + 0.5 * (lo + hi))
+            line[0] += derivative - curvature * 0.5 * (lo + hi)
             line[1] += curvature
     return left

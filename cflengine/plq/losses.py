@@ -10,7 +10,7 @@ ReLU(δ(r − k)); where it rises with the curvature 2c₂ = s² between the kno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +37,7 @@ class Pieces:
         c = self.coefficients[np.searchsorted(self.knots, r, side="right")]
         return c[..., 0] + r * (c[..., 1] + r * c[..., 2])
 
-    def slopes(self) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """float64 (m,), (m,): the left and the right derivative at every knot."""
         left, right = self.coefficients[:-1], self.coefficients[1:]
         return left[:, 1] + 2 * left[:, 2] * self.knots, right[:, 1] + 2 * right[:, 2] * self.knots
@@ -105,7 +105,7 @@ class Pieces:
             raise InputError(f"the loss is not continuous: it jumps at {knots[jump][0]:g}.")
         if (c[:, 2] < 0).any():
             raise InputError("the loss is not convex: one of its pieces bends downwards.")
-        before, after = self.slopes()
+        before, after = self.derivatives()
         falling = before > after + _CLOSE * (1.0 + np.abs(before))
         if falling.any():
             raise InputError(f"the loss is not convex: its slope falls at {knots[falling][0]:g}.")
@@ -115,7 +115,7 @@ class Pieces:
 
     def minimiser(self) -> float:
         """Where the (checked) function is least: in the middle, if there are several such points between two knots."""
-        before, after = self.slopes()
+        before, after = self.derivatives()
         lo, hi = -np.inf, np.inf
         for j, (_, c1, c2) in enumerate(self.coefficients):
             left = self.knots[j - 1] if j else -np.inf
@@ -137,16 +137,16 @@ class Pieces:
         for side in (1.0, -1.0):
             own = self if side > 0 else self.mirrored()
             pieces = own._right_of(side * at)
-            slope = 0.0
+            before = 0.0
             for lo, hi, c1, c2 in pieces:
                 begins = c1 + 2 * c2 * lo
-                jump = begins - slope
+                jump = begins - before
                 if jump > _CLOSE * (1.0 + abs(begins)):
                     relu.append((side * jump, -jump * lo))
                 if c2 > 0:
                     s = float(np.sqrt(2 * c2))
                     rehu_parts.append((side * s, -s * lo, s * (hi - lo)))
-                slope = begins + (2 * c2 * (hi - lo) if c2 > 0 else 0.0)
+                before = begins + (2 * c2 * (hi - lo) if c2 > 0 else 0.0)
         return Parts(tuple(relu), tuple(rehu_parts), float(self.value(np.array(at))))
 
     def mirrored(self) -> Pieces:
@@ -298,8 +298,3 @@ def named_loss(text: str) -> Loss:
 def drawn_loss(points: Sequence[tuple[float, float]], of: str = "residual") -> Loss:
     """The loss through points (:meth:`Pieces.through`); of: see :class:`Loss`."""
     return Loss("drawn", Pieces.through(points).parts(), of)
-
-
-def shifted(loss: Loss, constant: float) -> Loss:
-    """The loss plus a constant."""
-    return replace(loss, parts=replace(loss.parts, constant=loss.parts.constant + constant))

@@ -65,16 +65,11 @@ class CompositeLoss:
         relu = np.maximum(self.U * z + self.V, 0.0).sum(axis=1)
         return relu + rehu(self.S * z + self.T, self.tau).sum(axis=1)
 
-    def slope(self, z: np.ndarray) -> np.ndarray:
+    def derivative(self, z: np.ndarray) -> np.ndarray:
         """float64 (n,): the derivative of L_i at z_i, the right one at a kink of a rising part."""
         z = z[:, None]
         relu = (self.U * (self.U * z + self.V > 0)).sum(axis=1)
         return relu + (self.S * np.clip(self.S * z + self.T, 0.0, self.tau)).sum(axis=1)
-
-    def take(self, rows: np.ndarray) -> CompositeLoss:
-        """The losses of some observations."""
-        U, V, S, T, tau = (np.ascontiguousarray(part[rows]) for part in (self.U, self.V, self.S, self.T, self.tau))
-        return CompositeLoss(U, V, S, T, tau)
 
 
 @dataclass(frozen=True)

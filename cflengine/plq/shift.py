@@ -18,25 +18,25 @@ def best_shift(parts: object, z: np.ndarray, near: float = 0.0) -> float:
     some, line = np.arange(len(z), dtype=np.int64), np.zeros(2)
     count = len(z)
 
-    def slope(shift: float) -> float:
-        rest: float = kernels_shift.total_slope(parts, z, some, count, shift)
+    def derivative(shift: float) -> float:
+        rest: float = kernels_shift.total_derivative(parts, z, some, count, shift)
         return rest + line[0] + line[1] * shift
 
     lo = hi = near
     step = max(1e-3 * abs(near), 1e-6)
-    while slope(lo) > 0 and lo > -_FURTHEST:
+    while derivative(lo) > 0 and lo > -_FURTHEST:
         hi, lo, step = lo, lo - step, 4 * step
-    while slope(hi) < 0 and hi < _FURTHEST:
+    while derivative(hi) < 0 and hi < _FURTHEST:
         lo, hi, step = hi, hi + step, 4 * step
     while count and np.nextafter(lo, hi) < hi:
         count = kernels_shift.keep_bending(parts, z, some, count, lo, hi, line)
         middle = 0.5 * (lo + hi)
         if not lo < middle < hi:
             break
-        if slope(middle) < 0:
+        if derivative(middle) < 0:
             lo = middle
         else:
             hi = middle
     if not count and line[1] > 0:
         return float(np.clip(-line[0] / line[1], lo, hi))
-    return hi if slope(hi) <= 0 or abs(slope(hi)) <= abs(slope(lo)) else lo
+    return hi if derivative(hi) <= 0 or abs(derivative(hi)) <= abs(derivative(lo)) else lo

@@ -123,7 +123,7 @@ def test_pieces_of_one_word_are_done_in_turn_and_those_of_text_are_not(monkeypat
     def spy(blocks, carry, redo, *rest):
         return original(blocks, carry, lambda b0, b1: (again.append(b0), redo(b0, b1)), *rest)
 
-    monkeypatch.setattr("cflengine.compression.coder.settle", spy)
+    monkeypatch.setattr(pieces, "settle", spy)
     for texts, some in ((["la " * 4_001], True), (random_words(1, 1, 4_001, 300), False)):
         again.clear()
         index = index_of(texts, 3)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine.engine.checks import InputError
-from cflengine.plq.losses import LOSSES, Loss, Parts, Pieces, drawn_loss, named_loss, shifted
+from cflengine.plq.losses import LOSSES, Loss, Parts, Pieces, drawn_loss, named_loss
 from cflengine.plq.problem import rehu
 
 GRID = np.linspace(-6.0, 6.0, 4_001)
@@ -147,14 +149,14 @@ def test_losses_of_observations_are_the_loss_of_margin_or_residual_times_its_wei
     y = rng.choice([-1.0, 1.0], 30) if loss.of == "margin" else rng.normal(size=30)
     weight = rng.uniform(0, 3, 30)
     weight[:3] = 0
-    composite = shifted(loss, 2.0).for_data(y, weight)
+    composite = replace(loss, parts=replace(loss.parts, constant=2.0)).for_data(y, weight)
     for z in rng.normal(0, 3, (5, 30)):
         r = y * z if loss.of == "margin" else z - y
         np.testing.assert_allclose(composite.value(z), weight * FORMULAS[name](r), atol=1e-11)
         step = 1e-6
         slope = (composite.value(z + step) - composite.value(z - step)) / (2 * step)
-        smooth = np.abs(composite.slope(z + step) - composite.slope(z - step)) < 1e-3
-        np.testing.assert_allclose(composite.slope(z)[smooth], slope[smooth], atol=1e-3)
+        smooth = np.abs(composite.derivative(z + step) - composite.derivative(z - step)) < 1e-3
+        np.testing.assert_allclose(composite.derivative(z)[smooth], slope[smooth], atol=1e-3)
     assert composite.constant == pytest.approx(2.0 * weight.sum()) and len(composite) == 30
 
 

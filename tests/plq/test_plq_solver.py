@@ -144,6 +144,14 @@ def test_a_warm_start_from_the_solution_is_at_its_end_at_once():
     assert again.n_iterations <= 5 and again.gap <= 1e-6
 
 
+def test_a_warm_start_with_a_bias_does_not_give_one_to_a_problem_without():
+    free, held = (problem_of("huber:0.5", n=60, d=3, intercept=intercept) for intercept in (True, False))
+    known = solve(free, DescentSettings(tol=1e-6))
+    again = solve(held, DescentSettings(tol=1e-6), start=known)
+    assert known.bias != 0 and again.bias == 0.0
+    assert again.gap <= 1e-6 and again.objective == pytest.approx(solve(held, TIGHT).objective, rel=2e-6)
+
+
 @pytest.mark.parametrize("limit", [{"max_iter": 1}, {"time_limit": 1e-9}])
 def test_a_limit_leaves_what_is_proved(limit):
     problem = problem_of("hinge", n=200, d=5, C=50.0)
