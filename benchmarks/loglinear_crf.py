@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpora import corpus_path
+from benchmarks.loglinear_scheme import at_random
 from benchmarks.loglinear_tasks import Say
 from cflengine import ChainCRF, ClusteredSettings
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
@@ -21,8 +22,8 @@ from cflengine.loglinear.parsimony import parsimony as tie
 from cflengine.loglinear.settings import LBFGSSettings
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.tagging import TaggedFile
-from cflengine.loglinear.templates import PAPER_TEMPLATE, attribute_maker
 from cflengine.text.tags import evaluate
+from cflengine.text.templates import PAPER_TEMPLATE, attribute_maker
 
 #: As CRF++ ships with for chunking: words, parts of speech, and pairs of them, two tokens to either side.
 CHUNKING_TEMPLATE = (
@@ -142,7 +143,7 @@ def _contest(case: Case, files: Sequence[TaggedFile], say: Say, c2: float = 1.0)
         ("lbfgs, all threads", {}),
         ("lbfgs, one thread", {"n_threads": 1}),
         ("clustered", {"solver": "clustered", "settings": ClusteredSettings(tol=1e-6, cluster_factor=5.0)}),
-        ("random clusters", {"solver": "clustered", "settings": ClusteredSettings(tol=1e-6, clustering="random",
+        ("random clusters", {"solver": "clustered", "settings": ClusteredSettings(tol=1e-6, clustering=at_random,
                                                                                   cluster_factor=5.0)}),
     ):  # fmt: skip
         began = time.perf_counter()

@@ -8,17 +8,28 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from benchmarks.loglinear_dense import BFGS, CLUSTERS_OVER_BFGS, FIS
 from benchmarks.loglinear_tasks import Reuters, Say
 from cflengine.linear.design import Design
 from cflengine.linear.selection import mutual_information
+from cflengine.loglinear.clusters import chunks
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective
 from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import ClusteredSettings, DenseSettings, LBFGSSettings, NewtonSettings
+from cflengine.loglinear.settings import ClusteredSettings, Iterations, LBFGSSettings, NewtonSettings
 from cflengine.loglinear.solvers import solve
 
 TARGETS = (1e-2, 1e-4, 1e-6)  # above a certified optimum
 ROUNDS, FACTORS = (1, 2, 3), (5, 15, 50)
+
+
+def at_random(recent: Sequence[np.ndarray], factor: float, generator: np.random.Generator) -> np.ndarray:
+    """A control: clusters of (nearly) equal size that know nothing of the weights."""
+    return chunks(generator.random(len(recent[-1])), factor)
+
+
+def restart(recent: Sequence[np.ndarray], factor: float, generator: np.random.Generator) -> None:
+    """A control: forgets the curvature where the others cluster, and takes no coarse steps."""
 
 
 def contestants(limit: float, quick: bool) -> dict[str, Any]:
@@ -33,8 +44,8 @@ def contestants(limit: float, quick: bool) -> dict[str, Any]:
             for merge in (False, True):
                 name = f"rounds {rounds}, factor {factor}" + (", merged" if merge else "")
                 found[name] = ClusteredSettings(**common, rounds=rounds, cluster_factor=factor, merge=merge)
-    for control in ("random", "restart"):
-        found[f"{control}, rounds 2"] = ClusteredSettings(**common, clustering=control)
+    for name, control in (("random", at_random), ("restart", restart)):
+        found[f"{name}, rounds 2"] = ClusteredSettings(**common, clustering=control)
     found["k-means, rounds 2"] = ClusteredSettings(**common, clustering="kmeans")
     found["increments, rounds 2"] = ClusteredSettings(**common, lift="increment")
     return found
@@ -125,7 +136,7 @@ def measure_dense(task: Reuters, classes: Sequence[str], quick: bool, say: Say) 
     """Section II-A.5 and III-D: the 500 words of most mutual information; BFGS, FIS, and clusters over BFGS."""
     out = {}
     common: dict[str, Any] = {"tol": 1e-8, "max_iter": 2000, "time_limit": 10.0 if quick else 60.0}
-    scheme = {"rounds": 1, "clustering": "kmeans", "coarse_tol": 1e-8, "dense": True}
+    scheme = {"rounds": 1, "clustering": "kmeans", "coarse_tol": 1e-8}
     for name in classes:
         y = task.y(name)
         top = np.sort(np.argsort(-mutual_information(task.X, y), kind="stable")[:500])
@@ -133,12 +144,12 @@ def measure_dense(task: Reuters, classes: Sequence[str], quick: bool, say: Say) 
         for ridge in (1e-3, 1.0):
             best = solve(model, ridge, "newton-cg", NewtonSettings(tol=1e-9)).lower_bound
             runs = {
-                "bfgs": solve(model, ridge, "bfgs", DenseSettings(**common)),
-                "fis": solve(model, ridge, "fis", DenseSettings(**common)),
+                "bfgs": solve(model, ridge, BFGS, Iterations(**common)),
+                "fis": solve(model, ridge, FIS, Iterations(**common)),
                 "lbfgs": solve(model, ridge, "lbfgs", LBFGSSettings(**common)),
-                "clusters over bfgs": solve(model, ridge, "clustered", ClusteredSettings(**common, **scheme)),
+                "clusters over bfgs": solve(model, ridge, CLUSTERS_OVER_BFGS, ClusteredSettings(**common, **scheme)),
                 "restart over bfgs": solve(
-                    model, ridge, "clustered", ClusteredSettings(**common, **(scheme | {"clustering": "restart"}))
+                    model, ridge, CLUSTERS_OVER_BFGS, ClusteredSettings(**common, **(scheme | {"clustering": restart}))
                 ),
             }
             out[f"{name} {ridge:g}"] = figures = {}

@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     solver_settings(arguments)
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.tagging import TaggedFile, tagging_report, write_tagger
-    from cflengine.loglinear.templates import PAPER_TEMPLATE, parse_template
     from cflengine.loglinear.warm import warm_up
     from cflengine.text.sources import reading_until
+    from cflengine.text.templates import PAPER_TEMPLATE, parse_template
 
     began = time.perf_counter()
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)

@@ -74,7 +74,7 @@ def add_command(commands: Any) -> None:
         "--weighting", choices=("binary", "count", "tf-idf"), default="binary", help="of the features (default: binary)"
     )
     solver = command.add_argument_group("solver")
-    add_solver(solver, ("auto", "lbfgs", "clustered", "newton-cg", "dual", "bfgs", "fis"), "auto", 1e-4)
+    add_solver(solver, ("auto", "lbfgs", "clustered", "newton-cg", "dual"), "auto", 1e-4)
     add_limits(solver)
     add_output(command)
 
@@ -93,9 +93,8 @@ def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) ->
         "--cluster-factor", type=number(float, 1), metavar="F", help="clustered: weights to a cluster (default: 15)"
     )
     solver.add_argument(
-        "--clustering", choices=("chunks", "kmeans", "trajectories", "random", "restart"),
-        help="clustered: how; the last two are controls (default: chunks)",
-    )  # fmt: skip
+        "--clustering", choices=("chunks", "kmeans", "trajectories"), help="clustered: how (default: chunks)"
+    )
 
 
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:

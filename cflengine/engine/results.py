@@ -7,6 +7,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from inspect import isfunction
 from pathlib import Path
 from typing import Any, Self
 from zipfile import BadZipFile
@@ -111,5 +112,6 @@ def versions() -> dict[str, str]:
 
 
 def settings_dict(settings: Any) -> dict[str, Any]:
-    """A settings dataclass as plain values."""
-    return {key: value for key, value in asdict(settings).items() if not isinstance(value, np.ndarray)}
+    """A settings dataclass as plain values; of a function its name."""
+    values = {key: value for key, value in asdict(settings).items() if not isinstance(value, np.ndarray)}
+    return {key: value.__name__ if isfunction(value) else value for key, value in values.items()}

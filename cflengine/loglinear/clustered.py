@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from cflengine.loglinear import clusters
-from cflengine.loglinear.dense import bfgs
+from cflengine.loglinear.clusters import METHODS
 from cflengine.loglinear.lbfgs import lbfgs
 from cflengine.loglinear.models import collected
 from cflengine.loglinear.objective import Objective, Point
@@ -47,61 +46,64 @@ class Step:
         return self.point.w if self.clusters is None else self.clusters.lift(self.point.w)
 
 
-def clustered(objective: Objective, point: Point, settings: ClusteredSettings, n_tied: int) -> Iterator[Step]:
-    """The steps after ``point``. n_tied: only so many weights, the first, are ever clustered (a chain's emissions)."""
+#: The points after a point, by one method or another.
+Method = Callable[[Objective, Point, ClusteredSettings], Iterator[Point]]
+
+
+def _lbfgs(objective: Objective, point: Point, settings: ClusteredSettings) -> Iterator[Point]:
+    return lbfgs(objective, point, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
+
+
+def clustered(
+    objective: Objective, point: Point, settings: ClusteredSettings, n_tied: int, method: Method = _lbfgs
+) -> Iterator[Step]:
+    """The steps after ``point``. n_tied: only so many weights, the first, are ever clustered (a chain's emissions).
+    method: of the fine and the coarse steps."""
     generator = np.random.default_rng(settings.random_state)
     recent: deque[np.ndarray] = deque([point.w], maxlen=settings.window)
     for _ in range(settings.rounds):
-        fine = _fine(objective, point, settings)
+        fine = method(objective, point, settings)
         for _, point in zip(range(settings.fine_iter), fine, strict=False):
             recent.append(point.w)
             yield Step("fine", point)
         del fine  # and what it remembers
-        if settings.clustering == "restart":
-            continue
         found = _clusters(point, recent, settings, n_tied, generator)
+        if found is None:
+            continue
         coarse = None
-        for coarse in _coarse(objective, point, found, settings):
+        for coarse in _coarse(objective, point, found, settings, method):
             yield Step("coarse", coarse, found)
         if coarse is not None:
             # the scores are those of the lifted weights already: only the gradient is new
             point = objective.completed(found.lift(coarse.w), coarse.scores, coarse.loss, coarse.slope, 0)
             yield Step("lifted", point)
-    for last in _fine(objective, point, settings):
+    for last in method(objective, point, settings):
         yield Step("fine", last)
-
-
-def _fine(objective: Objective, point: Point, settings: ClusteredSettings) -> Iterator[Point]:
-    if settings.dense:
-        return bfgs(objective, point)
-    return lbfgs(objective, point, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
 
 
 def _clusters(
     point: Point, recent: deque[np.ndarray], settings: ClusteredSettings, n_tied: int, generator: np.random.Generator
-) -> Clusters:
-    factor, w = settings.cluster_factor, point.w[:n_tied]
-    if settings.clustering == "chunks":
-        cluster_of = clusters.chunks(w, factor)
-    elif settings.clustering == "kmeans":
-        cluster_of = clusters.lloyd_clusters(w, factor)
-    elif settings.clustering == "trajectories":
-        cluster_of = clusters.trajectory_clusters([one[:n_tied] for one in recent], factor, settings.random_state)
-    else:
-        cluster_of = clusters.random_clusters(n_tied, factor, generator)
+) -> Clusters | None:
+    chosen = settings.clustering
+    clustering = METHODS[chosen] if isinstance(chosen, str) else chosen
+    cluster_of = clustering([one[:n_tied] for one in recent], settings.cluster_factor, generator)
+    if cluster_of is None:
+        return None
     n_clusters = int(cluster_of.max()) + 1 if n_tied else 0
     alone = len(point.w) - n_tied
     cluster_of = np.concatenate([cluster_of, n_clusters + np.arange(alone)])
     return Clusters(cluster_of, n_clusters + alone, point.w if settings.lift == "increment" else None)
 
 
-def _coarse(objective: Objective, point: Point, found: Clusters, settings: ClusteredSettings) -> Iterator[Point]:
+def _coarse(
+    objective: Objective, point: Point, found: Clusters, settings: ClusteredSettings, method: Method
+) -> Iterator[Point]:
     """Coarse steps until the last ``window`` objectives differ by too little."""
     base = None if found.base is None else point
     there = objective.restricted(found.cluster_of, found.n_clusters, base=base, merge=settings.merge)
     start = there.at(found.average(point.w) if found.base is None else np.zeros(found.n_clusters))
     values = deque([start.value], maxlen=settings.window)
-    for here in _fine(there, start, settings):
+    for here in method(there, start, settings):
         yield here
         values.append(here.value)
         if len(values) == settings.window and max(values) - min(values) < settings.coarse_tol * min(values):

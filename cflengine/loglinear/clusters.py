@@ -1,15 +1,19 @@
-"""Clusters of weights: the paper's chunks, k-means in one dimension, k-means of trajectories, and random ones."""
+"""Clusters of weights: the paper's chunks, k-means in one dimension, and k-means of trajectories."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from cflengine.loglinear import kernels_clusters as kernels
 
 _LLOYD_ROUNDS = 100
+
+#: How weights are clustered: from the last weights, each float64 (d,), the newest last; how many to a cluster, on
+#: average; and a generator, to int64 (d,), numbers from 0 up, or None for no clusters and no coarse steps this time.
+Clustering = Callable[[Sequence[np.ndarray], float, np.random.Generator], np.ndarray | None]
 
 
 def _number_of_clusters(n: int, cluster_factor: float) -> int:
@@ -25,11 +29,6 @@ def chunks(w: np.ndarray, cluster_factor: float) -> np.ndarray:
     return cluster_of
 
 
-def random_clusters(n: int, cluster_factor: float, generator: np.random.Generator) -> np.ndarray:
-    """int64 (n,): clusters of (nearly) equal size that know nothing of the weights: the control."""
-    return chunks(generator.random(n), cluster_factor)
-
-
 def lloyd_clusters(w: np.ndarray, cluster_factor: float) -> np.ndarray:
     """int64 (d,): k-means of the weights in one dimension by Lloyd's iterations from :func:`chunks`."""
     n_clusters = _number_of_clusters(len(w), cluster_factor)
@@ -39,14 +38,24 @@ def lloyd_clusters(w: np.ndarray, cluster_factor: float) -> np.ndarray:
     return _numbered(order, begin)
 
 
-def trajectory_clusters(recent: Sequence[np.ndarray], cluster_factor: float, seed: int) -> np.ndarray:
+def trajectory_clusters(
+    recent: Sequence[np.ndarray], cluster_factor: float, generator: np.random.Generator
+) -> np.ndarray:
     """int64 (d,): k-means of the features' last weights, a dimension for each of ``recent``."""
     from sklearn.cluster import MiniBatchKMeans
 
     points = np.column_stack(recent)
     n_clusters = _number_of_clusters(len(points), cluster_factor)
+    seed = int(generator.integers(2**31))
     found = MiniBatchKMeans(n_clusters, n_init=1, random_state=seed, max_iter=20).fit_predict(points)
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
+
+
+METHODS: dict[str, Clustering] = {
+    "chunks": lambda recent, factor, generator: chunks(recent[-1], factor),
+    "kmeans": lambda recent, factor, generator: lloyd_clusters(recent[-1], factor),
+    "trajectories": trajectory_clusters,
+}
 
 
 def optimal_clusters(w: np.ndarray, numbers: Sequence[int]) -> dict[int, np.ndarray]:

@@ -21,16 +21,16 @@ from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import are_labels, label_array, plain_labels, read_model, require, write_model
 from cflengine.loglinear import solvers
-from cflengine.loglinear.attributes import AttributeTable
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings, history_bytes
 from cflengine.loglinear.solvers import solve
-from cflengine.loglinear.templates import attribute_maker
+from cflengine.text.attributes import AttributeTable
 from cflengine.text.tags import evaluate, score_frame
+from cflengine.text.templates import attribute_maker
 
-SOLVERS = ("lbfgs", "clustered", "bfgs")
+SOLVERS = ("lbfgs", "clustered")
 
 
 class ChainCRF(BaseEstimator):
@@ -41,7 +41,7 @@ class ChainCRF(BaseEstimator):
 
     Parameters
     ----------
-    solver : "lbfgs" (default; OWL-QN where c1 > 0), "clustered", the paper's scheme, or "bfgs" (small models).
+    solver : "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
     c1, c2 : strengths of the ℓ1 and the squared ℓ2 penalty, at least 0, not both 0; c1 for solver "lbfgs" alone.
     tol : certified relative gap, objective/bound − 1, at which a fit ends.
     template : None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a

@@ -44,7 +44,7 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.auto`, see ``why_``), "lbfgs", "clustered",
-        "newton-cg", "dual", "bfgs" or "fis".
+        "newton-cg" or "dual".
     sigma2 : σ², above 0; the ridge is 1/σ². scikit-learn's C.
     multiclass : "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.
     fit_intercept : whether there is one.

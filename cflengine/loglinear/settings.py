@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.settings import Limits
@@ -43,7 +45,7 @@ class LBFGSSettings(Iterations):
             raise InputError(f"curvature must be below 1, not {self.curvature!r}.")
 
 
-CLUSTERINGS = ("chunks", "kmeans", "trajectories", "random", "restart")
+CLUSTERINGS = ("chunks", "kmeans", "trajectories")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,23 +54,22 @@ class ClusteredSettings(LBFGSSettings):
 
     rounds: numRounds. fine_iter: fine steps before each clustering. cluster_factor: features to a cluster, on average.
     clustering: "chunks" of sorted weights (the paper's for L-BFGS), "kmeans" of the weights in one dimension,
-    "trajectories" (k-means of the last ``window`` weights of each feature, the paper's for BFGS); and two controls,
-    "random", and "restart", which forgets the curvature where the others cluster and has no coarse steps.
+    "trajectories" (k-means of the last ``window`` weights of each feature, the paper's for BFGS); or a function of
+    clusters.Clustering's kind.
     window, coarse_tol: coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the
     least (the paper: 5, 1e-4). lift: "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse
-    than β. merge: pre-aggregate features before the coarse steps. dense: BFGS with its whole matrix for
-    fine and coarse steps, as in the paper's Section III-D (few features). random_state: seed of k-means and "random".
+    than β. merge: pre-aggregate features before the coarse steps. random_state: seed of k-means, or
+    of what a function draws.
     """
 
     rounds: int = 2
     fine_iter: int = 5
     cluster_factor: float = 15.0
-    clustering: str = "chunks"
+    clustering: str | Callable[..., Any] = "chunks"
     window: int = 5
     coarse_tol: float = 1e-4
     lift: str = "replicate"
     merge: bool = False
-    dense: bool = False
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -77,7 +78,8 @@ class ClusteredSettings(LBFGSSettings):
         check_whole(self, {"rounds": 0, "fine_iter": 0, "window": 2, "random_state": 0})
         if not (is_number(self.cluster_factor) and 1 <= self.cluster_factor < float("inf")):
             raise InputError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
-        _check_choice(self, "clustering", CLUSTERINGS)
+        if not callable(self.clustering):
+            _check_choice(self, "clustering", CLUSTERINGS)
         _check_choice(self, "lift", ("replicate", "increment"))
 
 
@@ -111,11 +113,6 @@ class AutoSettings(DualSettings):
     """The default: see auto.py for its rule."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DenseSettings(Iterations):
-    """BFGS with its whole matrix, or iterative scaling: for comparison, on few features."""
-
-
 def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> int:
     """Bytes of the pairs that L-BFGS remembers, with some vectors beside them. by_lbfgs: whether a solver without a
     memory of its own, such as "auto", comes to L-BFGS for this model."""
@@ -123,7 +120,7 @@ def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> in
     return 8 * (int(pairs) + 1) * n_weights + 80 * n_weights
 
 
-Settings = LBFGSSettings | NewtonSettings | DualSettings | DenseSettings
+Settings = LBFGSSettings | NewtonSettings | DualSettings
 
 
 def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:

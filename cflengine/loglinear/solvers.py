@@ -17,7 +17,6 @@ from cflengine.engine.registry import Registry, Solver
 from cflengine.engine.results import settings_dict
 from cflengine.loglinear.auto import auto, explain
 from cflengine.loglinear.clustered import Step, clustered
-from cflengine.loglinear.dense import bfgs, iterative_scaling
 from cflengine.loglinear.dual import dual, no_weights
 from cflengine.loglinear.lbfgs import lbfgs
 from cflengine.loglinear.models import BinaryModel, ScoreModel
@@ -29,7 +28,6 @@ from cflengine.loglinear.run import LoglinearRun
 from cflengine.loglinear.settings import (
     AutoSettings,
     ClusteredSettings,
-    DenseSettings,
     DualSettings,
     LBFGSSettings,
     NewtonSettings,
@@ -67,16 +65,8 @@ def _dual(objective: Objective, first: Point, settings: DualSettings, **_: Any) 
     return _named("dual", dual(objective, settings.random_state))
 
 
-def _bfgs(objective: Objective, first: Point, settings: DenseSettings, **_: Any) -> Iterator[Step]:
-    return _named("bfgs", bfgs(objective, first))
-
-
-def _scaling(objective: Objective, first: Point, settings: DenseSettings, **_: Any) -> Iterator[Step]:
-    return _named("fis", iterative_scaling(objective, first))
-
-
-_BOUNDS, _WARM = frozenset({"bounds"}), frozenset({"bounds", "warm start"})
-_MANY = _WARM | {"many classes"}
+_BOUNDS = frozenset({"bounds"})
+_MANY = _BOUNDS | {"warm start", "many classes"}
 SOLVERS = Registry(
     Solver("auto", "whichever is fastest to a certified gap", AutoSettings, _BOUNDS | {"many classes"}, _auto),
     Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _MANY | {"lasso"}, _lbfgs),
@@ -86,15 +76,13 @@ SOLVERS = Registry(
     ),
     Solver("newton-cg", "Newton's method by conjugate gradients", NewtonSettings, _MANY, _newton),
     Solver("dual", "dual coordinate descent", DualSettings, _BOUNDS, _dual),
-    Solver("bfgs", "BFGS with its whole matrix, for few features", DenseSettings, _MANY, _bfgs),
-    Solver("fis", "faster iterative scaling, for few features", DenseSettings, _WARM, _scaling),
 )  # fmt: skip
 
 
 def solve(
     model: ScoreModel,
     ridge: float,
-    solver: str,
+    solver: str | Solver,
     settings: Settings,
     *,
     start: np.ndarray | None = None,
@@ -106,15 +94,18 @@ def solve(
 ) -> LoglinearResult:
     """Minimise f from ``start`` (default 0; "dual" and "auto" of two classes have no use for one).
 
+    solver: a name of SOLVERS, or one of your own, whose steps are certified and limited as theirs are.
     lasso: c₁, for solver "lbfgs" alone, which then is OWL-QN. n_tied: how many weights "clustered" may cluster. watch:
     weights whose trajectories are kept. progress: that of the whole of which this is a part, with its listeners and
     time limit. Raises ValueError for a solver that is not for this model.
     """
-    if not SOLVERS[solver].can("many classes") and not isinstance(model, BinaryModel):
+    method = solver if isinstance(solver, Solver) else SOLVERS[solver]
+    solver = method.name
+    if not method.can("many classes") and not isinstance(model, BinaryModel):
         raise InputError(f"solver {solver!r} is for two classes, or one against the rest.")
     if solver == "newton-cg" and not hasattr(model, "bend"):
         raise InputError("solver 'newton-cg' needs products with the Hessian, which this model has not.")
-    if lasso and not SOLVERS[solver].can("lasso"):
+    if lasso and not method.can("lasso"):
         raise InputError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")
     if isinstance(settings, ClusteredSettings) and settings.merge and not hasattr(model, "merged"):
         raise InputError("merge adds up features within clusters of weights, so it is for two classes alone.")
@@ -132,7 +123,7 @@ def solve(
                 first = objective.at(np.zeros(model.n_weights) if start is None else start.astype(np.float64))
         except Stopped:  # in the first pass: the weights are still 0
             return run.result(run.reason, "", chosen)
-        reason = run.take(first, SOLVERS[solver].solve(objective, first, settings, lasso=lasso, n_tied=n_tied))
+        reason = run.take(first, method.solve(objective, first, settings, lasso=lasso, n_tied=n_tied))
     why = explain(run.stages) if solver == "auto" else ""
     return run.result(reason, why, chosen)
 

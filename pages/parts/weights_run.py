@@ -188,9 +188,14 @@ def contestants(wish: WeightsWish) -> dict[str, Any]:
     return {
         "lbfgs": LBFGSSettings(tol=TOL, time_limit=LIMIT_S),
         "clustered": scheme,
-        "control": replace(scheme, clustering="random"),
+        "control": replace(scheme, clustering=_at_random),
         "auto": AutoSettings(tol=TOL, time_limit=LIMIT_S),
     }
+
+
+def _at_random(recent: Sequence[np.ndarray], factor: float, generator: np.random.Generator) -> np.ndarray:
+    """The control: clusters of (nearly) equal size that know nothing of the weights."""
+    return chunks(generator.random(len(recent[-1])), factor)
 
 
 def _rest(name: str) -> str:

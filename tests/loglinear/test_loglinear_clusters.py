@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.loglinear_scheme import at_random
 from cflengine.loglinear.clusters import (
     chunks,
     explained_variance,
     lloyd_clusters,
     optimal_clusters,
-    random_clusters,
     trajectory_clusters,
 )
 from naive.loglinear import kmeans_by_cuts, spread
@@ -67,9 +67,10 @@ def test_lloyd_betters_chunks_and_keeps_every_cluster():
 
 
 def test_random_clusters_know_nothing_of_the_weights():
-    first = random_clusters(1000, 10, np.random.default_rng(0))
+    recent = [np.arange(1000.0)]
+    first = at_random(recent, 10, np.random.default_rng(0))
     assert np.bincount(first).tolist() == [10] * 100
-    assert (first == random_clusters(1000, 10, np.random.default_rng(0))).all()
+    assert (first == at_random(recent, 10, np.random.default_rng(0))).all()
     assert abs(np.corrcoef(np.arange(1000), first)[0, 1]) < 0.1
 
 
@@ -78,9 +79,9 @@ def test_trajectories_that_move_together_are_found():
     paths = np.array([[0, 1, 2, 3], [0, -1, -2, -3], [3, 3, 3, 3.0]])
     kind = generator.integers(0, 3, 60)
     points = paths[kind] + 0.01 * generator.normal(size=(60, 4))
-    found = trajectory_clusters(list(points.T), 20, seed=0)
+    found = trajectory_clusters(list(points.T), 20, np.random.default_rng(0))
     assert len({(a, b) for a, b in zip(kind.tolist(), found.tolist(), strict=True)}) == 3
-    assert (found == trajectory_clusters(list(points.T), 20, seed=0)).all()
+    assert (found == trajectory_clusters(list(points.T), 20, np.random.default_rng(0))).all()
 
 
 def test_explained_variance():

@@ -7,6 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
+from benchmarks.loglinear_dense import BFGS, CLUSTERS_OVER_BFGS, FIS
+from benchmarks.loglinear_scheme import at_random, restart
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import TerminationReason
 from cflengine.linear.design import Design
@@ -19,8 +21,8 @@ from cflengine.loglinear.settings import (
     CLUSTERINGS,
     AutoSettings,
     ClusteredSettings,
-    DenseSettings,
     DualSettings,
+    Iterations,
     LBFGSSettings,
     NewtonSettings,
 )
@@ -28,16 +30,18 @@ from cflengine.loglinear.solvers import SOLVERS, solve
 from naive.loglinear import binary, multinomial
 
 TIGHT = 1e-9
+CONTROLS = (BFGS, FIS)
 
 
-@pytest.mark.parametrize("solver", sorted(SOLVERS))
+@pytest.mark.parametrize("solver", [*SOLVERS, *CONTROLS], ids=lambda solver: getattr(solver, "name", solver))
 @pytest.mark.parametrize("ridge", [1e-3, 1.0, 30.0])
 @pytest.mark.parametrize("ones", [True, False])
 def test_every_solver_ends_at_the_same_certified_optimum(solver, ridge, ones):
     model = binary(5, ones=ones)
-    tol = 1e-6 if solver == "fis" else TIGHT
+    tol = 1e-6 if solver is FIS else TIGHT
     limit = 100_000
-    result = solve(model, ridge, solver, SOLVERS[solver].settings(tol=tol, max_iter=limit))
+    settings = Iterations if solver in CONTROLS else SOLVERS[solver].settings
+    result = solve(model, ridge, solver, settings(tol=tol, max_iter=limit))
     assert result.reason is TerminationReason.CONVERGED and result.gap <= tol
     checked = certify_binary(model.design.X, model.y, result.w, ridge, alpha=result.alpha)
     assert checked.objective == pytest.approx(result.objective, rel=1e-10)
@@ -49,7 +53,7 @@ def test_every_solver_ends_at_the_same_certified_optimum(solver, ridge, ones):
     assert (np.diff(trace["lower_bound"]) >= 0).all() and (trace["lower_bound"] <= best * (1 + 1e-9)).all()
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "clustered", "newton-cg", "bfgs"])
+@pytest.mark.parametrize("solver", ["lbfgs", "clustered", "newton-cg"])
 def test_the_multinomial_model(solver):
     model = multinomial(6)
     result = solve(model, 0.5, solver, SOLVERS[solver].settings(tol=TIGHT))
@@ -104,7 +108,7 @@ def test_an_iteration_costs_one_pass_however_long_it_searches():
     assert set(np.round(np.diff(trace["work"]), 9)) == {1.0}
 
 
-@pytest.mark.parametrize("clustering", CLUSTERINGS)
+@pytest.mark.parametrize("clustering", [*CLUSTERINGS, at_random, restart])
 @pytest.mark.parametrize("lift", ["replicate", "increment"])
 @pytest.mark.parametrize("merge", [False, True])
 def test_the_scheme_ends_at_the_optimum_whatever_its_policies(clustering, lift, merge):
@@ -116,7 +120,7 @@ def test_the_scheme_ends_at_the_optimum_whatever_its_policies(clustering, lift, 
     best = solve(model, 1e-2, "newton-cg", NewtonSettings(tol=1e-12)).objective
     assert result.gap <= TIGHT and result.objective == pytest.approx(best, rel=1e-8)
     stages = result.trace["stage"].tolist()
-    assert len(result.clusters) == (0 if clustering == "restart" else 3)
+    assert len(result.clusters) == (0 if clustering is restart else 3)
     assert stages.count("lifted") == len(result.clusters) and stages[0] == "start" and stages[-1] == "fine"
     for row, found in result.clusters:
         assert stages[row] == "coarse" and stages[row - 1] == "fine"
@@ -131,7 +135,7 @@ def test_iterative_scaling_goes_on_where_documents_are_long(ridge):
     y = np.where(X @ generator.normal(size=80) > 0, 1.0, -1.0)
     model = BinaryModel(Design(X), y)
     best = solve(model, ridge, "newton-cg", NewtonSettings(tol=1e-9)).objective
-    result = solve(model, ridge, "fis", DenseSettings(max_iter=400))
+    result = solve(model, ridge, FIS, Iterations(max_iter=400))
     values = result.trace["objective"].to_numpy()
     assert result.n_iterations == 400 and (np.diff(values) < 0).all()
     assert values[-1] - best < 0.2 * (values[0] - best)
@@ -140,9 +144,9 @@ def test_iterative_scaling_goes_on_where_documents_are_long(ridge):
 def test_the_scheme_over_dense_bfgs():
     """Section III-D: k-means, coarse steps to convergence, five fine steps first."""
     model = binary(8, n=150, d=100)
-    settings = ClusteredSettings(tol=TIGHT, rounds=1, clustering="kmeans", coarse_tol=1e-10, dense=True)
-    result = solve(model, 1e-2, "clustered", settings)
-    plain = solve(model, 1e-2, "bfgs", DenseSettings(tol=TIGHT))
+    settings = ClusteredSettings(tol=TIGHT, rounds=1, clustering="kmeans", coarse_tol=1e-10)
+    result = solve(model, 1e-2, CLUSTERS_OVER_BFGS, settings)
+    plain = solve(model, 1e-2, BFGS, Iterations(tol=TIGHT))
     assert result.gap <= 1.2 * TIGHT and result.objective == pytest.approx(plain.objective, rel=1e-8)
     assert len(result.clusters) == 1
 
@@ -188,7 +192,7 @@ def test_chains(chain, solver):
     model = ChainModel(data, features)
     settings = SOLVERS[solver].settings(tol=TIGHT)
     result = solve(model, 0.3, solver, settings, n_tied=features.n_states)
-    other = solve(model, 0.3, "bfgs", DenseSettings(tol=TIGHT))
+    other = solve(model, 0.3, BFGS, Iterations(tol=TIGHT))
     assert result.objective == pytest.approx(other.objective, rel=1e-8)
     for _, found in result.clusters:
         transitions = found.cluster_of[features.n_states :]
@@ -228,7 +232,7 @@ def test_the_same_bytes_with_one_thread_and_two(solver):
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "clustered", "newton-cg", "bfgs"])
+@pytest.mark.parametrize("solver", ["lbfgs", "clustered", "newton-cg"])
 def test_every_start_ends_at_the_same_optimum(solver):
     model = binary(1)
     start = 3 * np.random.default_rng(0).normal(size=model.n_weights)
@@ -255,13 +259,13 @@ def test_refusals():
     with pytest.raises(ValueError, match="two classes"):
         solve(multinomial(0), 1.0, "dual", DualSettings())
     with pytest.raises(ValueError, match="at most 5,000 weights"):
-        solve(binary(0, d=5001, n=20), 1.0, "bfgs", DenseSettings())
+        solve(binary(0, d=5001, n=20), 1.0, BFGS, Iterations())
     with pytest.raises(ValueError, match="knows no c1"):
         solve(binary(0), 1.0, "newton-cg", NewtonSettings(), lasso=1.0)
     negative = binary(0)
     negative.design.X.data[0] = -1.0
     with pytest.raises(ValueError, match="at least 0"):
-        solve(negative, 1.0, "fis", DenseSettings())
+        solve(negative, 1.0, FIS, Iterations())
 
 
 @pytest.mark.parametrize(
@@ -278,7 +282,7 @@ def test_refusals():
         (ClusteredSettings, {"rounds": True}, "rounds must be"),
         (NewtonSettings, {"forcing": float("nan")}, "forcing must be"),
         (DualSettings, {"random_state": -1}, "random_state must be"),
-        (DenseSettings, {"max_iter": 0}, "max_iter must be"),
+        (Iterations, {"max_iter": 0}, "max_iter must be"),
     ],
 )
 def test_wrong_settings_are_said(settings, wrong, said):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from benchmarks.kernels_scaling import scale_features
 from cflengine.engine.checks import InputError
-from cflengine.loglinear.kernels_scaling import scale_features
+from cflengine.engine.registry import Solver
+from cflengine.loglinear.clustered import Step, clustered
 from cflengine.loglinear.line_search import unit_step, wolfe_step
 from cflengine.loglinear.models import BinaryModel
 from cflengine.loglinear.objective import Objective, Point
+from cflengine.loglinear.settings import ClusteredSettings, Iterations
 
 MOST_FEATURES = 5000  # of BFGS: its matrix has the square of that
 _HALVINGS = 40
 
 
-def bfgs(objective: Objective, point: Point) -> Iterator[Point]:
+def bfgs(objective: Objective, point: Point, settings: Any = None) -> Iterator[Point]:
     """The points after ``point``. Raises ValueError for more than MOST_FEATURES weights."""
     n = len(point.w)
     if n > MOST_FEATURES:
@@ -80,3 +84,23 @@ def iterative_scaling(objective: Objective, point: Point) -> Iterator[Point]:
             return
         point = there
         yield point
+
+
+def _bfgs(objective: Objective, first: Point, settings: Iterations, **_: Any) -> Iterator[Step]:
+    return (Step("bfgs", point) for point in bfgs(objective, first))
+
+
+def _scaling(objective: Objective, first: Point, settings: Iterations, **_: Any) -> Iterator[Step]:
+    return (Step("fis", point) for point in iterative_scaling(objective, first))
+
+
+def _over_bfgs(
+    objective: Objective, first: Point, settings: ClusteredSettings, *, n_tied: int, **_: Any
+) -> Iterator[Step]:
+    return clustered(objective, first, settings, n_tied, bfgs)
+
+
+_ABLE = frozenset({"bounds", "warm start"})
+BFGS = Solver("bfgs", "BFGS with its whole matrix, for few features", Iterations, _ABLE | {"many classes"}, _bfgs)
+FIS = Solver("fis", "faster iterative scaling, for few features", Iterations, _ABLE, _scaling)
+CLUSTERS_OVER_BFGS = Solver("clustered over bfgs", "the paper's Section III-D", ClusteredSettings, _ABLE, _over_bfgs)
