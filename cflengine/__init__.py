@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
+    from cflengine.linear.persistence import load_model, save_model
     from cflengine.loglinear.crf import ChainCRF
-    from cflengine.loglinear.logistic import LogisticModel
+    from cflengine.loglinear.logistic import LogisticClassifier, LogisticModel
     from cflengine.loglinear.settings import ClusteredSettings, LBFGSSettings
     from cflengine.plq.estimator import PLQClassifier, PLQRegressor
     from cflengine.sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
@@ -56,7 +57,10 @@ _PUBLIC = {
     "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",
     "LBFGSSettings": "cflengine.loglinear.settings",
+    "LogisticClassifier": "cflengine.loglinear.logistic",
     "LogisticModel": "cflengine.loglinear.logistic",
+    "load_model": "cflengine.linear.persistence",
+    "save_model": "cflengine.linear.persistence",
     "MajoriseSettings": "cflengine.sentence_lasso.settings",
     "PLQClassifier": "cflengine.plq.estimator",
     "PLQRegressor": "cflengine.plq.estimator",
@@ -87,6 +91,7 @@ __all__ = [
     "HomotopySettings",
     "IterationStats",
     "LBFGSSettings",
+    "LogisticClassifier",
     "LogisticModel",
     "MajoriseSettings",
     "PLQClassifier",
@@ -97,8 +102,10 @@ __all__ = [
     "SentenceLassoClassifier",
     "WishPrice",
     "__version__",
+    "load_model",
     "preview_corpus",
     "read_corpus",
+    "save_model",
     "warm_up",
 ]
 

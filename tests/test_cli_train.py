@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cflengine import ChainCRF, LogisticModel, read_corpus
+from cflengine import ChainCRF, load_model, read_corpus
 from cflengine.cli import main
 from cflengine.text.conll import read_columns
 
@@ -36,7 +36,7 @@ def test_logistic_writes_model_weights_predictions_and_proof(tmp_path, capsys):
     (fit,) = report["fits"]
     assert fit["gap"] <= 1e-4 and fit["lower_bound"] <= fit["objective"] and fit["settings"]["ridge"] == 2.0
     assert report["n_documents"] == {"train": 210, "test": 90} and 0.5 < report["accuracy"]["test"] <= 1
-    model = LogisticModel.load(out / "model.cflm")
+    model = load_model(out / "model.cflm")[-1]
     weights = pd.read_csv(out / "weights.csv")
     assert len(weights) == report["n_features"] == model.n_features_in_
     assert weights["weight"].abs().is_monotonic_decreasing and set(weights["class"]) == {"positive"}

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from cflengine import ChainCRF, LogisticModel, PLQClassifier, PLQRegressor, SentenceLassoClassifier
+from cflengine import ChainCRF, LogisticClassifier, PLQClassifier, PLQRegressor, SentenceLassoClassifier
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.loglinear import crf, logistic
 from cflengine.loglinear.settings import (
@@ -65,14 +65,14 @@ def test_logistic_models(share, solver, settings, multiclass, n_classes):
     rng = np.random.default_rng(0)
     X = sparse.random(8_000, 3_000, density=0.01, random_state=0, format="csr")
     y = rng.integers(0, n_classes, 8_000)
-    model = LogisticModel(solver, settings=settings, multiclass=multiclass)
+    model = LogisticClassifier(solver, settings=settings, multiclass=multiclass)
     assert 0.3 < share(lambda: model.fit(X, y)) < 1.1
 
 
 def test_the_history_is_in_the_estimate(share):
     """What L-BFGS remembers is most of what it takes on many features and few documents."""
     X = sparse.random(40, 200_000, density=1e-3, random_state=0, format="csr")
-    model = LogisticModel("lbfgs", settings=LBFGSSettings(memory=20, max_iter=30, tol=1e-12))
+    model = LogisticClassifier("lbfgs", settings=LBFGSSettings(memory=20, max_iter=30, tol=1e-12))
     assert 0.3 < share(lambda: model.fit(X, np.arange(40) % 2)) < 1.1
 
 

@@ -27,11 +27,11 @@ from cflengine.engine.output import locked_folder, output_path
 _LOGISTIC = """\
 Learn to tell labels apart by logistic regression with a ridge penalty (Mathur & Chakrabarti, ICDM 2006).
 
-INPUT as for cflengine compress. The objective is a sum of losses over documents plus |w|²/(2σ²); a fit ends when it is
+INPUT as for cflengine compress. The objective is a sum of losses over documents plus |w|²/(2C); a fit ends when it is
 proved to be within the gap asked for. "auto" takes the solver that is fastest for the data, and says why.
 
 Written to DIR:
-  model.cflm          the model: a ZIP of JSON and arrays, for cflengine.LogisticModel.load
+  model.cflm          the model: a ZIP of JSON and arrays, for cflengine.load_model
   weights.csv         a row a weight: class, feature, weight, cluster (of solver clustered)
   documents.csv       a row a document: split, label, predicted class and its probability
   trace.csv           a row an iteration: passes over the data, seconds, objective, bound, gap
@@ -60,7 +60,14 @@ def add_command(commands: Any) -> None:
     add_reading(command, r"\w+; of kgrams \w+|[^\w\s]")
     add_labels(command, dev=False)
     model = command.add_argument_group("model")
-    model.add_argument("--sigma2", type=number(float, 1e-300, 1e300), default=1.0, metavar="σ²", help="(default: 1)")
+    model.add_argument(
+        "--C", "--sigma2", type=number(float, 1e-300, 1e300), default=1.0, metavar="C",
+        help="weight of the losses against the penalty, the paper's σ² (default: 1)",
+    )  # fmt: skip
+    model.add_argument(
+        "--l1-ratio", type=number(float, 0, 1), default=0.0, metavar="ρ",
+        help="share of the ℓ1 penalty, which leaves few features (default: 0)",
+    )  # fmt: skip
     model.add_argument(
         "--multiclass", choices=("ovr", "multinomial"), default="ovr",
         help="three or more classes: one against the rest (default), or all at once",
@@ -120,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.linear.labels import read_labels, split_documents
     from cflengine.linear.study import Study
     from cflengine.loglinear.export import logistic_report, write_logistic
-    from cflengine.loglinear.logistic import LogisticModel
+    from cflengine.loglinear.logistic import LogisticClassifier
     from cflengine.loglinear.warm import warm_up
 
     began = time.perf_counter()
@@ -132,13 +139,13 @@ def run(arguments: argparse.Namespace) -> int:
         study = Study.of(corpus.texts, labels, split, _vectorizer(arguments))
         with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
-            model = LogisticModel(
-                arguments.solver, sigma2=arguments.sigma2, multiclass=arguments.multiclass, tol=arguments.gap,
+            model = LogisticClassifier(
+                arguments.solver, C=arguments.C, l1_ratio=arguments.l1_ratio, multiclass=arguments.multiclass,
                 settings=solver_settings(arguments, clock.left), n_threads=arguments.threads, listeners=(progress,),
             ).fit(study.X[study.train], study.classes[study.y[study.train]])  # fmt: skip
         report = logistic_report(study, model, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:
-            write_logistic(folder, study, model, corpus.rows, report)
+            write_logistic(folder, study, model, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, model, report, out)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -24,14 +25,19 @@ from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost
 from cflengine.compression.result import CompressionResult
 from cflengine.compression.solvers import SOLVERS, Settings
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear import persistence
+from cflengine.linear.saving import ModelFileError, plain, read_model, require
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable, printable
+
+#: parameters that a file of features holds; the others are for learning alone
+_WRITTEN = ("lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost")
 
 
 class CompressiveFeatures(TransformerMixin, BaseEstimator):
@@ -70,6 +76,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     ----------
     result_ : :class:`~cflengine.compression.result.CompressionResult`: objective, lower_bound, gap, n_pointers,
         dictionary_size, reason, trace ...
+    duality_gap_ : proved, that of ``result_``.
     dictionary_ : DataFrame, a row a feature: gram (text), length, count (pointers), documents, cost.
     grams_ : list of tuples of words, the features in order.
     encoding_ : the pointers of the documents of ``fit``.
@@ -83,6 +90,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     ValueError for invalid settings or documents without a single token; TypeError for documents that are not
     strings; MemoryLimitError, before any work, for a corpus that does not fit.
     """
+
+    kind = "k-grams"
 
     def __init__(
         self,
@@ -197,7 +206,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Iterable[str]) -> sparse.csr_matrix | pd.DataFrame:
         """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``."""
-        check_is_fitted(self, "result_")
+        check_is_fitted(self, "grams_")
         return self._output(self.encode(X))
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
@@ -207,25 +216,80 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
 
     def encode(self, X: Iterable[str]) -> Encoding:
         """The cheapest pointers for each document, given the dictionary; words it lacks become literals."""
-        check_is_fitted(self, "result_")
+        check_is_fitted(self, "grams_")
         with threads(self.n_threads):
             encoding, _ = self._codebook.encode(self._tokenizer()(_documents(X)))
         return encoding
 
     def decode(self, encoding: Encoding) -> list[list[str]]:
         """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""
-        check_is_fitted(self, "result_")
+        check_is_fitted(self, "grams_")
         return decode(encoding, self.grams_)
 
     def weigh(self, encoding: Encoding, weighting: str | None = None) -> sparse.csr_matrix:
         """The features of encoded documents, CSR (documents, features); ``weighting`` defaults to the model's own."""
-        check_is_fitted(self, "result_")
+        check_is_fitted(self, "grams_")
         return weigh(count_matrix(encoding, len(self.grams_)), weighting or self.weighting, self.idf_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The K-grams, words joined by blanks: object array (features,)."""
-        check_is_fitted(self, "result_")
+        check_is_fitted(self, "grams_")
         return self.dictionary_["gram"].to_numpy(dtype=object)
+
+    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+        """Write what transforming takes to a file that holds data alone, never code: the dictionary, costs, weighting,
+        tokenizer, and the certificate; not the corpus. about: anything that JSON has. Raises ValueError for costs that
+        are functions or arrays."""
+        persistence.save_model(self, path, about=about)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CompressiveFeatures:
+        """Saved features, ready to transform: the same bytes. Raises ModelFileError for what is none."""
+        header, arrays = read_model(path, cls.kind)
+        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The features as values that JSON has, and arrays."""
+        if self.pointer_cost is not None:
+            raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
+        frame = self.dictionary_
+        header = {
+            "parameters": {name: plain(getattr(self, name), name) for name in _WRITTEN},
+            "grams": [list(gram) for gram in self.grams_],
+            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) else None,
+        }
+        return header, {
+            "idf": self.idf_,
+            "by_length": self._codebook.pointer_by_length,
+            "literal": np.array([self._codebook.literal_cost]),
+            "count": frame["count"].to_numpy(),
+            "documents": frame["documents"].to_numpy(),
+            "cost": frame["cost"].to_numpy(),
+        }
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> CompressiveFeatures:
+        """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+        require({"parameters", "grams", "gap"} <= set(header), name)
+        parameters, grams, gap = header["parameters"], header["grams"], header["gap"]
+        require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN) and isinstance(grams, list), name)
+        require(all(isinstance(gram, list) and all(isinstance(word, str) for word in gram) for gram in grams), name)
+        require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
+        require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)
+        require(all(bool(np.isfinite(array).all()) for array in arrays.values()), name)
+        require(arrays["literal"].shape == (1,) and (gap is None or is_number(gap)), name)
+        try:
+            model = cls(**parameters)
+            model._check_settings()
+            found = [tuple(gram) for gram in grams]
+            require(len(arrays["by_length"]) == model.max_gram, name)
+            model._codebook = Codebook(found, arrays["by_length"], float(arrays["literal"][0]))
+        except (ValueError, TypeError) as error:
+            raise ModelFileError(f"'{name}' is damaged: {error}") from error
+        model.grams_, model.idf_ = found, arrays["idf"]
+        model.duality_gap_ = np.inf if gap is None else gap
+        model.dictionary_ = _dictionary(found, arrays["count"], arrays["documents"], arrays["cost"])
+        return model
 
     def _check_settings(self) -> None:
         check_lam(self.lam)
@@ -258,20 +322,14 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         encoding = collect_pointers(result.marks, index.gram_of, corpus.table)
         encoding.gram[:] = feature_of[encoding.gram]
         frequency = document_frequency(count_matrix(encoding, len(order)))
-        dictionary = pd.DataFrame(
-            {
-                "gram": _names(grams),
-                "length": np.array([len(gram) for gram in grams], dtype=np.int8),
-                "count": np.bincount(encoding.gram, minlength=len(order)),
-                "documents": frequency,
-                "cost": costs.dictionary[gram_ids],
-            }
-        )
+        count = np.bincount(encoding.gram, minlength=len(order))
+        dictionary = _dictionary(grams, count, frequency, costs.dictionary[gram_ids])
         by_length = mean_pointer_cost(costs, index.gram_of)
         literal = by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
         return {
             "corpus_": corpus,
             "result_": result,
+            "duality_gap_": result.gap,
             "grams_": grams,
             "gram_ids_": gram_ids,
             "encoding_": encoding,
@@ -312,6 +370,12 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _dictionary(grams: list[Gram], count: np.ndarray, documents: np.ndarray, cost: np.ndarray) -> pd.DataFrame:
+    """A row a feature."""
+    length = np.array([len(gram) for gram in grams], dtype=np.int8)
+    return pd.DataFrame({"gram": _names(grams), "length": length, "count": count, "documents": documents, "cost": cost})
 
 
 def _names(grams: list[Gram]) -> list[str]:

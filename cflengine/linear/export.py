@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
+from cflengine.linear.persistence import save_model
 from cflengine.linear.study import PARTS, Study
 
 
@@ -61,6 +63,22 @@ def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, pro
             "probability": probability[np.arange(len(predicted)), predicted],
         }
     )
+
+
+def save_study_model(path: Path, study: Study, model: Any, corpus: Any) -> None:
+    """Everything from a text to the model's answer in one file (linear/persistence.py)."""
+    whole = Pipeline([*study.reader.steps, ("model", model)])
+    save_model(whole, path, about=about_corpus(study, corpus))
+
+
+def about_corpus(study: Study, corpus: Any) -> dict[str, Any]:
+    """What a model's file says of what it was learnt from."""
+    return {
+        "target": study.labels.column,
+        "learnt_from": corpus.report.source,
+        "corpus_digest": corpus.digest,
+        "n_documents": len(study.train),
+    }
 
 
 def study_report(

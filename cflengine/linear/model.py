@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, log_expit, logsumexp
 
 
 class Fitted(Protocol):
@@ -63,3 +63,11 @@ def class_probabilities(scores: np.ndarray) -> np.ndarray:
         return np.column_stack([expit(-scores), expit(scores)])
     probabilities = np.maximum(expit(scores), np.finfo(np.float64).tiny)
     return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+def class_log_probabilities(scores: np.ndarray) -> np.ndarray:
+    """The logarithms of :func:`class_probabilities`, which have digits where those are 0."""
+    if scores.ndim == 1:
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+    found = log_expit(scores)
+    return found - logsumexp(found, axis=1, keepdims=True)

@@ -1,7 +1,8 @@
 """Models in files: a ZIP of ``header.json`` and one ``.npy`` for each array. Nothing in it is ever executed.
 
-header.json: ``{"format": "cflengine loglinear", "version": 1, "kind": "logistic" | "chain", ...}`` and what the kind
-needs (settings, classes, names of features); arrays are float64 or integers, in numpy's own format without pickles.
+header.json: ``{"format": "cflengine model", "version": 2, "kind": ..., "versions": ..., "about": ...}`` and what the
+kind needs (parameters, classes, names of features, the certificate); arrays are float64 or integers, in numpy's own
+format without pickles. The kinds stand in cflengine/models.py.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
 from cflengine.engine.memory import require_bytes
+from cflengine.engine.results import versions
 
-FORMAT, VERSION = "cflengine loglinear", 1
+FORMAT, VERSION = "cflengine model", 2
+_BEFORE = "cflengine loglinear"  # version 1
 _HEADER = "header.json"
+
+#: A model as values that JSON has, and arrays.
+Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 class ModelFileError(InputError):
@@ -31,7 +37,8 @@ class ModelFileError(InputError):
 
 def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write a model; an existing file is replaced only once the new one is whole."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, "kind": kind, **header}, allow_nan=False)
+    known = {"format": FORMAT, "version": VERSION, "kind": kind, "versions": versions()}
+    text = json.dumps(known | dict(header), allow_nan=False)
     with (
         replaced(Path(path)) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
@@ -42,14 +49,18 @@ def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, An
                 np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
-def read_model(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays of a model of this kind. Raises ModelFileError, or OSError where there is no file to read."""
-    name = Path(path).name
+def read_model(
+    path: str | os.PathLike[str] | IO[bytes], kind: str | None = None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a model of this kind, or of any. Raises ModelFileError, or OSError where there is no file
+    to read. path: or a file that is open."""
+    if not isinstance(path, str | os.PathLike):
+        return _read(path, str(getattr(path, "name", "the file")), kind)
     with open(path, "rb") as file:
-        return _read(file, name, kind)
+        return _read(file, Path(path).name, kind)
 
 
-def _read(file: IO[bytes], name: str, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read(file: IO[bytes], name: str, kind: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         with zipfile.ZipFile(file) as archive:
             sizes = sum(info.file_size for info in archive.infolist())
@@ -64,24 +75,66 @@ def _read(file: IO[bytes], name: str, kind: str) -> tuple[dict[str, Any], dict[s
         raise ModelFileError(f"'{name}' is not a model of cflengine, or it is truncated.") from error
     except ModelFileError:
         raise
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     return header, arrays
 
 
-def _header(archive: zipfile.ZipFile, name: str, kind: str) -> dict[str, Any]:
+def _header(archive: zipfile.ZipFile, name: str, kind: str | None) -> dict[str, Any]:
     if _HEADER not in archive.namelist():
         raise ModelFileError(f"'{name}' is not a model of cflengine.")
     header = json.loads(archive.read(_HEADER))
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") not in (FORMAT, _BEFORE):
         raise ModelFileError(f"'{name}' is not a model of cflengine.")
     if header.get("version") != VERSION:
         raise ModelFileError(
-            f"'{name}' is of version {header.get('version')!r} of the format; this program reads version {VERSION}."
+            f"'{name}' is of version {header.get('version')!r} of the format; this program reads version {VERSION}: "
+            "install the version of cflengine that wrote it, or learn the model again."
         )
-    if header.get("kind") != kind:
+    if kind is not None and header.get("kind") != kind:
         raise ModelFileError(f"'{name}' holds a model of kind {header.get('kind')!r}, not {kind!r}.")
     return header
+
+
+def nested(parts: Parts, prefix: str) -> Parts:
+    """The parts of a model inside another: its arrays under ``prefix``."""
+    header, arrays = parts
+    return header, {f"{prefix}.{key}": value for key, value in arrays.items()}
+
+
+def under(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of a model inside another."""
+    start = prefix + "."
+    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+
+
+def last_parts(path: str | os.PathLike[str], kind: str) -> Parts:
+    """Header and arrays of a model of this kind, which may be the last step of a pipeline. Raises what
+    :func:`read_model` raises."""
+    header, arrays = read_model(path)
+    name = Path(path).name
+    if header["kind"] == "pipeline":
+        require(isinstance(header.get("steps"), list) and bool(header["steps"]), name)
+        last = header["steps"][-1]
+        require(isinstance(last, dict) and isinstance(last.get("step"), dict) and "number" in last, name)
+        header, arrays = last["step"], under(arrays, str(last["number"]))
+    require(header.get("kind") == kind, name)
+    return header, arrays
+
+
+def plain(value: Any, name: str) -> Any:
+    """A parameter as JSON has it. Raises ValueError for one that JSON cannot give back."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(one, name) for one in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain(one, name) for key, one in value.items()}
+    raise InputError(
+        f"a model whose {name} is a Python object ({type(value).__name__}) cannot be saved: a file holds numbers and "
+        "text, never code."
+    )
 
 
 def plain_labels(classes: np.ndarray) -> list[Any]:

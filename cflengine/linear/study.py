@@ -22,6 +22,7 @@ class Study:
 
     documents: int64 (n,), their numbers in the corpus, ascending; y: int64 (n,), their classes; train, dev, test:
     int64, positions in ``documents``; X: CSR float64 (n, V); names: of the features, in the order of its columns.
+    reader: the fitted pipeline that made X from texts, where there is one.
     """
 
     labels: Labels
@@ -32,6 +33,7 @@ class Study:
     test: np.ndarray
     X: sparse.csr_matrix = field(repr=False)
     names: np.ndarray = field(repr=False)
+    reader: Any = field(repr=False, default=None)
 
     @classmethod
     def of(cls, texts: Sequence[str], labels: Labels, split: Split, features: Any) -> Self:
@@ -45,7 +47,8 @@ class Study:
                 raise InputError("the training documents hold no word: nothing to learn from.") from None
             raise
         X = sparse.csr_matrix(features.transform(chosen), dtype=np.float64)
-        return cls(labels=labels, X=X, names=np.asarray(features[0].get_feature_names_out(), dtype=object), **rows)
+        names = np.asarray(features[0].get_feature_names_out(), dtype=object)
+        return cls(labels=labels, X=X, names=names, reader=features, **rows)
 
     @property
     def classes(self) -> np.ndarray:

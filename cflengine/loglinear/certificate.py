@@ -54,12 +54,18 @@ def lower_bound(entropy: float, gathered: np.ndarray, ridge: float, lasso: float
     return max(0.0, best)
 
 
-def dual_value(alpha: np.ndarray, square: float, off: float = 0.0) -> float:
-    """D(α) of the binary model: the entropy of α ∈ [0, 1]ⁿ less square = ‖Σ α_i y_i x_i‖²/(2 ridge); at least 0.
+def _entropy(alpha: np.ndarray, weight: np.ndarray | None) -> float:
+    """Σ v_i H(α_i) of α ∈ [0, 1]ⁿ; weight: v, None for ones."""
+    each = entr(alpha) + entr(1.0 - alpha)
+    return float((each if weight is None else weight * each).sum())
 
-    off: by how much rounding may have made that too large.
+
+def dual_value(alpha: np.ndarray, square: float, off: float = 0.0, *, weight: np.ndarray | None = None) -> float:
+    """D(α) of the binary model: the entropy of α ∈ [0, 1]ⁿ less square = ‖Σ v_i α_i y_i x_i‖²/(2 ridge); at least 0.
+
+    off: by how much rounding may have made that too large. weight: v, None for ones.
     """
-    return max(0.0, float((entr(alpha) + entr(1.0 - alpha)).sum()) - square - off)
+    return max(0.0, _entropy(alpha, weight) - square - off)
 
 
 def _certify(
@@ -93,30 +99,36 @@ def certify_binary(
     ridge: float,
     lasso: float = 0.0,
     alpha: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Certificate:
     """Of the binary model: X sparse (n, d), y ±1. alpha: the dual point to take instead of the model's predictions,
-    float64 (n,) in [0, 1], without c₁."""
-    loss, scores, slope = problem.binary_loss(X, y, w)
+    float64 (n,) in [0, 1], without c₁. weight: of the documents, float64 (n,), above 0; None for ones."""
+    loss, scores, slope = problem.binary_loss(X, y, w, weight)
     n = len(y)
     most = float(np.diff(X.indptr).max(initial=0))
     if alpha is None:
         inner, size = float(slope @ scores), float(np.abs(slope) @ (np.abs(scores) + 1.0))
         return _certify(loss, inner, _gathered(X, slope), w, ridge, lasso, size * (1.0 + most / 64.0))
     alpha = np.clip(alpha, 0.0, 1.0)
-    gathered = _gathered(X, y * alpha)
+    gathered = _gathered(X, y * alpha if weight is None else y * weight * alpha)
     square = round_up(float(gathered @ gathered) / (2 * ridge), 8.0 + sum_terms(len(w)))
-    entropy = float((entr(alpha) + entr(1.0 - alpha)).sum())
-    bound = dual_value(alpha, square, EPSILON * (64.0 + sum_terms(n)) * entropy)
+    off = EPSILON * (64.0 + sum_terms(n)) * _entropy(alpha, weight)
+    bound = dual_value(alpha, square, off, weight=weight)
     size = float(np.abs(slope) @ np.abs(scores))  # a score that is off changes the loss by the slope
     objective = round_up(loss + 0.5 * ridge * float(w @ w), 64.0 + most + sum_terms(max(n, len(w))), 2.0 * loss + size)
     return Certificate(objective, bound)
 
 
 def certify_multinomial(
-    X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray, ridge: float, lasso: float = 0.0
+    X: sparse.csr_matrix,
+    label: np.ndarray,
+    w: np.ndarray,
+    ridge: float,
+    lasso: float = 0.0,
+    weight: np.ndarray | None = None,
 ) -> Certificate:
-    """Of the multinomial model: w float64 (d·C,)."""
-    loss, scores, slope = problem.multinomial_loss(X, label, w)
+    """Of the multinomial model: w float64 (d·C,); weight: of the documents, float64 (n,), above 0; None for ones."""
+    loss, scores, slope = problem.multinomial_loss(X, label, w, weight)
     size = float((np.abs(slope) * (np.abs(scores) + 1.0)).sum())
     size *= 1.0 + float(np.diff(X.indptr).max(initial=0)) / 64.0
     return _certify(loss, float((slope * scores).sum()), _gathered(X, slope).ravel(), w, ridge, lasso, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class ChainCRF(BaseEstimator):
     Parameters
     ----------
     solver : "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
-    c1, c2 : strengths of the ℓ1 and the squared ℓ2 penalty, at least 0, not both 0; c1 for solver "lbfgs" alone.
+    c1, c2 : strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
     tol : certified relative gap, objective/bound − 1, at which a fit ends.
     template : None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a
         CRF++ template, where tokens are rows of columns; or a callable from a sentence to its tokens' attributes.
@@ -54,7 +54,8 @@ class ChainCRF(BaseEstimator):
     ----------
     classes_ : labels, sorted. state_features_ : DataFrame (attribute, label, weight); transition_features_ : DataFrame
         (before, after, weight). attributes_ : the attributes' names. coef_ : float64 (weights,), both in that order.
-    duality_gap_ : proved. n_iter_ ; n_passes_ : over the data. trace_ : DataFrame with iteration, passes, elapsed_s,
+    duality_gap_ : proved. solver_reason_ : why the fit ended. n_iter_ ; n_passes_ : over the data. trace_ : DataFrame
+        with iteration, passes, elapsed_s,
         objective, lower_bound, gap and more. result_ : everything about the solve.
 
     Raises
@@ -62,6 +63,8 @@ class ChainCRF(BaseEstimator):
     ValueError for wrong settings, sentences and labels that do not pair up, an empty sentence in training, fewer than
     two labels, no attributes; TypeError for tokens that are none; MemoryLimitError before work that does not fit.
     """
+
+    kind = "chain"
 
     def __init__(
         self,
@@ -107,6 +110,7 @@ class ChainCRF(BaseEstimator):
         result = self._learn(data, features, settings, Progress(self.listeners, time_limit=limit))
         warn_unless_converged([result])
         self.result_, self.duality_gap_, self.n_iter_ = result, result.gap, result.n_iterations
+        self.solver_reason_ = str(result.reason)
         self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
         self.classes_, self.attributes_, self._table = label_array(classes), table.names, table
         self._set_weights(features, result.w)
@@ -173,10 +177,21 @@ class ChainCRF(BaseEstimator):
         """Precision, recall and F1 by kind of entity, as conlleval counts them; the row "" is of all kinds."""
         return score_frame(evaluate(labels, self.predict(sentences)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file (linear/saving.py). Raises ValueError for a callable template, without which a
         loaded model would not know what its tokens' attributes are, and for labels that JSON has not."""
         check_is_fitted(self, "coef_")
+        header, arrays = self.to_parts()
+        write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
+        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
+        header, arrays = read_model(path, cls.kind)
+        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The model as values that JSON has, and arrays."""
         if self.template is not None and not isinstance(self.template, str):
             raise InputError(
                 "a model whose template is a Python function cannot be saved: give the template as text, or make the "
@@ -187,23 +202,21 @@ class ChainCRF(BaseEstimator):
             "classes": plain_labels(self.classes_),
             "attributes": self.attributes_,
             "gap": self.duality_gap_ if math.isfinite(self.duality_gap_) else None,
+            "reason": self.solver_reason_,
             "c1": float(self.c1),
             "c2": float(self.c2),
             "template": self.template if isinstance(self.template, str) else None,
         }
-        arrays = {
+        return header, {
             "w": self.coef_, "ptr": features.ptr, "label": features.label, "before": features.before,
             "after": features.after,
         }  # fmt: skip
-        write_model(path, "chain", header, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
-        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
-        header, arrays = read_model(path, "chain")
-        name = os.path.basename(os.fspath(path))
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> ChainCRF:
+        """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
         require({"w", "ptr", "label", "before", "after"} <= set(arrays), name)
-        require({"classes", "attributes", "c1", "c2", "template", "gap"} <= set(header), name)
+        require({"classes", "attributes", "c1", "c2", "template", "gap", "reason"} <= set(header), name)
         require(are_labels(header["classes"]) and isinstance(header["attributes"], list), name)
         require(all(isinstance(label, str) for label in header["attributes"]), name)
         require(header["template"] is None or isinstance(header["template"], str), name)
@@ -215,6 +228,7 @@ class ChainCRF(BaseEstimator):
         model.classes_, model.attributes_ = label_array(header["classes"]), header["attributes"]
         model._table = AttributeTable(header["attributes"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
+        model.solver_reason_ = str(header["reason"])
         model._set_weights(features, arrays["w"])
         return model
 
@@ -236,6 +250,11 @@ class ChainCRF(BaseEstimator):
             raise InputError(f"solver {self.solver!r} needs c2 above 0.")
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
         return solvers.SOLVERS.find(self.solver).check(self.settings, **(limits if self.settings is None else {}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the solve's events and duals, which are more than the weights."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("result_", "trace_")}
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)

@@ -33,6 +33,8 @@ def dual(objective: Objective, seed: int) -> Iterator[Point]:
     assert isinstance(model, BinaryModel)
     design, y, ridge = model.design, model.y, objective.ridge
     square = design.squared_lengths()
+    if model.weight is not None:
+        y, square = y * model.weight, square * model.weight
     alpha = np.full(len(y), min(_START, ridge / (ridge + float(square.max(initial=1.0)))))
     w = design.X.T @ (y * alpha) / ridge  # not by columns: they are not needed, and take longer to lay out than a pass
     objective.work.passes += 0.5
@@ -47,18 +49,17 @@ def dual(objective: Objective, seed: int) -> Iterator[Point]:
                 return
             precision = max(_LAST_PRECISION, 0.1 * precision)
         if n_passes >= _FIRST_CHECK:
-            yield _point(objective, w, alpha)
+            yield _point(objective, model, w, alpha)
 
 
-def _point(objective: Objective, w: np.ndarray, alpha: np.ndarray) -> Point:
+def _point(objective: Objective, model: BinaryModel, w: np.ndarray, alpha: np.ndarray) -> Point:
     """w(α) with D(α) as its bound; half a pass, for the loss, and no gradient."""
-    model, ridge = objective.model, objective.ridge
+    ridge = objective.ridge
     scores = model.scores(w)
     loss, slope = model.loss(scores)
     objective.work.passes += model.cost[0]
     square = 0.5 * ridge * float(w @ w)
     nothing = np.empty(0)
     entropy = loss - float(slope @ scores)
-    return Point(
-        w.copy(), scores, slope, nothing, nothing, loss + square, loss, entropy, dual_value(alpha, square), alpha.copy()
-    )
+    bound = dual_value(alpha, square, weight=model.weight)
+    return Point(w.copy(), scores, slope, nothing, nothing, loss + square, loss, entropy, bound, alpha.copy())

@@ -9,13 +9,20 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
-from cflengine.linear.export import predictions_frame, row_names, study_report, weights_frame, write_study
+from cflengine.linear.export import (
+    predictions_frame,
+    row_names,
+    save_study_model,
+    study_report,
+    weights_frame,
+    write_study,
+)
 from cflengine.linear.study import Study
-from cflengine.loglinear.logistic import LogisticModel
+from cflengine.loglinear.logistic import LogisticClassifier
 from cflengine.text.token_table import WORD_PATTERN
 
 
-def logistic_weights(study: Study, model: LogisticModel) -> pd.DataFrame:
+def logistic_weights(study: Study, model: LogisticClassifier) -> pd.DataFrame:
     """A row a weight: class, feature, weight; of solver "clustered" with the cluster it was last in."""
     n = len(study.names)
     if len(model.results_) != len(model.coef_) or not any(result.clusters for result in model.results_):
@@ -25,13 +32,13 @@ def logistic_weights(study: Study, model: LogisticModel) -> pd.DataFrame:
     return weights_frame(study, model.coef_, cluster=clusters)
 
 
-def _predicted(study: Study, model: LogisticModel) -> np.ndarray:
+def _predicted(study: Study, model: LogisticClassifier) -> np.ndarray:
     """int64 (n,): the class that the model gives each document."""
     return np.searchsorted(study.classes.astype(str), model.predict(study.X).astype(str))
 
 
 def logistic_report(
-    study: Study, model: LogisticModel, corpus: Any, command: dict[str, Any], seconds: float
+    study: Study, model: LogisticClassifier, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """What report.json says."""
     names = row_names(study, len(model.coef_)) if len(model.results_) == len(model.coef_) else ("",)
@@ -44,7 +51,7 @@ def logistic_report(
     } | study_report(study, corpus, command, seconds, WORD_PATTERN)
 
 
-def trace_frame(model: LogisticModel) -> pd.DataFrame:
+def trace_frame(model: LogisticClassifier) -> pd.DataFrame:
     """The solves' traces one under the other, with the row of coef_ each is for."""
     traces = [result.trace.rename(columns={"work": "passes"}) for result in model.results_]
     return (
@@ -54,18 +61,18 @@ def trace_frame(model: LogisticModel) -> pd.DataFrame:
     )
 
 
-def write_logistic(folder: Path, study: Study, model: LogisticModel, rows: np.ndarray, report: dict[str, Any]) -> None:
+def write_logistic(folder: Path, study: Study, model: LogisticClassifier, corpus: Any, report: dict[str, Any]) -> None:
     """Everything, into a folder that is there."""
-    model.save(folder / "model.cflm", features=[str(name) for name in study.names])
+    save_study_model(folder / "model.cflm", study, model, corpus)
     tables = {
         "weights": logistic_weights(study, model),
-        "documents": predictions_frame(study, rows, _predicted(study, model), model.predict_proba(study.X)),
+        "documents": predictions_frame(study, corpus.rows, _predicted(study, model), model.predict_proba(study.X)),
         "trace": trace_frame(model),
     }
     write_study(folder, tables, proof_arrays(study, model), report)
 
 
-def proof_arrays(study: Study, model: LogisticModel) -> dict[str, np.ndarray]:
+def proof_arrays(study: Study, model: LogisticClassifier) -> dict[str, np.ndarray]:
     """What ``cflengine verify`` needs: the training data, and by fit the dual points that prove its bound."""
     arrays = sparse_arrays("X", study.X[study.train])
     for k, result in enumerate(model.results_):

@@ -11,7 +11,8 @@ from cflengine.engine.jit import kernel
 def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precision):
     """Once over the documents in ``order``: minimise the dual over each α_i ∈ (0, 1) in turn; changes α and w.
 
-    The dual: ½‖Σ α_i y_i x_i‖²/ridge + Σ α_i log α_i + (1 − α_i) log(1 − α_i), w = Σ α_i y_i x_i/ridge; square: ‖x_i‖².
+    The dual: ½‖Σ α_i y_i x_i‖²/ridge + Σ |y_i| (α_i log α_i + (1 − α_i) log(1 − α_i)), w = Σ α_i y_i x_i/ridge. y: the
+    documents' weights with the sign of their class; square: |y_i| ‖x_i‖².
     Each subproblem by Newton's method on whichever of α_i and 1 − α_i is the smaller at its solution, where it is
     safe (their Algorithm 4), until its derivative is below ``precision``. Values of length 0 stand for ones.
     Returns the number of Newton steps.
@@ -26,7 +27,8 @@ def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precis
         else:
             for k in range(indptr[i], indptr[i + 1]):
                 score += values[k] * w[indices[k]]
-        score *= y[i]
+        if y[i] < 0.0:
+            score = -score
         bend = square[i] / ridge
         before = alpha[i]
         sign = 1.0

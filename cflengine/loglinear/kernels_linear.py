@@ -14,26 +14,33 @@ BLOCK = 4096
 
 
 @parallel_kernel
-def logistic(scores, y, slope, totals):
-    """slope_i = −y_i σ(−y_i s_i); totals: float64 (blocks,), of log(1 + exp(−y_i s_i))."""
+def logistic(scores, y, weight, slope, totals):
+    """slope_i = −v_i y_i σ(−y_i s_i); totals: float64 (blocks,), of v_i log(1 + exp(−y_i s_i)).
+
+    weight: v, of length 0 where all are 1.
+    """
     n = scores.shape[0]
     for b in prange(totals.shape[0]):
         total = 0.0
         for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
             margin = y[i] * scores[i]
+            v = weight[i] if weight.shape[0] else 1.0
             small = np.exp(-abs(margin))
             if margin > 0:
-                total += np.log1p(small)
-                slope[i] = -y[i] * small / (1.0 + small)
+                total += v * np.log1p(small)
+                slope[i] = -v * y[i] * small / (1.0 + small)
             else:
-                total += np.log1p(small) - margin
-                slope[i] = -y[i] / (1.0 + small)
+                total += v * (np.log1p(small) - margin)
+                slope[i] = -v * y[i] / (1.0 + small)
         totals[b] = total
 
 
 @parallel_kernel
-def softmax(scores, label, slope, totals):
-    """slope_i = softmax(s_i) − e_{label_i}; totals: float64 (blocks,), of log Σ_c exp(s_ic) − s_{i, label_i}."""
+def softmax(scores, label, weight, slope, totals):
+    """slope_i = v_i (softmax(s_i) − e_label); totals: float64 (blocks,), of v_i (log Σ_c exp(s_ic) − s_{i, label_i}).
+
+    weight: v, of length 0 where all are 1.
+    """
     n, n_classes = scores.shape
     for b in prange(totals.shape[0]):
         total = 0.0
@@ -45,9 +52,10 @@ def softmax(scores, label, slope, totals):
             for c in range(n_classes):
                 slope[i, c] = np.exp(scores[i, c] - top)
                 partition += slope[i, c]
+            v = weight[i] if weight.shape[0] else 1.0
             for c in range(n_classes):
-                slope[i, c] /= partition
-            total += np.log(partition) + top - scores[i, label[i]]
+                slope[i, c] *= v / partition
+            total += v * (np.log(partition) + top - scores[i, label[i]])
             # 1 − p of the right class as a sum of the others: 1 − p itself has no digits left where p is nearly 1
             others = 0.0
             for c in range(n_classes):

@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from scipy.special import log_softmax, softmax
 
 from cflengine.engine.checks import InputError, is_number
-from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
+from cflengine.engine.estimators import checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
-from cflengine.engine.progress import Listener
+from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.design import Design
-from cflengine.linear.model import class_probabilities
-from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
-from cflengine.linear.saving import (
-    ModelFileError,
-    are_labels,
-    label_array,
-    plain_labels,
-    read_model,
-    require,
-    write_model,
-)
+from cflengine.linear.estimators import ProbabilisticClassifier
+from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings, history_bytes
 from cflengine.loglinear.solvers import SOLVERS, frequency_alone, solve
 
 
-class LogisticModel(ClassifierMixin, BaseEstimator):
-    """Logistic regression with a ridge penalty, by a choice of solvers and with a certificate.
+class LogisticClassifier(ProbabilisticClassifier):
+    """Logistic regression, by a choice of solvers and with a certificate.
 
-    Minimises −Σ_i log Pr(y_i | x_i; w) + ‖w‖²/(2σ²), equations (1) to (5) of Mathur & Chakrabarti (ICDM 2006): a sum
-    over documents. The intercept is the weight of a feature of value 1 and penalised like any other.
+    Minimises −Σ_i v_i log Pr(y_i | x_i; w) + ((1 − ρ)/2 ‖w‖² + ρ‖w‖₁)/C, where v are the documents' weights and
+    ρ = ``l1_ratio``: with ρ = 0, equations (1) to (5) of Mathur & Chakrabarti (ICDM 2006) with σ² = C. The intercept is
+    the weight of a feature of value 1 and penalised like any other.
 
     Parameters
     ----------
     solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.auto`, see ``why_``), "lbfgs", "clustered",
-        "newton-cg" or "dual".
-    sigma2 : σ², above 0; the ridge is 1/σ². scikit-learn's C.
+        "newton-cg" or "dual". With l1_ratio above 0, "auto" and "lbfgs" are OWL-QN, and there is no other.
+    C : of the losses against the penalty, above 0: the larger, the less regularised. The paper's σ².
+    l1_ratio : share of the ℓ1 penalty, from 0 (default) to 1.
     multiclass : "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.
     fit_intercept : whether there is one.
-    tol : certified relative gap, objective/bound − 1, at which a fit ends.
-    settings : the solver's, tol included; None for its defaults.
+    class_weight : None, "balanced", or a mapping from classes to weights.
+    tol : certified relative gap, objective/bound − 1, at which a fit ends. max_iter : of the solver's iterations.
+        time_limit : seconds for all classes together, or None. random_state : of "auto", "dual" and "clustered".
+    settings : the solver's, in place of tol, max_iter, time_limit and random_state; None for its defaults.
     n_threads : None for all cores. listeners : get every :class:`~cflengine.IterationStats`; False ends the fit early.
 
     Attributes
     ----------
     classes_ ; coef_ : float64 (1, d), or (classes, d); intercept_ : float64, as many. duality_gap_ : proved, the
-    largest over the rows fitted on their own. results_ : the results of those. why_ : what "auto" did.
-    n_iter_ : int32, as many as results_; n_passes_ : over the data, of all.
+    largest over the rows fitted on their own; result_, trace_, solver_reason_ : of that row. results_ : of all.
+    why_ : what "auto" did. n_iter_ : int32, as many as results_; n_passes_ : over the data, of all.
 
     Raises
     ------
@@ -64,72 +57,86 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
     not fit.
     """
 
+    kind = "logistic"
+    _written = ("C", "l1_ratio", "multiclass", "fit_intercept")
+
     def __init__(
         self,
         solver: str = "auto",
         *,
-        sigma2: float = 1.0,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
         multiclass: str = "ovr",
         fit_intercept: bool = True,
+        class_weight: Any = None,
         tol: float = 1e-4,
+        max_iter: int = 10_000,
+        time_limit: float | None = None,
+        random_state: int = 0,
         settings: Settings | None = None,
         n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         self.solver = solver
-        self.sigma2 = sigma2
+        self.C = C
+        self.l1_ratio = l1_ratio
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
         self.settings = settings
         self.n_threads = n_threads
         self.listeners = listeners
 
-    def fit(self, X: Any, y: Any) -> LogisticModel:
-        """Learn from X, (documents × features), dense or sparse, and the labels y."""
-        settings = self._checked()
-        if y is not None:
-            y = checked_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        classes, number = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise InputError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
-        X = sparse.csr_matrix(X)
-        many = self.multiclass == "multinomial" and len(classes) > 2
-        n_weights = (X.shape[1] + 1) * (len(classes) if many else 1)
-        own = history_bytes(settings, n_weights, by_lbfgs=many)
-        advice = "take fewer documents, or a smaller memory of L-BFGS."
-        scores = 48 * X.shape[0] * (len(classes) if many else 1)  # of a few points, and their slopes
-        require_bytes(60 * X.nnz + 400 * X.shape[1] + scores + own, f"Fitting {X.nnz:,} entries", advice)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticClassifier:
+        """Learn from X, (documents × features), dense or sparse, and the labels y.
+
+        sample_weight: float (documents,), at least 0; a document of weight 0 is left out.
+        """
+        settings = self._check()
+        X, y = self._data(X, checked_labels(y), reset=True)
+        X, classes, number, weight = self._labelled(sparse.csr_matrix(X), y, sample_weight)
+        many = self._is_multinomial(len(classes))
+        self._require_memory(X, len(classes) if many else 1, settings)
         with threads(self.n_threads):
-            results = self._solve(Design(self._extended(X)), number, len(classes), settings)
-        w = [result.w for result in results]
-        if self.multiclass == "multinomial" and len(classes) > 2:
-            w = list(w[0].reshape(-1, len(classes)).T)
-        warn_unless_converged(results)
-        self.classes_, self.results_ = classes, results
-        self._set_weights(np.array(w))
-        self.duality_gap_ = max(result.gap for result in self.results_)
-        self.n_iter_ = np.array([result.n_iterations for result in self.results_], dtype=np.int32)
-        self.n_passes_ = sum(result.n_passes for result in self.results_)
-        self.why_ = self.results_[0].why
+            design = Design(self._extended(X))
+            if many:
+                models: list[Any] = [MultinomialModel(design, number.astype(np.int32), len(classes), weight)]
+            else:
+                models = [BinaryModel(design, signs, weight) for signs in class_signs(number, len(classes))]
+            results = solve_rows([self._solver_of(model) for model in models], settings, self.listeners)
+        w = np.array([result.w for result in results])
+        self._keep(results)
+        self.classes_ = classes
+        self._set(self._model_of(w[0].reshape(-1, len(classes)).T if many else w))
+        self.n_passes_, self.why_ = sum(result.n_passes for result in results), results[0].why
         return self
 
-    def _solve(self, design: Design, number: np.ndarray, n_classes: int, settings: Settings) -> list[LoglinearResult]:
-        if self.multiclass == "multinomial" and n_classes > 2:
-            models: list[Any] = [MultinomialModel(design, number.astype(np.int32), n_classes)]
-        else:
-            models = [BinaryModel(design, signs) for signs in class_signs(number, n_classes)]
+    def _solver_of(self, model: Any) -> Callable[..., LoglinearResult]:
+        ridge, lasso = (1.0 - self.l1_ratio) / self.C, self.l1_ratio / self.C
 
-        def solver(model: Any) -> Callable[..., LoglinearResult]:
-            def run(own: Settings, heard: Sequence[Listener]) -> LoglinearResult:
-                result = solve(model, 1.0 / self.sigma2, self.solver, own, listeners=heard)
-                begun = result.w.any() or not (self.fit_intercept and isinstance(model, BinaryModel))
-                return result if begun else frequency_alone(model, 1.0 / self.sigma2, result)
+        def run(own: Settings, heard: Sequence[Listener]) -> LoglinearResult:
+            solver = "lbfgs" if lasso else self.solver
+            result = solve(model, ridge, solver, own, lasso=lasso, listeners=heard)
+            begun = result.w.any() or result.reason is TerminationReason.CONVERGED
+            if begun or not (self.fit_intercept and isinstance(model, BinaryModel)):
+                return result
+            return frequency_alone(model, ridge, lasso, result)
 
-            return run
+        return run
 
-        return list(solve_rows([solver(model) for model in models], settings, self.listeners))
+    def _require_memory(self, X: sparse.csr_matrix, n_columns: int, settings: Settings) -> None:
+        n_weights = (X.shape[1] + 1) * n_columns
+        own = history_bytes(settings, n_weights, by_lbfgs=n_columns > 1 or self.l1_ratio > 0)
+        advice = "take fewer documents, or a smaller memory of L-BFGS."
+        scores = 48 * X.shape[0] * n_columns  # of a few points, and their derivatives
+        require_bytes(60 * X.nnz + 400 * X.shape[1] + scores + own, f"Fitting {X.nnz:,} entries", advice)
+
+    def _is_multinomial(self, n_classes: int) -> bool:
+        return self.multiclass == "multinomial" and n_classes > 2
 
     def _extended(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """X with the feature of value 1 as its last column, if there is an intercept."""
@@ -137,92 +144,44 @@ class LogisticModel(ClassifierMixin, BaseEstimator):
             return X
         return sparse.csr_matrix(sparse.hstack([X, sparse.csr_matrix(np.ones((X.shape[0], 1)))], format="csr"))
 
-    def _set_weights(self, w: np.ndarray) -> None:
+    def _model_of(self, w: np.ndarray) -> LinearModel:
         """w: float64 (rows, d or d + 1)."""
-        self.coef_ = w[:, :-1] if self.fit_intercept else w
-        self.intercept_ = w[:, -1].copy() if self.fit_intercept else np.zeros(len(w))
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: float64 (N,) of classes_[1], or (N, classes)."""
-        check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores[:, 0] if len(self.coef_) == 1 else scores
+        if not self.fit_intercept:
+            return LinearModel(w, np.zeros(len(w)))
+        return LinearModel(np.ascontiguousarray(w[:, :-1]), w[:, -1].copy())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
-        scores = self.decision_function(X)
-        if scores.ndim > 1 and self.multiclass == "multinomial":
-            return softmax(scores, axis=1)
-        return class_probabilities(scores)
+        if not self._is_multinomial(self._n_rows()):
+            return super().predict_proba(X)
+        return softmax(self.decision_function(X), axis=1)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The likelier class of each document."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms, also of those that are too small for a number."""
+        if not self._is_multinomial(self._n_rows()):
+            return super().predict_log_proba(X)
+        return log_softmax(self.decision_function(X), axis=1)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The columns of the matrix, in the order of coef_."""
-        check_is_fitted(self, "coef_")
-        return _check_feature_names_in(self, input_features)
+    def _n_rows(self) -> int:
+        return len(getattr(self, "coef_", ()))
 
-    def save(self, path: str | os.PathLike[str], *, features: Sequence[str] | None = None) -> None:
-        """Write the model to a file (linear/saving.py).
-
-        features: what the columns of the matrix are, in order, where it was not a DataFrame that named them: without,
-        a loaded model needs columns in the same order. Raises ValueError for labels that JSON has not,
-        and for another number of features.
-        """
-        check_is_fitted(self, "coef_")
-        names = getattr(self, "feature_names_in_", None) if features is None else features
-        if names is not None and len(names) != self.n_features_in_:
-            raise InputError(f"there are {len(names)} names for {self.n_features_in_} features.")
-        header = {
-            "classes": plain_labels(self.classes_), "sigma2": float(self.sigma2), "multiclass": self.multiclass,
-            "fit_intercept": bool(self.fit_intercept), "features": None if names is None else [str(n) for n in names],
-        }  # fmt: skip
-        write_model(path, "logistic", header, {"coef": self.coef_, "intercept": self.intercept_})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LogisticModel:
-        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
-        header, arrays = read_model(path, "logistic")
-        name = os.path.basename(os.fspath(path))
-        require({"coef", "intercept"} <= set(arrays), name)
-        require({"classes", "sigma2", "multiclass", "fit_intercept", "features"} <= set(header), name)
-        require(are_labels(header["classes"]) and isinstance(header["features"], list | None), name)
-        coef, intercept, names = arrays["coef"], arrays["intercept"], header["features"]
-        n_rows = 1 if len(header["classes"]) == 2 else len(header["classes"])
-        require(coef.ndim == 2 and coef.shape[0] == n_rows and intercept.shape == (n_rows,), name)
-        require(coef.dtype == np.float64 and bool(np.isfinite(coef).all() and np.isfinite(intercept).all()), name)
-        require(names is None or len(names) == coef.shape[1], name)
-        try:
-            model = cls(sigma2=header["sigma2"], multiclass=header["multiclass"], fit_intercept=header["fit_intercept"])
-            model._checked()
-        except ValueError as error:
-            raise ModelFileError(f"'{name}' is damaged: {error}") from error
-        model.classes_, model.coef_, model.intercept_ = label_array(header["classes"]), coef, intercept
-        model.n_features_in_ = coef.shape[1]
-        if names is not None:
-            model.feature_names_in_ = np.array(names, dtype=object)
-        return model
-
-    def _checked(self) -> Settings:
+    def _check(self) -> Settings:
         """The solver's settings. Raises ValueError for a parameter that is none."""
-        if not (is_number(self.sigma2) and 0 < self.sigma2 < float("inf")):
+        if not (is_number(self.C) and 0 < self.C < float("inf")):
             raise InputError(
-                f"sigma2 must be a positive finite number, not {self.sigma2!r}: without a ridge, data that can be "
-                "separated has no best weights, and nothing can be proved."
+                f"C must be a positive finite number, not {self.C!r}: without a penalty, data that can be separated "
+                "has no best weights, and nothing can be proved."
             )
+        if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
+            raise InputError(f"l1_ratio must be from 0 to 1, not {self.l1_ratio!r}.")
         if not isinstance(self.multiclass, str) or self.multiclass not in ("ovr", "multinomial"):
             raise InputError(f"multiclass must be 'ovr' or 'multinomial', not {self.multiclass!r}.")
-        own: dict[str, Any] = {"tol": self.tol} if self.settings is None else {}
-        return SOLVERS.find(self.solver).check(self.settings, **own)
+        solver = SOLVERS.find(self.solver)
+        if self.l1_ratio and solver.name not in ("auto", "lbfgs"):
+            raise InputError(f"solver {solver.name!r} knows no ℓ1 penalty; with l1_ratio take 'auto' or 'lbfgs'.")
+        settings: Settings = self._solver_settings(SOLVERS["lbfgs"] if self.l1_ratio else solver, self.settings)
+        return settings
 
-    def __sklearn_clone__(self) -> Any:
-        return clone_sharing_listeners(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+#: The name that this estimator had at first.
+LogisticModel = LogisticClassifier

@@ -7,7 +7,7 @@ has, so that all solvers count alike.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -33,10 +33,13 @@ class ScoreModel(Protocol):
 
 
 class BinaryModel:
-    """Σ_i log(1 + exp(−y_i xᵢᵀw)), y float64 ±1 (n,): equation (5) of the paper with classes −1 and +1."""
+    """Σ_i v_i log(1 + exp(−y_i xᵢᵀw)), y float64 ±1 (n,): equation (5) of the paper with classes −1 and +1.
 
-    def __init__(self, design: Design, y: np.ndarray) -> None:
-        self.design, self.y = design, y
+    weight: v float64 (n,), above 0; None where all are 1.
+    """
+
+    def __init__(self, design: Design, y: np.ndarray, weight: np.ndarray | None = None) -> None:
+        self.design, self.y, self.weight = design, y, weight
         self.cost = (0.5, 0.0, 0.5)
         self.n_scores, self.n_weights = design.shape
 
@@ -45,7 +48,7 @@ class BinaryModel:
 
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         slope, totals = np.empty(len(scores)), np.empty(_blocks(len(scores)))
-        kernels.logistic(scores, self.y, slope, totals)
+        kernels.logistic(scores, self.y, _or_none(self.weight), slope, totals)
         return float(totals.sum()), slope
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
@@ -53,33 +56,38 @@ class BinaryModel:
 
     def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
         """Objective and bound, recomputed by certificate.py."""
-        return certify_binary(self.design.X, self.y, w, ridge, lasso, alpha)
+        return certify_binary(self.design.X, self.y, w, ridge, lasso, alpha, self.weight)
 
     def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """The second derivative by the scores where the slope is this, times ``moved``."""
-        share = np.abs(slope)
-        return share * (1.0 - share) * moved
+        return self._bent(slope) * moved
 
     def diagonal(self, slope: np.ndarray) -> np.ndarray:
         """Of the loss's Hessian where the slope is this: float64 (d,)."""
+        return self.design.squared_transposed(self._bent(slope))
+
+    def _bent(self, slope: np.ndarray) -> np.ndarray:
         share = np.abs(slope)
-        return self.design.squared_transposed(share * (1.0 - share))
+        return share * (1.0 - (share if self.weight is None else share / self.weight))
 
     def merged(self, cluster_of: np.ndarray, n_clusters: int) -> BinaryModel:
         """The same loss of features that were added up within clusters: the paper's pre-aggregation."""
-        merged = BinaryModel(self.design.merged(cluster_of, n_clusters), self.y)
+        merged = BinaryModel(self.design.merged(cluster_of, n_clusters), self.y, self.weight)
         share = merged.design.X.nnz / max(1, self.design.X.nnz)
         merged.cost = (0.5 * share, 0.0, 0.5 * share)
         return merged
 
 
 class MultinomialModel:
-    """Σ_i log Σ_c exp(s_ic) − s_{i, label_i}, s = X W; weights (d, C), flat, scores (n, C), flat. label: int32 (n,)."""
+    """Σ_i v_i (log Σ_c exp(s_ic) − s_{i, label_i}), s = X W; weights (d, C), flat, scores (n, C), flat.
+
+    label: int32 (n,); weight: v float64 (n,), above 0; None where all are 1.
+    """
 
     cost = (0.5, 0.0, 0.5)
 
-    def __init__(self, design: Design, label: np.ndarray, n_classes: int) -> None:
-        self.design, self.label, self.n_classes = design, label, n_classes
+    def __init__(self, design: Design, label: np.ndarray, n_classes: int, weight: np.ndarray | None = None) -> None:
+        self.design, self.label, self.n_classes, self.weight = design, label, n_classes, weight
         self.n_scores, self.n_weights = design.shape[0] * n_classes, design.shape[1] * n_classes
 
     def scores(self, w: np.ndarray) -> np.ndarray:
@@ -88,7 +96,7 @@ class MultinomialModel:
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         scores = scores.reshape(-1, self.n_classes)
         slope, totals = np.empty(scores.shape), np.empty(_blocks(len(scores)))
-        kernels.softmax(scores, self.label, slope, totals)
+        kernels.softmax(scores, self.label, _or_none(self.weight), slope, totals)
         return float(totals.sum()), slope.ravel()
 
     def gather(self, slope: np.ndarray) -> np.ndarray:
@@ -96,20 +104,25 @@ class MultinomialModel:
 
     def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
         """Objective and bound, recomputed by certificate.py."""
-        return certify_multinomial(self.design.X, self.label, w, ridge, lasso)
+        return certify_multinomial(self.design.X, self.label, w, ridge, lasso, self.weight)
 
     def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """The second derivative by the scores where the slope is this, times ``moved``."""
-        chance = slope.reshape(-1, self.n_classes).copy()
-        chance[np.arange(len(chance)), self.label] += 1.0
-        moved = moved.reshape(chance.shape)
-        return (chance * (moved - (chance * moved).sum(axis=1, keepdims=True))).ravel()
+        probability, weight = self._probabilities(slope)
+        moved = moved.reshape(probability.shape)
+        return (weight * probability * (moved - (probability * moved).sum(axis=1, keepdims=True))).ravel()
 
     def diagonal(self, slope: np.ndarray) -> np.ndarray:
         """Of the loss's Hessian where the slope is this: float64 (d·C,)."""
-        chance = slope.reshape(-1, self.n_classes).copy()
-        chance[np.arange(len(chance)), self.label] += 1.0
-        return self.design.squared_transposed(chance * (1.0 - chance)).ravel()
+        probability, weight = self._probabilities(slope)
+        return self.design.squared_transposed(weight * probability * (1.0 - probability)).ravel()
+
+    def _probabilities(self, slope: np.ndarray) -> tuple[np.ndarray, Any]:
+        """float64 (n, C) and the weights, (n, 1) or 1."""
+        weight = 1.0 if self.weight is None else self.weight[:, None]
+        probability = slope.reshape(-1, self.n_classes) / weight
+        probability[np.arange(len(probability)), self.label] += 1.0
+        return probability, weight
 
 
 class TiedModel:
@@ -141,6 +154,14 @@ def collected(values: np.ndarray, cluster_of: np.ndarray, n_clusters: int) -> np
     out = np.empty(n_clusters)
     kernels.collect(cluster_of, values, out)
     return out
+
+
+_NO_WEIGHTS = np.empty(0)
+
+
+def _or_none(weight: np.ndarray | None) -> np.ndarray:
+    """Weights as kernels take them: of length 0 where all are 1."""
+    return _NO_WEIGHTS if weight is None else weight
 
 
 def _blocks(n: int) -> int:

@@ -21,19 +21,25 @@ from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
 
 
-def binary_loss(X: sparse.csr_matrix, y: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Loss, scores (n,) and the loss's slope by them. X: (n, d); y: ±1."""
+def binary_loss(
+    X: sparse.csr_matrix, y: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Loss, scores (n,) and the loss's slope by them. X: (n, d); y: ±1; weight: (n,), of the documents."""
     scores = X @ w
-    return float(np.logaddexp(0.0, -y * scores).sum()), scores, -y * expit(-y * scores)
+    v = np.ones(len(y)) if weight is None else weight
+    return float((v * np.logaddexp(0.0, -y * scores)).sum()), scores, -v * y * expit(-y * scores)
 
 
-def multinomial_loss(X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Loss, scores (n, C) and slopes of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1."""
+def multinomial_loss(
+    X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Loss, scores (n, C) and slopes of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1; weight: (n,)."""
     scores = np.asarray(X @ w.reshape(X.shape[1], -1))
     at = np.arange(len(label))
     slope = softmax(scores, axis=1)
     slope[at, label] -= 1.0
-    return float((logsumexp(scores, axis=1) - scores[at, label]).sum()), scores, slope
+    v = np.ones(len(label)) if weight is None else weight
+    return float((v * (logsumexp(scores, axis=1) - scores[at, label])).sum()), scores, v[:, None] * slope
 
 
 @dataclass(frozen=True)

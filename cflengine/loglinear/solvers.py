@@ -128,17 +128,18 @@ def solve(
     return run.result(reason, why, chosen)
 
 
-def frequency_alone(model: BinaryModel, ridge: float, result: LoglinearResult) -> LoglinearResult:
+def frequency_alone(model: BinaryModel, ridge: float, lasso: float, result: LoglinearResult) -> LoglinearResult:
     """A result of a solve that never began, with the weight of the last feature, of value 1, that fits the frequency of
     the class best: weights of 0 throughout would make it as likely as not, and win."""
-    positive, n = float(np.count_nonzero(model.y > 0)), len(model.y)
+    v = np.ones(len(model.y)) if model.weight is None else model.weight
+    positive, n = float(v[model.y > 0].sum()), float(v.sum())
     w, b = np.zeros(model.n_weights), 0.0
     for _ in range(100):  # Newton's method on a convex function of one number
         probability = 1.0 / (1.0 + math.exp(-b))
         step = (n * probability - positive + ridge * b) / (n * probability * (1.0 - probability) + ridge)
         b -= max(-2.0, min(2.0, step))
     w[-1] = b
-    found = model.certify(w, ridge, 0.0, None)
+    found = model.certify(w, ridge, lasso, None)
     gap = relative_gap(found.objective, found.lower_bound)
     proved: dict[str, Any] = {"lower_bound": found.lower_bound, "gap": gap, "alpha": None, "proof_w": None}
     return replace(result, w=w, objective=found.objective, **proved)

@@ -8,14 +8,14 @@ from cflengine.engine.warm import WarmUp
 
 
 def _logistic() -> None:
-    from cflengine.loglinear.logistic import LogisticModel
+    from cflengine.loglinear.logistic import LogisticClassifier
 
     generator = np.random.default_rng(0)
     X, y = generator.integers(0, 3, (12, 4)).astype(np.float64), np.arange(12) % 3
     for solver in ("lbfgs", "newton-cg", "dual", "clustered"):
-        LogisticModel(solver).fit(X, y > 0)
-    LogisticModel("lbfgs").fit((X > 0).astype(np.float64), y > 0)
-    LogisticModel("lbfgs", multiclass="multinomial").fit(X, y)
+        LogisticClassifier(solver).fit(X, y > 0)
+    LogisticClassifier("lbfgs").fit((X > 0).astype(np.float64), y > 0)
+    LogisticClassifier("lbfgs", multiclass="multinomial").fit(X, y)
 
 
 def _chain() -> None:

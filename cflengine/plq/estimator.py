@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cflengine.engine.checks import InputError, is_number
-from cflengine.engine.estimators import checked_labels, clone_sharing_listeners
+from cflengine.engine.estimators import checked_labels
+from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
+from cflengine.linear.estimators import LinearClassifier, LinearEstimator
 from cflengine.linear.model import LinearModel
-from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
+from cflengine.linear.one_vs_rest import class_signs, solve_rows
+from cflengine.linear.saving import ModelFileError, require
 from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import Sizes
 from cflengine.plq.descent import solve
-from cflengine.plq.losses import Loss, named_loss
+from cflengine.plq.losses import Loss, Parts, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
@@ -29,8 +31,11 @@ _BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
 _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and what a proof takes for a moment
 
 
-class _Linear(BaseEstimator):
+class _PLQ(LinearEstimator):
     """What classifier and regressor share."""
+
+    _written = ("loss", "C", "constraints", "l1_ratio", "fit_intercept")
+    _of = ""
 
     def __init__(
         self,
@@ -44,6 +49,7 @@ class _Linear(BaseEstimator):
         max_iter: int,
         time_limit: float | None,
         random_state: int,
+        n_threads: int | None,
         listeners: Sequence[Listener],
     ) -> None:
         self.loss = loss
@@ -55,9 +61,8 @@ class _Linear(BaseEstimator):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.random_state = random_state
+        self.n_threads = n_threads
         self.listeners = listeners
-
-    _of = ""
 
     def _loss(self) -> Loss:
         """The loss, of the kind that this estimator is for."""
@@ -67,7 +72,7 @@ class _Linear(BaseEstimator):
             raise InputError(f"the loss {loss.name!r} is not one for {wanted}.")
         return loss
 
-    def _settings(self) -> DescentSettings:
+    def _check(self) -> DescentSettings:
         if not (is_number(self.C) and 0 < self.C < np.inf):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio < 1):
@@ -80,57 +85,55 @@ class _Linear(BaseEstimator):
         given = [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
         return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in given])
 
-    def _fit_rows(
-        self, X: Any, targets: Sequence[np.ndarray], weight: np.ndarray, sensitive: Any
-    ) -> tuple[PLQResult, ...]:
-        """A result for each target, after the rows without weight are left out."""
-        loss, settings = self._loss(), self._settings()
-        kept = weight > 0
-        if not kept.any():
-            raise InputError("all sample weights are 0: there is nothing to learn from.")
-        if not kept.all():
-            X, weight = X[kept], weight[kept]
-            targets = [target[kept] for target in targets]
-            sensitive = None if sensitive is None else np.asarray(sensitive)[kept]
+    def _solve(self, X: Any, targets: Sequence[np.ndarray], weight: np.ndarray | None, sensitive: Any) -> LinearModel:
+        """A row for each target. weight: of the rows of X, above 0, or None for 1."""
+        loss, settings = self._loss(), self._check()
         per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
         require_bytes(per_row * X.shape[0], f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, sizes = self._constraints(X, sensitive), Sizes.of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
+        C = self.C if weight is None else self.C * weight
 
         def solver(target: np.ndarray) -> Callable[..., PLQResult]:
-            own = loss.for_data(target, self.C * weight)
-            problem = PLQProblem(X, own, bounds, mu, nu, bool(self.fit_intercept))
+            problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, bool(self.fit_intercept))
             return lambda limit, heard: solve(problem, limit, heard, sizes=sizes)
 
-        results = solve_rows([solver(target) for target in targets], settings, self.listeners)
-        warn_unless_converged(results)
-        self.results_ = results
-        self.duality_gap_ = max(result.gap for result in results)
+        with threads(self.n_threads):
+            results = solve_rows([solver(target) for target in targets], settings, self.listeners)
+        self._keep(results)
         self.violation_ = max(result.violation for result in results)
-        self.n_iter_ = np.array([result.n_iterations for result in results])
-        self.solver_reason_ = str(max(results, key=lambda result: result.gap).reason)
-        self.trace_ = results[0].trace if len(results) == 1 else None
-        return results
+        return LinearModel.of(results)
 
-    def _data(self, X: Any, y: Any = None, *, reset: bool, **more: Any) -> Any:
-        given = (X,) if y is None else (X, y)
-        return validate_data(self, *given, accept_sparse="csr", dtype=np.float64, order="C", reset=reset, **more)
+    def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The model as values that JSON has, and arrays; a loss of one's own as its parts."""
+        own = self
+        if isinstance(self.loss, Loss):
+            loss = self.loss
+            rehu = [(s, t, tau if np.isfinite(tau) else None) for s, t, tau in loss.parts.rehu]  # JSON has no infinity
+            parts = {"relu": loss.parts.relu, "rehu": rehu, "constant": loss.parts.constant}
+            own = copy(self).set_params(loss={"name": loss.name, "of": loss.of} | parts)
+        return super(_PLQ, own).to_parts(features)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without duals and events, which are many times what predicting takes."""
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("results_", "trace_")}
-
-    def __sklearn_clone__(self) -> Any:
-        return clone_sharing_listeners(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @classmethod
+    def _with(cls, parameters: Any, name: str) -> Self:
+        require(isinstance(parameters, dict), name)
+        loss = parameters.get("loss")
+        if isinstance(loss, dict):
+            parameters = parameters | {"loss": _read_loss(loss, name)}
+        return super()._with(parameters, name)
 
 
-class PLQClassifier(ClassifierMixin, _Linear):
+def _read_loss(loss: dict[str, Any], name: str) -> Loss:
+    require(set(loss) == {"name", "of", "relu", "rehu", "constant"}, name)
+    try:
+        relu = tuple((float(u), float(v)) for u, v in loss["relu"])
+        rehu = tuple((float(s), float(t), np.inf if tau is None else float(tau)) for s, t, tau in loss["rehu"])
+        return Loss(str(loss["name"]), Parts(relu, rehu, float(loss["constant"])), str(loss["of"]))
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+
+
+class PLQClassifier(_PLQ, LinearClassifier):
     """A linear classifier with a convex piecewise linear-quadratic loss of the margin, under linear constraints.
 
     Minimises C Σ_i w_i L(y_i (x_iᵀβ + β₀)) + (1 − l1_ratio)/2 ‖β‖² + l1_ratio ‖β‖₁ subject to Aβ + b ≥ 0, for each
@@ -147,7 +150,7 @@ class PLQClassifier(ClassifierMixin, _Linear):
     fit_intercept : whether there is β₀.
     class_weight : None, "balanced", or a mapping from classes to weights.
     tol : proved relative gap at which a fit ends. max_iter : passes over the data at most. time_limit : seconds for all
-        classes, or None. random_state : of the order of the visits.
+        classes, or None. random_state : of the order of the visits. n_threads : None for all cores.
     listeners : callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
 
     Attributes
@@ -155,9 +158,7 @@ class PLQClassifier(ClassifierMixin, _Linear):
     classes_ ; coef_ : float64 (1, d), or (classes, d); intercept_ : float64, as many.
     duality_gap_ : proved, the largest over the rows of coef_, of a solution that meets the constraints to 1e-9
         relative; violation_ : by how much it fails them. n_iter_ : passes, by row. solver_reason_ : why the worst row
-        ended.
-    results_ : a :class:`~cflengine.plq.result.PLQResult` for each row; trace_ : of the only row, or None. Both are left
-        out of pickles.
+        ended; result_ and trace_ : of that row. results_ : a :class:`~cflengine.plq.result.PLQResult` for each row.
 
     Raises
     ------
@@ -165,6 +166,7 @@ class PLQClassifier(ClassifierMixin, _Linear):
     before any work, for data that do not fit.
     """
 
+    kind = "plq classifier"
     _of = "margin"
 
     def __init__(
@@ -180,11 +182,13 @@ class PLQClassifier(ClassifierMixin, _Linear):
         max_iter: int = 10_000,
         time_limit: float | None = None,
         random_state: int = 0,
+        n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
             loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, listeners=listeners,
+            max_iter=max_iter, time_limit=time_limit, random_state=random_state, n_threads=n_threads,
+            listeners=listeners,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -193,31 +197,18 @@ class PLQClassifier(ClassifierMixin, _Linear):
 
         sample_weight: float (n,), at least 0; sensitive: float (n,), for "fair" constraints.
         """
-        self._settings()
+        self._check()
         X, y = self._data(X, checked_labels(y), reset=True)
-        classes, number = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise InputError(f"the labels are all of one class, {classes[0]!r}: a classifier needs two classes.")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[number]
-        results = self._fit_rows(X, class_signs(number, len(classes)), weight, sensitive)
-        self.classes_, self._model = classes, LinearModel.of(results)
-        self.coef_, self.intercept_ = self._model.coef, self._model.intercept
+        if sensitive is not None:
+            sensitive = _without_weightless(sensitive, sample_weight)
+        X, classes, number, weight = self._labelled(X, y, sample_weight)
+        model = self._solve(X, class_signs(number, len(classes)), weight, sensitive)
+        self.classes_ = classes
+        self._set(model)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: float64 (n,) of classes_[1], or (n, classes)."""
-        check_is_fitted(self, "coef_")
-        return self._model.scores(sparse.csr_matrix(self._data(X, reset=False)))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score."""
-        check_is_fitted(self, "coef_")
-        found: np.ndarray = self.classes_[self._model.predict(sparse.csr_matrix(self._data(X, reset=False)))]
-        return found
-
-
-class PLQRegressor(RegressorMixin, _Linear):
+class PLQRegressor(RegressorMixin, _PLQ):
     """Linear regression with a convex piecewise linear-quadratic loss of the residual, under linear constraints.
 
     Minimises C Σ_i w_i L(x_iᵀβ + β₀ − y_i) + (1 − l1_ratio)/2 ‖β‖² + l1_ratio ‖β‖₁ subject to Aβ + b ≥ 0 (Dai and
@@ -232,6 +223,7 @@ class PLQRegressor(RegressorMixin, _Linear):
     :class:`PLQClassifier` has them.
     """
 
+    kind = "plq regressor"
     _of = "residual"
 
     def __init__(
@@ -246,25 +238,44 @@ class PLQRegressor(RegressorMixin, _Linear):
         max_iter: int = 10_000,
         time_limit: float | None = None,
         random_state: int = 0,
+        n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
             loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, listeners=listeners,
+            max_iter=max_iter, time_limit=time_limit, random_state=random_state, n_threads=n_threads,
+            listeners=listeners,
         )  # fmt: skip
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sensitive: Any = None) -> PLQRegressor:
         """Learn from X (n, d), dense or sparse, and numbers y (n,); the rest as :meth:`PLQClassifier.fit` has it."""
-        self._settings()
+        self._check()
         if y is None:
             raise InputError("this estimator requires y to be passed, but the target y is None.")
         X, y = self._data(X, y, reset=True, y_numeric=True)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        (result,) = self._fit_rows(X, [np.asarray(y, dtype=np.float64)], weight, sensitive)
-        self.coef_, self.intercept_ = result.w, result.bias
+        y, weight = np.asarray(y, dtype=np.float64), None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise InputError("all sample weights are 0: there is nothing to learn from.")
+            if sensitive is not None:
+                sensitive = _without_weightless(sensitive, weight)
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self._set(self._solve(X, [y], weight, sensitive))
         return self
+
+    def _set(self, model: LinearModel) -> None:
+        self.coef_, self.intercept_ = model.coef[0], float(model.intercept[0])
 
     def predict(self, X: Any) -> np.ndarray:
         """float64 (n,): x_iᵀβ + β₀."""
         check_is_fitted(self, "coef_")
         return np.asarray(self._data(X, reset=False) @ self.coef_).ravel() + self.intercept_
+
+
+def _without_weightless(sensitive: Any, weight: Any) -> np.ndarray:
+    """The sensitive column without the rows of weight 0, where there is one for each row."""
+    column = np.asarray(sensitive)
+    if weight is None or np.ndim(weight) != 1 or column.shape[:1] != np.shape(weight):
+        return column
+    return column[np.asarray(weight) > 0]

@@ -17,7 +17,7 @@ import numpy as np
 from cflengine.sentence_lasso import kernels_active as kernels
 from cflengine.sentence_lasso.iterate import Columns, Iterate
 from cflengine.sentence_lasso.kernels_majorise import smooth_norms
-from cflengine.sentence_lasso.problem import SentenceProblem, log_loss
+from cflengine.sentence_lasso.problem import SentenceProblem
 
 _SUFFICIENT, _SHORTEST = 1e-4, 1e-3
 _CHUNK = 2e7  # entries touched between two questions whether to go on: a few hundredths of a second
@@ -199,7 +199,7 @@ class ActiveNewton:
         delta = there - w
         scores = here.scores + part.product(delta, len(problem.y))
         weights = there[:-1]
-        value = log_loss(problem.y * scores) + problem.lam_las * float(np.abs(weights).sum())
+        value = problem.loss(scores) + problem.lam_las * float(np.abs(weights).sum())
         value += 0.5 * float(part.kappa @ (weights * weights))
         value += smooth_norms(*part.groups, there, problem.lam_sen, 0.0)
         here.work += 1

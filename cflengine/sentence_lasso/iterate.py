@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from cflengine.sentence_lasso import kernels_majorise as kernels
 from cflengine.sentence_lasso.certificate import best_bias
-from cflengine.sentence_lasso.problem import SentenceProblem, log_loss
+from cflengine.sentence_lasso.problem import SentenceProblem
 
 LEAST_HESSIAN = 1e-12  # of a document's loss: far from the border it is 0, and a quadratic model needs some
 _SUFFICIENT = 1e-4  # Armijo's constant
@@ -37,7 +37,7 @@ class Iterate:
         self.groups = (groups.ptr, groups.feature, groups.count, groups.weight)
         self.w = np.zeros(problem.n_features) if w is None else w.astype(np.float64)
         scores = problem.X @ self.w
-        self.bias = best_bias(scores, problem.y, bias)
+        self.bias = best_bias(scores, problem.y, bias, problem.v)
         self.scores = scores + self.bias
         self.work = 0.0  # passes over the data
 
@@ -51,13 +51,13 @@ class Iterate:
 
     def objective(self) -> float:
         """(P) here."""
-        return log_loss(self.problem.y * self.scores) + self.problem.penalty(self.w)
+        return self.problem.loss(self.scores) + self.problem.penalty(self.w)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of each document's loss by its score: the first, −y α, and the second, kept above 0. float64 (D,) each."""
-        y = self.problem.y
-        chance = expit(-y * self.scores)
-        return -y * chance, np.maximum(chance * (1.0 - chance), LEAST_HESSIAN)
+        """Of each document's loss by its score: the first, −v y α, and the second, kept above 0. float64 (D,) each."""
+        y, v = self.problem.y, self.problem.v
+        alpha = expit(-y * self.scores)
+        return -v * y * alpha, np.maximum(v * alpha * (1.0 - alpha), LEAST_HESSIAN)
 
     def gathered(self, slope: np.ndarray) -> np.ndarray:
         """Xᵀ slope."""
@@ -78,14 +78,14 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
 
     penalty: a function of w that gives a number. Returns what the step has taken off the objective, 0 if nothing.
     """
-    problem, y, w = here.problem, here.problem.y, here.w
+    problem, w = here.problem, here.w
     slope, hessian = here.derivatives()
     gradient = here.gathered(slope) + q * w - linear
     # a weight of 0 stays 0 unless it is pulled by more than λ_las, whatever q is
     active = np.flatnonzero((w != 0) | (np.abs(gradient) > problem.lam_las))
     curvature = here.curvature(hessian, active)
-    before = log_loss(y * here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
-    target, moved = w.copy(), np.zeros(len(y))
+    before = problem.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
+    target, moved = w.copy(), np.zeros(len(problem.y))
     bias = kernels.descend(
         *here.columns, active, problem.lam_las, q, linear, curvature, hessian, slope.copy(), moved, target, here.bias,
         passes, 1e-9 * before,
@@ -97,7 +97,7 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     length = 1.0
     while length > 1e-8:
         there, scores = w + length * step, here.scores + length * moved
-        value = log_loss(y * scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
+        value = problem.loss(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
         if value <= before + _SUFFICIENT * length * min(expected, 0.0) + 1e-14 * abs(before):
             here.move(there, here.bias + length * (bias - here.bias), scores)
             return before - value

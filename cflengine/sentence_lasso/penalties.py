@@ -56,10 +56,12 @@ class Penalty:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """X: CSR float64 (D, V), counts by document; counts: CSR float64 (S, V), by training sentence."""
+    """X: CSR float64 (D, V), counts by document; counts: CSR float64 (S, V), by training sentence; weight: of the
+    documents, float64 (D,), above 0, or None for 1."""
 
     X: sparse.csr_matrix
     counts: sparse.csr_matrix
+    weight: np.ndarray | None = None
 
     @cached_property
     def columns(self) -> Columns:
@@ -87,7 +89,7 @@ class TrainingData:
         elif penalty.kind in ("ridge", "elastic"):
             kappa = np.full(n_features, 2.0 * penalty.lam_rid)
         groups = self.groups if penalty.kind == "sentence" else no_sentences()
-        return SentenceProblem(self.X, y, groups, float(penalty.lam_las), float(penalty.lam_sen), kappa)
+        return SentenceProblem(self.X, y, groups, float(penalty.lam_las), float(penalty.lam_sen), kappa, self.weight)
 
     def start(self, y: np.ndarray, penalty: Penalty, w: np.ndarray | None = None, bias: float = 0.0) -> Iterate:
         """Where a solver begins: at 0, or at ``w``, the solution of a similar problem."""

@@ -74,6 +74,9 @@ class SentenceGroups:
 class SentenceProblem:
     """(P). X: CSR float64 (D, V); y: float64 (D,), −1 or 1; lam_las ≥ 0, lam_sen ≥ 0; kappa: float64 (V,), κ ≥ 0.
 
+    weight: float64 (D,), above 0, factors of the documents' losses; None for 1. The dual point of document d is then
+    v_d α_d, 0 ≤ α_d ≤ 1, and its entropy v_d times that of α_d.
+
     Raises ValueError for y of one class, and where (P) has no dual point to certify with: λ_las = 0 needs κ > 0
     throughout and no sentences.
     """
@@ -84,6 +87,7 @@ class SentenceProblem:
     lam_las: float
     lam_sen: float
     kappa: np.ndarray
+    weight: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not (np.any(self.y > 0) and np.any(self.y < 0)):
@@ -97,8 +101,18 @@ class SentenceProblem:
 
     @cached_property
     def column_sums(self) -> np.ndarray:
-        """float64 (V,): Σ_d |x_dj|."""
-        return np.bincount(self.X.indices, np.abs(self.X.data), self.n_features)
+        """float64 (V,): Σ_d v_d |x_dj|."""
+        size = np.abs(self.X.data) * (1.0 if self.weight is None else np.repeat(self.weight, np.diff(self.X.indptr)))
+        return np.bincount(self.X.indices, size, self.n_features)
+
+    @property
+    def v(self) -> np.ndarray | float:
+        """The documents' weights; 1 where there are none."""
+        return 1.0 if self.weight is None else self.weight
+
+    def loss(self, scores: np.ndarray) -> float:
+        """Σ_d v_d log(1 + exp(−y_d scores_d))."""
+        return log_loss(self.y * scores, self.v)
 
     @cached_property
     def stiffness(self) -> np.ndarray:
@@ -115,12 +129,12 @@ class SentenceProblem:
 
     def objective(self, w: np.ndarray, b: float) -> float:
         """The value of (P)."""
-        return log_loss(self.y * (self.X @ w + b)) + self.penalty(w)
+        return self.loss(self.X @ w + b) + self.penalty(w)
 
 
-def log_loss(margin: np.ndarray) -> float:
-    """Σ log(1 + exp(−margin)), also for large margins of either sign."""
-    return float(np.logaddexp(0.0, -margin).sum())
+def log_loss(margin: np.ndarray, weight: np.ndarray | float = 1.0) -> float:
+    """Σ weight log(1 + exp(−margin)), also for large margins of either sign."""
+    return float((weight * np.logaddexp(0.0, -margin)).sum())
 
 
 def soft_threshold(x: np.ndarray, lam: float) -> np.ndarray:

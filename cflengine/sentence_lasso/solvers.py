@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from cflengine.engine.progress import Listener
 from cflengine.engine.registry import Registry, Solver
@@ -19,15 +18,6 @@ SOLVERS = Registry(
     ),
     Solver("admm", "Algorithm 1 of the paper", ADMMSettings, frozenset({"bounds"}), admm.solve),
 )  # fmt: skip
-
-
-def settings_for(solver: str, settings: Settings | None, tol: float) -> Settings:
-    """The settings to solve with: those given, which must be that solver's, or its own with ``tol``.
-
-    ADMM alone, without settings, stops by the paper's rule and not by ``tol``. Raises ValueError.
-    """
-    own: dict[str, Any] = {} if solver == "admm" else {"tol": tol}
-    return SOLVERS.find(solver).check(settings, **own)
 
 
 def solve(

@@ -14,7 +14,7 @@ def _fit(solver: str) -> None:
     from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
 
     settings = MajoriseSettings(tol=1e-8) if solver == "majorise" else ADMMSettings(max_iter=2, w_tol=1.0)
-    model = SentenceLassoClassifier(lam_sen=0.01, lam_las=0.01, solver=solver, settings=settings)
+    model = SentenceLassoClassifier(lam_sen=0.01, l1=0.01, solver=solver, settings=settings)
     model.fit(_TEXTS, [1, 0, 1, 0])
 
 

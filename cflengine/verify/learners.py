@@ -18,7 +18,7 @@ from scipy import sparse
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.one_vs_rest import class_signs
-from cflengine.linear.saving import read_model
+from cflengine.linear.saving import last_parts, read_model
 from cflengine.loglinear.certificate import certify_binary, certify_chain, certify_multinomial
 from cflengine.loglinear.problem import ChainData, ChainFeatures
 from cflengine.sentence_lasso.certificate import dual_bound, objective_at
@@ -47,10 +47,12 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     arguments, proof = report["arguments"], read_proof(folder)
     labels, split = _labelled(report, corpus, dev=None)
     X, notes = _matrix(report, corpus, split.train, proof)
-    header, arrays = read_model(folder / "model.cflm", "logistic")
+    header, arrays = last_parts(folder / "model.cflm", "logistic")
     coef, intercept = arrays["coef"], arrays["intercept"]
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
-    ridge, y = 1.0 / float(arguments["sigma2"]), labels.y[split.train]
+    C, ratio = float(arguments["C"]), float(arguments["l1_ratio"])
+    ridge, lasso = (1.0 - ratio) / C, ratio / C
+    y = labels.y[split.train]
     n_classes = len(labels.classes)
     many = arguments["multiclass"] == "multinomial" and n_classes > 2
     fits = report["fits"]
@@ -59,11 +61,11 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     w_of = np.column_stack([coef, intercept])
     found = []
     if many:
-        certify = partial(certify_multinomial, X, y, ridge=ridge)
+        certify = partial(certify_multinomial, X, y, ridge=ridge, lasso=lasso)
         found.append(_compare(fits[0], certify, w_of.T.ravel(), proof.get("proof_w_0")))
     else:
         for k, (fit, signs) in enumerate(zip(fits, class_signs(y, n_classes), strict=True)):
-            certify = partial(certify_binary, X, signs, ridge=ridge, alpha=proof.get(f"alpha_{k}"))
+            certify = partial(certify_binary, X, signs, ridge=ridge, lasso=lasso, alpha=proof.get(f"alpha_{k}"))
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from cflengine import ADMMSettings, ChainCRF, LogisticModel, MajoriseSettings, SentenceLassoClassifier
+from cflengine import ADMMSettings, ChainCRF, LogisticClassifier, MajoriseSettings, SentenceLassoClassifier
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
 from cflengine.loglinear.settings import AutoSettings, ClusteredSettings, LBFGSSettings
@@ -47,7 +47,7 @@ class StopAfter:
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "dual"])
 def test_classes_a_stop_left_alone_do_not_win(solver, events):
     X, y = matrix()
-    model = LogisticModel(solver, sigma2=10.0, listeners=(StopAfter(events),))
+    model = LogisticClassifier(solver, C=10.0, listeners=(StopAfter(events),))
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(X, y)
     shares = {word: float(np.mean(model.predict(X) == word)) for word in WORDS}
@@ -74,14 +74,14 @@ def test_a_time_limit_is_for_all_classes_together():
     settings = LBFGSSettings(tol=1e-14, time_limit=0.05)
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="time limit"):
-        model = LogisticModel("lbfgs", sigma2=1e9, settings=settings).fit(X, y)
+        model = LogisticClassifier("lbfgs", C=1e9, settings=settings).fit(X, y)
     assert time.perf_counter() - began < 3.0
     assert all(result.settings["time_limit"] == 0.05 for result in model.results_)
     assert np.isfinite(model.coef_).all()
 
 
 def test_what_is_left_of_the_time_is_shared_equally():
-    given, result = [], LogisticModel("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+    given, result = [], LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
 
     def solve(own, heard):
         given.append(own.time_limit)
@@ -97,7 +97,7 @@ def test_a_fit_that_converges_warns_of_nothing():
     X, y = matrix()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        LogisticModel().fit(X, y)
+        LogisticClassifier().fit(X, y)
         SentenceLassoClassifier(solver="admm", settings=ADMMSettings(max_iter=3)).fit(*texts_of(4))
 
 
@@ -118,10 +118,10 @@ def test_merging_is_refused_where_it_has_no_meaning():
     X, y = matrix()
     settings = ClusteredSettings(merge=True)
     with pytest.raises(ValueError, match="two classes"):
-        LogisticModel("clustered", multiclass="multinomial", settings=settings).fit(X, y)
+        LogisticClassifier("clustered", multiclass="multinomial", settings=settings).fit(X, y)
     with pytest.raises(ValueError, match="two classes"):
         ChainCRF("clustered", settings=settings).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
-    assert LogisticModel("clustered", settings=settings).fit(X, y).score(X, y) > 0.9
+    assert LogisticClassifier("clustered", settings=settings).fit(X, y).score(X, y) > 0.9
 
 
 def test_what_cannot_be_loaded_is_not_saved(tmp_path):
@@ -132,21 +132,21 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path):
         crf.save(tmp_path / "model.cflm")
     assert not list(tmp_path.iterdir())
     X, y = matrix()
-    model = LogisticModel().fit(X, y)
+    model = LogisticClassifier().fit(X, y)
     with pytest.raises(ValueError, match="names for"):
         model.save(tmp_path / "model.cflm", features=["one"])
     names = [f"word {j}" for j in range(X.shape[1])]
     model.save(tmp_path / "model.cflm", features=names)
-    assert LogisticModel.load(tmp_path / "model.cflm").get_feature_names_out().tolist() == names
+    assert LogisticClassifier.load(tmp_path / "model.cflm").get_feature_names_out().tolist() == names
 
 
 def test_labels_that_end_in_nul_stay_apart(tmp_path):
     X = np.eye(6)
     y = ["a", "a\0", "b"] * 2
-    model = LogisticModel(sigma2=100.0).fit(X, y)
+    model = LogisticClassifier(C=100.0).fit(X, y)
     assert set(model.predict(X)) == {"a", "a\0", "b"}
     model.save(tmp_path / "m.cflm")
-    assert set(LogisticModel.load(tmp_path / "m.cflm").predict(X)) == {"a", "a\0", "b"}
+    assert set(LogisticClassifier.load(tmp_path / "m.cflm").predict(X)) == {"a", "a\0", "b"}
     tags = ChainCRF(c2=0.01).fit([[["p"], ["q"], ["r"]]], [["a", "a\0", "b"]])
     assert tags.predict([[["p"], ["q"], ["r"]]]) == [["a", "a\0", "b"]]
 
@@ -155,23 +155,24 @@ def test_labels_that_end_in_nul_stay_apart(tmp_path):
 def test_damaged_files_are_said_to_be(tmp_path, cut):
     X, y = matrix()
     path = tmp_path / "model.cflm"
-    LogisticModel().fit(X, y).save(path)
+    LogisticClassifier().fit(X, y).save(path)
     data = path.read_bytes()
     path.write_bytes(data[:cut] if cut else b"")
     with pytest.raises(ModelFileError):
-        LogisticModel.load(path)
+        LogisticClassifier.load(path)
     with pytest.raises(FileNotFoundError):
-        LogisticModel.load(tmp_path / "none.cflm")
+        LogisticClassifier.load(tmp_path / "none.cflm")
 
 
 def test_classes_that_are_none_are_refused(tmp_path):
     path = tmp_path / "model.cflm"
     arrays = {"coef": np.ones((1, 2)), "intercept": np.ones(1)}
     for classes in ([None, None], ["a"], ["a", "a"], "ab", [["a"], ["b"]]):
-        header = {"classes": classes, "sigma2": 1.0, "multiclass": "ovr", "fit_intercept": True, "features": None}
+        parameters = {"C": 1.0, "l1_ratio": 0.0, "multiclass": "ovr", "fit_intercept": True}
+        header = {"classes": classes, "parameters": parameters, "features": None, "gap": 0.0, "reason": "converged"}
         write_model(path, "logistic", header, arrays)
         with pytest.raises(ModelFileError, match="damaged"):
-            LogisticModel.load(path)
+            LogisticClassifier.load(path)
 
 
 def test_settings_share_their_names():

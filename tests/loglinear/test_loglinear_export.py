@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cflengine import ClusteredSettings, LogisticModel
+from cflengine import ClusteredSettings, Corpus, LogisticClassifier
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.study import Study
 from cflengine.linear.vectorizer import vectorizer
@@ -23,14 +23,14 @@ def study():
 
 
 def fitted(study, **parameters):
-    return LogisticModel(**parameters).fit(study.X[study.train], study.classes[study.y[study.train]])
+    return LogisticClassifier(**parameters).fit(study.X[study.train], study.classes[study.y[study.train]])
 
 
 def test_documents_have_the_class_that_the_model_gives_them(study, tmp_path):
     """Also where probabilities are 1 for several classes, and only the scores tell them apart."""
     model = fitted(study)
     model.coef_, model.intercept_ = model.coef_ * 1e-3, np.array([40.0, 50.0, 45.0])
-    write_logistic(tmp_path, study, model, np.arange(60), {})
+    write_logistic(tmp_path, study, model, Corpus.from_texts(["a b"] * 60), {})
     written = pd.read_csv(tmp_path / "documents.csv")
     assert written["predicted"].tolist() == model.predict(study.X).tolist() == ["y"] * 60
 

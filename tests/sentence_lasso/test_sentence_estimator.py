@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cflengine import ADMMSettings, CompressiveFeatures, GuidedSettings, PenalisedClassifier, SentenceLassoClassifier
+from naive.sklearn_checks import TO_THE_GAP
 
 TEXTS = [
     "Good word. The plot is bad.", "Bad, bad word! A plot.", "Good good plot. Word.", "The bad word. Plot of it.",
@@ -28,7 +29,7 @@ MATRIX = np.array([[1.0, 0, 2], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
 
 
 def models() -> list:
-    strengths = {"lam_las": 0.02, "lam_rid": 0.02}
+    strengths = {"l1": 0.02, "l2": 0.02}
     return [SentenceLassoClassifier(0.02, 0.02), *(PenalisedClassifier(kind, **strengths) for kind in KINDS)]
 
 
@@ -41,9 +42,11 @@ def name_of(model) -> str:
         SentenceLassoClassifier(),
         SentenceLassoClassifier(0.01, 0.01),
         PenalisedClassifier(),
-        PenalisedClassifier("ridge"),
-    ]
+        PenalisedClassifier("ridge", class_weight="balanced"),
+    ],
+    expected_failed_checks=lambda estimator: TO_THE_GAP,
 )
+@pytest.mark.filterwarnings("ignore:without sentences every document")
 def test_matrices_pass_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
@@ -55,9 +58,9 @@ def test_parameters_are_stored_as_they_are_and_can_be_changed():
     listeners = [print]
     model = SentenceLassoClassifier(0.5, 2, listeners=listeners, solver="admm")
     parameters = model.get_params()
-    assert (parameters["lam_sen"], parameters["lam_las"], parameters["solver"]) == (0.5, 2, "admm")
+    assert (parameters["lam_sen"], parameters["l1"], parameters["solver"]) == (0.5, 2, "admm")
     assert parameters["listeners"] is listeners
-    assert model.set_params(lam_las=3.5).lam_las == 3.5
+    assert model.set_params(l1=3.5).l1 == 3.5
     with pytest.raises(ValueError, match="no_such"):
         model.set_params(no_such=1)
 
@@ -190,9 +193,9 @@ def test_tol_is_the_gap_it_ends_at():
 def test_cross_validation_and_grid_search_over_texts():
     texts, labels = TEXTS * 4, np.tile(LABELS, 4)
     assert cross_val_score(SentenceLassoClassifier(0.02, 0.02), texts, labels, cv=2).tolist() == [1.0, 1.0]
-    grid = {"lam_sen": [0.01, 10.0], "lam_las": [0.01]}
+    grid = {"lam_sen": [0.01, 10.0], "l1": [0.01]}
     search = GridSearchCV(SentenceLassoClassifier(), grid, cv=2).fit(texts, labels)
-    assert search.best_params_ == {"lam_sen": 0.01, "lam_las": 0.01}
+    assert search.best_params_ == {"lam_sen": 0.01, "l1": 0.01}
 
 
 # K-grams as features
@@ -203,7 +206,7 @@ def grams() -> CompressiveFeatures:
     return CompressiveFeatures(max_gram=3, token_pattern=r"\w+", settings=quick)
 
 
-@pytest.mark.parametrize("model", [SentenceLassoClassifier(0.02, 0.02), PenalisedClassifier("lasso", lam_las=0.02)])
+@pytest.mark.parametrize("model", [SentenceLassoClassifier(0.02, 0.02), PenalisedClassifier("lasso", l1=0.02)])
 def test_compressive_features(model):
     texts, features = TEXTS * 3, grams()
     model = clone(model).set_params(features=features).fit(texts, np.tile(LABELS, 3))

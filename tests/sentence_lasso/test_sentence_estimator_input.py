@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from cflengine import ADMMSettings, MajoriseSettings, PenalisedClassifier, SentenceLassoClassifier
 from cflengine.engine.memory import MemoryLimitError
-from cflengine.sentence_lasso import estimator as module
+from cflengine.sentence_lasso import classifier as module
 
 TEXTS = ["Good word. A plot.", "Bad word!", "Good plot.", "Bad, bad."]
 LABELS = [1, 0, 1, 0]
@@ -23,7 +23,7 @@ NO_STRENGTHS = (0, -1.0, math.nan, math.inf, "0.1", None, True, [1.0])
     "wrong",
     [
         *({"lam_sen": lam} for lam in NO_STRENGTHS),
-        *({"lam_las": lam} for lam in NO_STRENGTHS),
+        *({"l1": lam} for lam in NO_STRENGTHS),
         *({"tol": tol} for tol in (0, -1, math.nan, "1e-3", None)),
         *({"solver": solver} for solver in ("simplex", None, "")),
         *({"settings": value} for value in (ADMMSettings(), {"tol": 1e-3}, 3)),
@@ -41,11 +41,11 @@ def test_wrong_settings_raise_and_leave_the_model_unfitted(wrong):
 
 @pytest.mark.parametrize("lam", NO_STRENGTHS)
 def test_wrong_strengths_of_the_other_penalties(lam):
-    with pytest.raises(ValueError, match="lam_las"):
-        PenalisedClassifier("lasso", lam_las=lam).fit(TEXTS, LABELS)
-    with pytest.raises(ValueError, match="lam_rid"):
-        PenalisedClassifier("ridge", lam_rid=lam).fit(TEXTS, LABELS)
-    assert PenalisedClassifier("lasso", lam_rid=lam).fit(TEXTS, LABELS).coef_.any()  # a strength it has not
+    with pytest.raises(ValueError, match="l1"):
+        PenalisedClassifier("lasso", l1=lam).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="l2"):
+        PenalisedClassifier("ridge", l2=lam).fit(TEXTS, LABELS)
+    assert PenalisedClassifier("lasso", l2=lam).fit(TEXTS, LABELS).coef_.any()  # a strength it has not
 
 
 @pytest.mark.parametrize("penalty", ["group", "", None, "sentence", ["lasso"]])

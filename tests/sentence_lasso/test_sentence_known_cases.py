@@ -43,7 +43,7 @@ def peer(case: Case, l1: float, ridge: float) -> LogisticRegression:
     ("penalty", "l1", "ridge"), [("lasso", 1.0, 0.0), ("lasso", 0.2, 0.0), ("elastic", 0.5, 0.3), ("ridge", 0.0, 0.2)]
 )
 def test_without_sentences_it_is_scikit_learns_model(case, penalty, l1, ridge):
-    strengths = {"lasso": {"lam_las": l1}, "ridge": {"lam_rid": ridge}}.get(penalty, {"lam_las": l1, "lam_rid": ridge})
+    strengths = {"l1": l1 or 1.0, "l2": 2.0 * ridge or 1.0}
     model = PenalisedClassifier(penalty, **strengths, tol=1e-9).fit(case.X, case.y)
     other = peer(case, l1, ridge)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=2e-4)
@@ -58,7 +58,7 @@ def test_without_sentences_it_is_scikit_learns_model(case, penalty, l1, ridge):
 def test_frequency_weighted_elastic_net(case):
     """λ‖w‖₁ + ρ/2 Σ N_i w_i², by the conditions for its minimum."""
     lam, rho = 0.5, 0.1
-    model = PenalisedClassifier("frequency", lam_las=lam, lam_rid=rho, tol=1e-10).fit(case.X, case.y)
+    model = PenalisedClassifier("frequency", l1=lam, l2=rho, tol=1e-10).fit(case.X, case.y)
     w, b = model.coef_[0], float(model.intercept_[0])
     r = pull(case, w, b) - rho * case.X.sum(axis=0) * w
     assert w.any()
@@ -84,8 +84,9 @@ def test_sentences_of_one_word_are_a_lasso(case):
 
 
 def test_documents_as_sentences_are_the_default_of_a_matrix(case):
-    strengths = {"lam_sen": 0.1, "lam_las": 0.2, "tol": 1e-9}
-    default = SentenceLassoClassifier(**strengths).fit(case.X, case.y)
+    strengths = {"lam_sen": 0.1, "l1": 0.2, "tol": 1e-9}
+    with pytest.warns(UserWarning, match="one group"):
+        default = SentenceLassoClassifier(**strengths).fit(case.X, case.y)
     given = SentenceLassoClassifier(**strengths).fit(case.X, case.y, sentences=case.X)
     np.testing.assert_array_equal(default.coef_, given.coef_)
     other = SentenceLassoClassifier(**strengths).fit(case.X, case.y, sentences=case.counts)

@@ -21,10 +21,10 @@ UNSEEN = ["A bad zebra. Good. ... Good plot!", "", "Zebra."]
     params=[
         SentenceLassoClassifier(0.02, 0.02),
         SentenceLassoClassifier(0.02, 0.02, solver="admm"),
-        PenalisedClassifier("ridge", lam_rid=0.05),
-        PenalisedClassifier("lasso", lam_las=0.05),
-        PenalisedClassifier("elastic", lam_las=0.02, lam_rid=0.02),
-        PenalisedClassifier("frequency", lam_las=0.02, lam_rid=0.02),
+        PenalisedClassifier("ridge", l2=0.1),
+        PenalisedClassifier("lasso", l1=0.05),
+        PenalisedClassifier("elastic", l1=0.02, l2=0.04),
+        PenalisedClassifier("frequency", l1=0.02, l2=0.02),
     ],
     ids=["sentence", "admm", "ridge", "lasso", "elastic", "frequency"],
 )
@@ -81,7 +81,7 @@ def test_without_labels_the_predicted_ones_are_meant(labels):
 
 
 def test_a_sentence_that_speaks_for_the_label_has_positive_log_odds():
-    model = PenalisedClassifier("ridge", lam_rid=0.05).fit(TEXTS, TWO)
+    model = PenalisedClassifier("ridge", l2=0.1).fit(TEXTS, TWO)
     both = ["Good good. Bad bad."]
     as_positive = model.sentence_relevance(both, ["pos"])["log_odds"]
     as_negative = model.sentence_relevance(both, ["neg"])["log_odds"]
@@ -136,7 +136,7 @@ def test_selected_sentences_of_each_class():
 
 
 def test_baselines_have_strengths_of_sentences_too():
-    model = PenalisedClassifier("lasso", lam_las=0.3).fit(TEXTS, TWO)
+    model = PenalisedClassifier("lasso", l1=0.3).fit(TEXTS, TWO)
     expected = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
     np.testing.assert_allclose(model.sentence_strength_, expected)
 

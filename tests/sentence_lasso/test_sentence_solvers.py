@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 
-from cflengine import ADMMSettings, MajoriseSettings
+from cflengine import ADMMSettings, MajoriseSettings, SentenceLassoClassifier
 from cflengine.engine.progress import TerminationReason
 from cflengine.sentence_lasso import admm, majorise
 from cflengine.sentence_lasso.certificate import certify
 from cflengine.sentence_lasso.iterate import Iterate
 from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.solvers import SOLVERS, settings_for, solve
+from cflengine.sentence_lasso.solvers import SOLVERS, solve
 from naive.sentence_lasso import Case, cases, low_value, random_case
 
 TOL = 1e-6
@@ -316,15 +316,16 @@ def test_wrong_settings_of_admm(wrong):
 
 
 def test_settings_are_the_solvers_own():
-    assert settings_for("majorise", None, 0.5).tol == 0.5
-    assert settings_for("admm", None, 0.5) == ADMMSettings()  # its own rule
+    assert SentenceLassoClassifier(tol=0.5)._check().tol == 0.5
+    assert SentenceLassoClassifier(solver="admm", tol=0.5)._check() == ADMMSettings()  # its own rule
+    assert SentenceLassoClassifier(solver="admm", max_iter=7)._check() == ADMMSettings(max_iter=7)
     wanted = ADMMSettings(rho=3.0)
-    assert settings_for("admm", wanted, 0.5) is wanted
+    assert SentenceLassoClassifier(solver="admm", settings=wanted)._check() is wanted
     with pytest.raises(ValueError, match="MajoriseSettings"):
-        settings_for("majorise", wanted, 0.5)
+        SentenceLassoClassifier(settings=wanted)._check()
     for unknown in ("", "ADMM", None):
         with pytest.raises(ValueError, match="majorise, admm"):
-            settings_for(unknown, None, 0.5)
+            SentenceLassoClassifier(solver=unknown)._check()
 
 
 def test_a_solve_takes_milliseconds():

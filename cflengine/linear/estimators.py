@@ -1,0 +1,232 @@
+"""The scikit-learn face of linear models: what goes in, what a fit leaves, answers, slim pickles, files.
+
+One convention for regularisation, whatever the estimator: ``C`` multiplies the sum of the losses, against ½‖w‖² or,
+with ``l1_ratio`` ρ, against (1 − ρ)/2 ‖w‖² + ρ‖w‖₁; ``l1`` and ``l2`` multiply ‖w‖₁ and ½‖w‖² beside a sum of losses
+that has no factor; other strengths have the name that their paper gives them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
+
+from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.registry import Solver
+from cflengine.engine.settings import Limits
+from cflengine.linear import saving
+from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
+from cflengine.linear.one_vs_rest import warn_unless_converged
+from cflengine.linear.saving import require
+
+
+class LinearEstimator(BaseEstimator):
+    """What classifiers and regressors share. A fit leaves, whatever the model:
+
+    coef_ ; intercept_ ; n_features_in_ ; n_iter_ : int32, of every row that was solved on its own.
+    duality_gap_ : proved, the largest of the rows. result_ : of that row, and trace_, its events; results_ : of all.
+    solver_reason_ : why that row ended. results_, result_ and trace_ are left out of pickles and files.
+    """
+
+    #: in a model file: its kind, and the parameters that are written
+    kind = ""
+    _written: tuple[str, ...] = ()
+
+    coef_: np.ndarray
+    intercept_: Any
+    _unpickled: tuple[str, ...] = ("results_", "result_", "trace_")
+
+    def _data(self, X: Any, y: Any = None, *, reset: bool, **more: Any) -> Any:
+        given = (X,) if y is None else (X, y)
+        return validate_data(self, *given, accept_sparse="csr", dtype=np.float64, order="C", reset=reset, **more)
+
+    def _keep(self, results: Sequence[Any], *, warn: bool = True) -> None:
+        """Be fitted with a result for each row."""
+        if warn:
+            warn_unless_converged(results)
+        worst = max(results, key=lambda result: result.gap)
+        self.results_, self.result_, self.trace_ = tuple(results), worst, worst.trace
+        self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
+        self.n_iter_ = np.array([result.n_iterations for result in results], dtype=np.int32)
+
+    def _set(self, model: LinearModel) -> None:
+        self.coef_, self.intercept_ = model.coef, model.intercept
+
+    @property
+    def _model(self) -> LinearModel:
+        return LinearModel(self.coef_, self.intercept_)
+
+    def _solver_settings(self, solver: Solver, given: Limits | None, **own: Any) -> Any:
+        """``given``, or the solver's own with what this estimator has; a limit of None leaves the solver's default."""
+        names = ("tol", "max_iter", "time_limit", "random_state")
+        known = {name: getattr(self, name, None) for name in names if hasattr(solver.settings, name)} | own
+        chosen: dict[str, Any] = {name: value for name, value in known.items() if name == "tol" or value is not None}
+        return solver.check(given, **chosen)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The columns of the matrix, in the order of coef_."""
+        check_is_fitted(self, "coef_")
+        return _check_feature_names_in(self, input_features)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        features: Sequence[str] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the model to a file that holds data alone, never code (linear/saving.py).
+
+        features: what the columns of the matrix are, in order, where it was not a DataFrame that named them: without,
+        a loaded model needs columns in the same order. about: anything that JSON has, kept beside the model. Raises
+        ValueError for labels that JSON has not, and for another number of features.
+        """
+        check_is_fitted(self, "coef_")
+        header, arrays = self.to_parts(features)
+        saving.write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
+        header, arrays = saving.read_model(path, cls.kind)
+        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+
+    def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The model as values that JSON has, and arrays."""
+        names = getattr(self, "feature_names_in_", None) if features is None else features
+        if names is not None and len(names) != self.n_features_in_:
+            raise InputError(f"there are {len(names)} names for {self.n_features_in_} features.")
+        header = {
+            "parameters": {name: saving.plain(getattr(self, name), name) for name in self._written},
+            "features": None if names is None else [str(name) for name in names],
+            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) else None,
+            "reason": self.solver_reason_,
+        }
+        return header, {"coef": np.atleast_2d(self.coef_), "intercept": np.atleast_1d(self.intercept_)}
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        """The other way; ``name``: of the file. Raises ModelFileError where the parts do not fit together."""
+        require({"coef", "intercept"} <= set(arrays), name)
+        require({"parameters", "features", "gap", "reason"} <= set(header), name)
+        coef, intercept, names = arrays["coef"], arrays["intercept"], header["features"]
+        require(coef.ndim == 2 and intercept.shape == (len(coef),), name)
+        require(coef.dtype == intercept.dtype == np.float64, name)
+        require(bool(np.isfinite(coef).all() and np.isfinite(intercept).all()), name)
+        require(names is None or (isinstance(names, list) and len(names) == coef.shape[1]), name)
+        require(header["gap"] is None or is_number(header["gap"]), name)
+        model = cls._with(header["parameters"], name)
+        model.n_features_in_, model.solver_reason_ = coef.shape[1], str(header["reason"])
+        model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
+        if names is not None:
+            model.feature_names_in_ = np.array([str(one) for one in names], dtype=object)
+        model._set(LinearModel(coef, intercept))
+        return model
+
+    @classmethod
+    def _with(cls, parameters: Any, name: str) -> Self:
+        """An estimator with the parameters of a file."""
+        require(isinstance(parameters, dict) and set(parameters) == set(cls._written), name)
+        try:
+            model = cls(**parameters)
+            model._check()
+        except (ValueError, TypeError) as error:
+            raise saving.ModelFileError(f"'{name}' is damaged: {error}") from error
+        return model
+
+    def _check(self) -> Any:
+        """The solver's settings. Raises ValueError for a parameter out of range."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._unpickled}
+
+    def __sklearn_clone__(self) -> Any:
+        return clone_sharing_listeners(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearClassifier(ClassifierMixin, LinearEstimator):
+    """A classifier by scores: of classes_[1], or one against the rest."""
+
+    def _labelled(self, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+        """X without the rows of no weight, the classes, each row's class, and weights, None where all are 1.
+
+        Raises ValueError for labels of one class, negative weights, and a class whose weight is 0.
+        """
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise InputError("all sample weights are 0: there is nothing to learn from.")
+            if not weight.all():
+                X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        classes, number = two_classes(y)
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is not None:
+            factor = compute_class_weight(class_weight, classes=classes, y=y)
+            if not (np.isfinite(factor).all() and (factor > 0).all()):
+                raise InputError("the weight of a class must be a number above 0.")
+            weight = factor[number] if weight is None else weight * factor[number]
+        return X, classes, number, weight
+
+    def _matrix(self, X: Any) -> sparse.csr_matrix:
+        check_is_fitted(self, "coef_")
+        return sparse.csr_matrix(self._data(X, reset=False))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: float64 (N,) of classes_[1], or (N, classes)."""
+        matrix = self._matrix(X)
+        return self._model.scores(matrix)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score, for each document."""
+        matrix = self._matrix(X)
+        found: np.ndarray = self.classes_[self._model.predict(matrix)]
+        return found
+
+    def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        header, arrays = super().to_parts(features)
+        return header | {"classes": saving.plain_labels(self.classes_)}, arrays
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        classes = header.get("classes")
+        require(saving.are_labels(classes), name)
+        model = super().from_parts(header, arrays, name)
+        assert classes is not None
+        require(len(model.coef_) == (1 if len(classes) == 2 else len(classes)), name)
+        model.classes_ = saving.label_array(classes)
+        return model
+
+
+class ProbabilisticClassifier(LinearClassifier):
+    """One whose scores are log-odds."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
+        return class_probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Their logarithms, also of those that are too small for a number."""
+        return class_log_probabilities(self.decision_function(X))
+
+
+def two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, sorted, and the number of each label's. Raises ValueError unless there are two."""
+    classes, number = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        which = f"all of one class, {classes[0]!r}" if len(classes) else "none"
+        raise InputError(f"the labels are {which}: a classifier needs two classes.")
+    return classes, number

@@ -1,0 +1,183 @@
+"""Models that people keep: everything from text to prediction in one file, without code.
+
+A file holds an estimator of this package, or a scikit-learn Pipeline of such and of the transformers in
+:data:`TRANSFORMERS`. Each becomes a header that JSON has and some arrays (``to_parts``, ``from_parts``); those of a
+step of a pipeline stand under its number. What would need code to be loaded, a tokenizer that is a Python function say,
+is refused when the model is saved. See saving.py for the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from cflengine.engine.checks import InputError
+from cflengine.linear import saving
+from cflengine.linear.saving import ModelFileError, require
+from cflengine.linear.vectorizer import EveryMatch
+
+Header = dict[str, Any]
+Arrays = dict[str, np.ndarray]
+
+#: kind in a file -> its class, loaded when it is needed
+ESTIMATORS = {
+    "logistic": "cflengine.loglinear.logistic:LogisticClassifier",
+    "chain": "cflengine.loglinear.crf:ChainCRF",
+    "sentence lasso": "cflengine.sentence_lasso.estimator:SentenceLassoClassifier",
+    "penalised": "cflengine.sentence_lasso.estimator:PenalisedClassifier",
+    "plq classifier": "cflengine.plq.estimator:PLQClassifier",
+    "plq regressor": "cflengine.plq.estimator:PLQRegressor",
+    "k-grams": "cflengine.compression.estimator:CompressiveFeatures",
+}
+
+#: scikit-learn's transformers that a pipeline may have -> module, and what a fit leaves that they transform by
+TRANSFORMERS = {
+    "CountVectorizer": ("sklearn.feature_extraction.text", ()),
+    "TfidfVectorizer": ("sklearn.feature_extraction.text", ("idf_",)),
+    "TfidfTransformer": ("sklearn.feature_extraction.text", ("idf_",)),
+    "Binarizer": ("sklearn.preprocessing", ()),
+    "Normalizer": ("sklearn.preprocessing", ()),
+    "MaxAbsScaler": ("sklearn.preprocessing", ("scale_", "max_abs_")),
+    "StandardScaler": ("sklearn.preprocessing", ("scale_", "mean_", "var_")),
+}
+_VECTORIZERS = ("CountVectorizer", "TfidfVectorizer")
+
+
+def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator, or a fitted Pipeline, to a file; an existing one is replaced once the new one is whole.
+
+    about: anything that JSON has, kept beside the model. Raises ValueError for what a file cannot hold, and
+    NotFittedError.
+    """
+    header, arrays = to_parts(model)
+    saving.write_model(path, header.pop("kind"), header | {"about": dict(about or {})}, arrays)
+
+
+def load_model(path: str | os.PathLike[str] | IO[bytes]) -> Any:
+    """What :func:`save_model` or an estimator's ``save`` wrote, ready to predict; it predicts the same bytes.
+
+    Raises ModelFileError for a file that is no model, one of a newer version, or a damaged one; OSError where there is
+    no file to read.
+    """
+    return load_with_header(path)[0]
+
+
+def load_with_header(path: str | os.PathLike[str] | IO[bytes]) -> tuple[Any, Header]:
+    """The model, and what else its file says: versions, ``about``."""
+    header, arrays = saving.read_model(path)
+    name = Path(getattr(path, "name", "the file") if not isinstance(path, str | os.PathLike) else path).name
+    try:
+        return from_parts(header, arrays, name), header
+    except ModelFileError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+
+
+def to_parts(model: Any) -> tuple[Header, Arrays]:
+    """A model's header, with its kind, and its arrays."""
+    if isinstance(model, Pipeline):
+        return _pipeline_parts(model)
+    name = type(model).__name__
+    if type(model).__module__.startswith("sklearn.") and name in TRANSFORMERS:
+        return _transformer_parts(model, name)
+    kind = getattr(type(model), "kind", None)
+    if kind not in ESTIMATORS:
+        raise InputError(f"a model with a step of the kind {name} cannot be saved.")
+    check_is_fitted(model)
+    header, arrays = model.to_parts()
+    return {"kind": kind} | header, arrays
+
+
+def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
+    """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+    kind = header.get("kind")
+    if kind == "pipeline":
+        return _pipeline(header, arrays, name)
+    if kind in TRANSFORMERS:
+        return _transformer(str(kind), header, arrays, name)
+    require(kind in ESTIMATORS, name)
+    module, _, found = ESTIMATORS[str(kind)].partition(":")
+    return getattr(import_module(module), found).from_parts(header, arrays, name)
+
+
+def _pipeline_parts(model: Pipeline) -> tuple[Header, Arrays]:
+    check_is_fitted(model)
+    steps, arrays = [], {}
+    for i, (name, step) in enumerate(model.steps):
+        if step is None or step == "passthrough":
+            continue
+        header, own = saving.nested(to_parts(step), str(i))
+        steps.append({"name": name, "number": i, "step": header})
+        arrays.update(own)
+    return {"kind": "pipeline", "steps": steps}, arrays
+
+
+def _pipeline(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Pipeline:
+    require(isinstance(header.get("steps"), list) and bool(header["steps"]), name)
+    steps = []
+    for one in header["steps"]:
+        require(isinstance(one, dict) and {"name", "number", "step"} <= set(one), name)
+        require(isinstance(one["step"], dict) and one["step"].get("kind") != "pipeline", name)
+        steps.append((str(one["name"]), from_parts(one["step"], saving.under(arrays, str(one["number"])), name)))
+    return Pipeline(steps)
+
+
+def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
+    parameters = dict(model.get_params(deep=False))
+    header: Header = {"kind": name}
+    if name in _VECTORIZERS:
+        check_is_fitted(model, "vocabulary_")
+        tokenizer = parameters.pop("tokenizer")
+        header["every_match"] = tokenizer.pattern if isinstance(tokenizer, EveryMatch) else None
+        if tokenizer is not None and header["every_match"] is None:
+            raise InputError("a model whose tokenizer is a Python function cannot be saved: give a token_pattern.")
+        parameters["dtype"] = np.dtype(parameters["dtype"]).name
+        if isinstance(parameters["stop_words"], set | frozenset):
+            parameters["stop_words"] = sorted(parameters["stop_words"])
+        parameters["vocabulary"] = None
+        header["vocabulary"] = sorted(model.vocabulary_, key=model.vocabulary_.get)
+    names = getattr(model, "feature_names_in_", None)
+    header["features"] = None if names is None else [str(one) for one in names]
+    header["n_features"] = getattr(model, "n_features_in_", None)
+    header["parameters"] = {key: saving.plain(value, key) for key, value in parameters.items()}
+    found = {one: getattr(model, one, None) for one in TRANSFORMERS[name][1] if _is_used(model, one)}
+    return header, {one: value for one, value in found.items() if value is not None}
+
+
+def _is_used(model: Any, name: str) -> bool:
+    return name != "idf_" or bool(model.use_idf)
+
+
+def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
+    module, fitted = TRANSFORMERS[kind]
+    require(isinstance(header.get("parameters"), dict), name)
+    parameters = dict(header["parameters"])
+    if kind in _VECTORIZERS:
+        require(parameters.get("dtype") in ("float32", "float64", "int64", "int32"), name)
+        parameters["dtype"] = np.dtype(parameters["dtype"]).type
+        parameters["ngram_range"] = tuple(parameters["ngram_range"])
+        if header["every_match"] is not None:
+            parameters["tokenizer"] = EveryMatch(header["every_match"])
+    model = getattr(import_module(module), kind)(**parameters)
+    if kind in _VECTORIZERS:
+        words = header["vocabulary"]
+        require(isinstance(words, list) and len(set(words)) == len(words), name)
+        model.vocabulary_ = {str(word): j for j, word in enumerate(words)}
+        model.fixed_vocabulary_ = False
+    for one in fitted:
+        if one in arrays:
+            require(arrays[one].ndim == 1 and bool(np.isfinite(arrays[one]).all()), name)
+            setattr(model, one, arrays[one])
+    if header["n_features"] is not None:
+        model.n_features_in_ = int(header["n_features"])
+    if header["features"] is not None:
+        model.feature_names_in_ = np.array([str(one) for one in header["features"]], dtype=object)
+    return model
