@@ -24,8 +24,8 @@ SOLVER_OPTIONS = {
 }
 
 
-def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
-    """INPUT and how it is read; token_pattern: the default, for the help."""
+def add_documents(command: argparse.ArgumentParser) -> Any:
+    """INPUT and which documents are in it; returns the group."""
     source = command.add_argument_group("reading")
     source.add_argument("input", metavar="INPUT", help="file or folder (see above)")
     source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
@@ -44,6 +44,12 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
     source.add_argument("--encoding", metavar="NAME", help="of text files (default: found, and said if not UTF-8)")
+    return source
+
+
+def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
+    """INPUT and how it is read; token_pattern: the default, for the help."""
+    source = add_documents(command)
     source.add_argument(
         "--token-pattern", metavar="REGEX", type=pattern, help=f"every match is a token (default: {token_pattern})"
     )

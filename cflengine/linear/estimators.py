@@ -168,8 +168,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise InputError("all sample weights are 0: there is nothing to learn from.")
             if not weight.all():
                 X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         classes, number = two_classes(y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,15 @@ from sklearn.pipeline import Pipeline
 
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
-from cflengine.engine.results import versions
+from cflengine.engine.results import Result, versions
 from cflengine.linear.persistence import save_model
 from cflengine.linear.study import PARTS, Study
 
 
 def row_names(study: Study, n_rows: int) -> tuple[str, ...]:
-    """The class that each row of coefficients is for: of two classes the second."""
-    return study.labels.classes[1:] if n_rows == 1 else study.labels.classes
+    """The class that each row of coefficients is for: of two classes the second; "" where the target is a number."""
+    classes = study.labels.classes
+    return classes[1:] if n_rows == 1 and len(classes) > 1 else classes
 
 
 def largest_weights(names: np.ndarray, weight: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:
@@ -63,6 +64,13 @@ def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, pro
             "probability": probability[np.arange(len(predicted)), predicted],
         }
     )
+
+
+def stacked_traces(results: Sequence[Result]) -> pd.DataFrame:
+    """The solves' traces one under the other, with the row of coef_ each is for."""
+    traces = [result.trace.rename(columns={"work": "passes"}) for result in results]
+    whole = pd.concat(traces, keys=range(len(traces)), names=["fit", None]).reset_index(level="fit")
+    return whole.dropna(axis="columns", how="all")
 
 
 def save_study_model(path: Path, study: Study, model: Any, corpus: Any) -> None:

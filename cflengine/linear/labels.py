@@ -1,4 +1,4 @@
-"""Labels and splits out of a table: classes from a column, training, development and test documents."""
+"""Targets and splits out of a table: classes or numbers from a column, training, development and test documents."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
     Raises ValueError, with what there is instead, for a column that is not there, for one with fewer than two values or
     with more than ``MOST_CLASSES``, and for a class that is not in it.
     """
-    if column not in metadata.columns:
-        there = ", ".join(map(str, metadata.columns)) or "none"
-        raise InputError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
-    values = metadata[column]
+    values = _column(metadata, column)
     names = values.astype(str).where(values.notna())
     counts = names.value_counts()
     if classes:
@@ -72,6 +69,58 @@ def _as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
             return name
         return next((known for known in counts.index if float(known) == wanted), name)
     return name
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number for each document: y float64 (N,), NaN where it has none. n_unread: values that are no numbers."""
+
+    column: str
+    y: np.ndarray
+    n_unread: int = 0
+
+    @property
+    def stratum(self) -> Labels:
+        """The documents with a number as those of the only class, for splitting them."""
+        return Labels(self.column, ("",), np.where(np.isnan(self.y), -1, 0))
+
+
+def read_numbers(metadata: pd.DataFrame, column: str) -> Numbers:
+    """The numbers in a column; what is none, or not finite, is missing.
+
+    Raises ValueError, with what there is instead, for a column that is not there, and for one without a number.
+    """
+    values = _column(metadata, column)
+    if pd.api.types.is_bool_dtype(values.dtype):
+        raise InputError(f"column {column!r} holds true and false, not numbers: take a loss for classes.")
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    found = np.where(np.isfinite(found), found, np.nan)
+    if np.isnan(found).all():
+        raise InputError(f"column {column!r} holds no numbers; it has {_some(values.astype(str).value_counts())}.")
+    return Numbers(column, found, int(np.count_nonzero(np.isnan(found) & values.notna().to_numpy())))
+
+
+def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
+    """float64 (N,), of a column of numbers, or of two values, which become 0 and 1; NaN where there is none.
+
+    Raises ValueError for a column that is neither.
+    """
+    values = _column(metadata, column)
+    kinds = sorted(values.dropna().astype(str).unique()) if not pd.api.types.is_numeric_dtype(values.dtype) else []
+    if len(kinds) == 2:
+        return values.astype(str).map({kinds[0]: 0.0, kinds[1]: 1.0}).where(values.notna()).to_numpy(dtype=np.float64)
+    found = read_numbers(metadata, column) if not pd.api.types.is_bool_dtype(values.dtype) else None
+    if found is None or found.n_unread:
+        counts = _some(values.astype(str).value_counts())
+        raise InputError(f"column {column!r} must hold numbers or two values; it has {counts}.")
+    return found.y
+
+
+def _column(metadata: pd.DataFrame, column: str) -> pd.Series:
+    if column not in metadata.columns:
+        there = ", ".join(map(str, metadata.columns)) or "none"
+        raise InputError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
+    return metadata[column]
 
 
 def _some(counts: pd.Series) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -127,7 +128,20 @@ def _pipeline(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name:
         require(isinstance(one, dict) and {"name", "number", "step"} <= set(one), name)
         require(isinstance(one["step"], dict) and one["step"].get("kind") != "pipeline", name)
         steps.append((str(one["name"]), from_parts(one["step"], saving.under(arrays, str(one["number"])), name)))
+    width = None
+    for _, step in steps:
+        expected = getattr(step, "n_features_in_", None)
+        require(width is None or expected is None or width == expected, name)
+        width = _width(step) or width
     return Pipeline(steps)
+
+
+def _width(step: Any) -> int | None:
+    """How many columns a fitted transformer gives, where it knows."""
+    for known in ("grams_", "vocabulary_"):
+        if hasattr(step, known):
+            return len(getattr(step, known))
+    return getattr(step, "n_features_in_", None)
 
 
 def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
@@ -172,6 +186,10 @@ def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
         require(isinstance(words, list) and len(set(words)) == len(words), name)
         model.vocabulary_ = {str(word): j for j, word in enumerate(words)}
         model.fixed_vocabulary_ = False
+    if kind == "TfidfVectorizer":
+        own = {key: parameters[key] for key in ("norm", "use_idf", "smooth_idf", "sublinear_tf")}
+        model._tfidf = TfidfTransformer(**own)
+        model._tfidf.n_features_in_ = len(model.vocabulary_)
     for one in fitted:
         if one in arrays:
             require(arrays[one].ndim == 1 and bool(np.isfinite(arrays[one]).all()), name)

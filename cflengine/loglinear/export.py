@@ -13,6 +13,7 @@ from cflengine.linear.export import (
     predictions_frame,
     row_names,
     save_study_model,
+    stacked_traces,
     study_report,
     weights_frame,
     write_study,
@@ -51,23 +52,13 @@ def logistic_report(
     } | study_report(study, corpus, command, seconds, WORD_PATTERN)
 
 
-def trace_frame(model: LogisticClassifier) -> pd.DataFrame:
-    """The solves' traces one under the other, with the row of coef_ each is for."""
-    traces = [result.trace.rename(columns={"work": "passes"}) for result in model.results_]
-    return (
-        pd.concat(traces, keys=range(len(traces)), names=["fit", None])
-        .reset_index(level="fit")
-        .dropna(axis="columns", how="all")
-    )
-
-
 def write_logistic(folder: Path, study: Study, model: LogisticClassifier, corpus: Any, report: dict[str, Any]) -> None:
     """Everything, into a folder that is there."""
     save_study_model(folder / "model.cflm", study, model, corpus)
     tables = {
         "weights": logistic_weights(study, model),
         "documents": predictions_frame(study, corpus.rows, _predicted(study, model), model.predict_proba(study.X)),
-        "trace": trace_frame(model),
+        "trace": stacked_traces(model.results_),
     }
     write_study(folder, tables, proof_arrays(study, model), report)
 

@@ -50,6 +50,21 @@ class TaggedFile:
             raise CorpusError(f"'{self.name}' has {own} columns, but '{train.name}' has {other}.")
 
 
+def tag_columns(model: ChainCRF, sentences: Sequence[Rows]) -> tuple[list[list[tuple[str, ...]]], float | None]:
+    """Every token's columns with the predicted label behind them; and which share of the last column that is, where
+    that holds labels of the model and no others, so that the sentences may be labelled already."""
+    predicted = model.predict(sentences)
+    tagged = [
+        [(*cells, label) for cells, label in zip(rows, labels, strict=True)]
+        for rows, labels in zip(sentences, predicted, strict=True)
+    ]
+    last = [cells[-1] for rows in sentences for cells in rows]
+    if not set(last) <= set(model.classes_.tolist()):
+        return tagged, None
+    flat = [label for labels in predicted for label in labels]
+    return tagged, sum(a == b for a, b in zip(last, flat, strict=True)) / max(1, len(flat))
+
+
 def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> pd.DataFrame:
     """The model, its weights and trace, and every test file as it is tagged; returns the scores, a row a kind."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cflengine.engine.checks import InputError, is_number
@@ -36,6 +36,7 @@ class _PLQ(LinearEstimator):
 
     _written = ("loss", "C", "constraints", "l1_ratio", "fit_intercept")
     _of = ""
+    _start: Sequence[Any] | None = None  # results of a fit that is like the next one
 
     def __init__(
         self,
@@ -64,7 +65,8 @@ class _PLQ(LinearEstimator):
         self.n_threads = n_threads
         self.listeners = listeners
 
-    def _loss(self) -> Loss:
+    @property
+    def loss_(self) -> Loss:
         """The loss, of the kind that this estimator is for."""
         loss = self.loss if isinstance(self.loss, Loss) else named_loss(self.loss)
         if loss.of != self._of:
@@ -85,21 +87,38 @@ class _PLQ(LinearEstimator):
         given = [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
         return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in given])
 
+    def path(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: Any = None, sensitive: Any = None) -> list[Self]:
+        """This estimator fitted at every C, smallest first, each from the solution of the one before it.
+
+        Raises ValueError for no C at all, and what ``fit`` raises.
+        """
+        chosen = sorted({float(C) for C in Cs})
+        if not chosen:
+            raise InputError("a path needs at least one C.")
+        models: list[Self] = []
+        for C in chosen:
+            model = clone(self).set_params(C=C)
+            model._start = models[-1].results_ if models else None
+            models.append(model.fit(X, y, sample_weight, sensitive))
+        return models
+
     def _solve(self, X: Any, targets: Sequence[np.ndarray], weight: np.ndarray | None, sensitive: Any) -> LinearModel:
         """A row for each target. weight: of the rows of X, above 0, or None for 1."""
-        loss, settings = self._loss(), self._check()
+        loss, settings = self.loss_, self._check()
         per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
         require_bytes(per_row * X.shape[0], f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, sizes = self._constraints(X, sensitive), Sizes.of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight
+        before, self._start = self._start or [None] * len(targets), None
 
-        def solver(target: np.ndarray) -> Callable[..., PLQResult]:
+        def solver(target: np.ndarray, start: PLQResult | None) -> Callable[..., PLQResult]:
             problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, bool(self.fit_intercept))
-            return lambda limit, heard: solve(problem, limit, heard, sizes=sizes)
+            return lambda limit, heard: solve(problem, limit, heard, sizes=sizes, start=start)
 
         with threads(self.n_threads):
-            results = solve_rows([solver(target) for target in targets], settings, self.listeners)
+            solves = [solver(target, start) for target, start in zip(targets, before, strict=True)]
+            results = solve_rows(solves, settings, self.listeners)
         self._keep(results)
         self.violation_ = max(result.violation for result in results)
         return LinearModel.of(results)
@@ -256,8 +275,6 @@ class PLQRegressor(RegressorMixin, _PLQ):
         y, weight = np.asarray(y, dtype=np.float64), None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise InputError("all sample weights are 0: there is nothing to learn from.")
             if sensitive is not None:
                 sensitive = _without_weightless(sensitive, weight)
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]

@@ -45,8 +45,8 @@ _KEPT_GRAMS = ("the K-grams that are features: they are taken as the run left th
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
-    labels, split = _labelled(report, corpus, dev=None)
-    X, notes = _matrix(report, corpus, split.train, proof)
+    labels, split = labelled(report, corpus, dev=None)
+    X, _, notes = training_matrix(report, corpus, split.train, proof)
     header, arrays = last_parts(folder / "model.cflm", "logistic")
     coef, intercept = arrays["coef"], arrays["intercept"]
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
@@ -69,13 +69,13 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
-    return _worst("logistic regression", found, checked, notes)
+    return worst("logistic regression", found, checked, notes)
 
 
 def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine sentences``. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
-    labels, split = _labelled(report, corpus, dev=arguments["dev_split"])
+    labels, split = labelled(report, corpus, dev=arguments["dev_split"])
     train = np.sort(split.train)
     texts = [corpus.texts[d] for d in train.tolist()]
     notes: tuple[str, ...] = ()
@@ -103,9 +103,9 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
             require(alpha.shape == y.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
             objective = objective_at(problem, w, float(bias))
             bound = max(dual_bound(problem, alpha, u, objective)[0], 0.0)
-            found.append(_checked(fit, objective, bound))
+            found.append(checked_fit(fit, objective, bound))
     checked = (f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences", f"{len(found)} certified fits")
-    return _worst("sentence models", found, checked, notes)
+    return worst("sentence models", found, checked, notes)
 
 
 def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
@@ -133,7 +133,7 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
 
     found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
     checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights",)
-    return _worst("conditional random field", [found], checked, ())
+    return worst("conditional random field", [found], checked, ())
 
 
 def _compare(
@@ -142,17 +142,19 @@ def _compare(
     """Objective and bound of weights, and of those that prove more, against what the report says."""
     proof = certify(w)
     bound = proof.lower_bound if other is None else max(proof.lower_bound, certify(other).lower_bound)
-    return _checked(fit, proof.objective, bound)
+    return checked_fit(fit, proof.objective, bound)
 
 
-def _checked(fit: dict[str, Any], objective: float, bound: float) -> tuple[float, float]:
+def checked_fit(fit: dict[str, Any], objective: float, bound: float) -> tuple[float, float]:
+    """Objective and bound as recomputed, which must be what the report says. Raises FalseResult."""
     require_same(fit.get("objective"), objective, "the objective is")
     require_bound(fit, bound)
     require_gap(fit, objective, bound)
     return objective, bound
 
 
-def _worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...], notes: tuple[str, ...]) -> Finding:
+def worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...], notes: tuple[str, ...]) -> Finding:
+    """What was found, with the numbers of the fit whose gap is largest."""
     objective, bound = max(found, key=lambda pair: relative_gap(*pair))
     return Finding(name, objective, bound, relative_gap(objective, bound), checked, notes)
 
@@ -162,7 +164,7 @@ def _sparse(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
     return sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist()))
 
 
-def _labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
+def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
     """Labels and split, as the run had them."""
     arguments = report["arguments"]
     wanted = arguments["classes"]
@@ -181,13 +183,14 @@ def _strengths(model: dict[str, Any]) -> dict[str, Any]:
     return {"kind": model["penalty"]} | {name: float(model[name]) for name in names if model.get(name) is not None}
 
 
-def _matrix(
+def training_matrix(
     report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
-) -> tuple[sparse.csr_matrix, tuple[str, ...]]:
-    """The training documents' features: of words made again, of K-grams as the run left them."""
+) -> tuple[sparse.csr_matrix, np.ndarray | None, tuple[str, ...]]:
+    """The training documents' features with their names: of words made again, of K-grams, unnamed, as the run left
+    them."""
     arguments, kept = report["arguments"], _sparse(proof, "X")
     if arguments["features"] != "words":
-        return kept, _KEPT_GRAMS
+        return kept, None, _KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does
@@ -208,4 +211,4 @@ def _matrix(
         counts = sparse.csr_matrix(sparse.diags(1.0 / np.where(norms > 0, norms, 1.0)) @ counts)
     same = counts.shape == kept.shape and (abs(counts - kept).max() if counts.nnz or kept.nnz else 0.0) <= 1e-12
     require(bool(same), "the features of the training documents are not those of the run.")
-    return counts, ()
+    return counts, np.array(table.vocabulary, dtype=object)[order], ()

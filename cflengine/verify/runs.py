@@ -12,7 +12,9 @@ from cflengine.text.newsgroups import READING, read_input
 from cflengine.verify.compression import verify_compression
 from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
+from cflengine.verify.risk import verify_risk
 
+_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm")
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -33,7 +35,7 @@ def verify_run(folder: Path, source: str | None = None) -> list[Finding]:
 
 def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Finding]:
     command, arguments = report.get("command"), report.get("arguments")
-    if command not in ("compress", "sentences", "train-logistic", "train-crf") or not isinstance(arguments, dict):
+    if command not in _COMMANDS or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
     source = source or _source(report, arguments)
@@ -42,7 +44,8 @@ def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Fi
     corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     if command == "compress":
         return [verify_compression(folder, report, corpus)]
-    return [(verify_sentences if command == "sentences" else verify_logistic)(folder, report, corpus)]
+    check = {"sentences": verify_sentences, "train-logistic": verify_logistic, "erm": verify_risk}[command]
+    return [check(folder, report, corpus)]
 
 
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> str:

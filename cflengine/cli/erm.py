@@ -1,0 +1,176 @@
+"""``cflengine erm``: a linear model with any convex piecewise linear-quadratic loss, under linear constraints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from typing import Any
+
+from cflengine.cli.options import (
+    Clock,
+    add_labels,
+    add_limits,
+    add_output,
+    add_reading,
+    gram_features,
+    read,
+    results,
+    run_facts,
+)
+from cflengine.cli.reports import write_left_out
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.checks import InputError
+from cflengine.engine.output import locked_folder, output_path
+
+_ERM = """\
+Learn a class or a number from texts, with the loss and the constraints of your choice (Dai & Qiu, NeurIPS 2023).
+
+INPUT as for cflengine compress. What is minimised is C times the sum of the losses, plus |w|²/2; a fit ends when it is
+proved to be within the gap asked for, at coefficients that meet the constraints to 1e-9.
+
+losses for classes      hinge (the SVM), squared_hinge, smoothed_hinge
+losses for numbers      quantile:0.9, expectile:0.9, huber:1.35, epsilon_insensitive:0.1,
+                        squared_epsilon_insensitive:0.1, absolute, squared
+constraints             nonnegative; box:-1:1; monotone:bad,good,great (coefficients ascend in this order; decreasing:
+                        they descend); fair:COLUMN:0.01 (the covariance of the score with the column, of numbers or of
+                        two values, is at most that)
+
+Written to DIR:
+  model.cflm          the model, from a text to its prediction: for cflengine predict, and cflengine.load_model
+  weights.csv         a row a coefficient: class, feature, weight
+  documents.csv       a row a document: split, label or value, what is predicted, score or residual
+  path.csv            with --path, a row a C: what it is worth, objective, bound, gap
+  trace.csv           a row an event: passes over the data, seconds, objective, bound, gap
+  proof.npz           training data and dual points, which prove the gaps (see cflengine verify)
+  left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
+  report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine erm reviews.csv --loss hinge --label-column sentiment --test-split 0.2 --out svm
+  cflengine erm reviews.csv --loss quantile:0.9 --label-column rating --features cfl --constraint nonnegative --out q90
+  cflengine erm reviews.csv --loss hinge --label-column sentiment --path 0.01,0.1,1 --dev-split 0.2 --out path
+"""
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    command = commands.add_parser(
+        "erm",
+        help="classes or numbers from texts, by any loss and under constraints",
+        description=_ERM,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add_reading(command, r"\w+; of cfl \w+|[^\w\s]")
+    data = add_labels(command, dev=False)
+    data.add_argument("--dev-split", metavar="S", help="to choose C of --path by: as --test-split (default: none)")
+    model = command.add_argument_group("model")
+    model.add_argument("--loss", required=True, metavar="LOSS", help="see above")
+    model.add_argument("--constraint", action="append", default=[], metavar="K", help="see above (repeatable)")
+    strength = model.add_mutually_exclusive_group()
+    strength.add_argument(
+        "--C", type=number(float, 1e-300, 1e300), default=1.0, metavar="C",
+        help="weight of the losses against the penalty (default: 1)",
+    )  # fmt: skip
+    strength.add_argument("--path", type=values, metavar="C,C", help="every one of these; --dev-split chooses")
+    model.add_argument(
+        "--l1-ratio", type=number(float, 0, 1 - 1e-9), default=0.0, metavar="ρ",
+        help="share of the ℓ1 penalty, which leaves few features (default: 0)",
+    )  # fmt: skip
+    model.add_argument("--no-intercept", action="store_true", help="scores of 0 where a text has no feature")
+    model.add_argument(
+        "--features", choices=("words", "cfl"), default="words",
+        help="cfl: K-grams as cflengine compress finds them in the training documents (default: words)",
+    )  # fmt: skip
+    model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of cfl (default: 3)")
+    model.add_argument(
+        "--weighting", choices=("binary", "count", "tf-idf"), default="tf-idf", help="of the features (default: tf-idf)"
+    )
+    solver = command.add_argument_group("solver")
+    solver.add_argument(
+        "--gap", type=number(float, 1e-12, 1), default=1e-4, metavar="G",
+        help="proved relative gap at which a fit ends (default: 0.0001)",
+    )  # fmt: skip
+    add_limits(solver)
+    add_output(command)
+
+
+def values(text: str) -> list[float]:
+    """Numbers above 0 separated by commas; argparse's error for anything else."""
+    parse = number(float, 1e-300, 1e300)
+    return sorted({parse(part) for part in text.split(",")})
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, learn, write."""
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    from cflengine.plq.export import risk_report, write_risk
+    from cflengine.plq.losses import named_loss
+    from cflengine.plq.study import RiskStudy, fairness
+    from cflengine.plq.warm import warm_up
+
+    began = time.perf_counter()
+    loss = named_loss(arguments.loss)
+    if loss.of == "residual" and arguments.classes:
+        raise InputError(f"--classes is for losses of classes; {arguments.loss} is one for numbers.")
+    if arguments.path and not arguments.dev_split:
+        raise InputError("--path needs documents to choose by: give --dev-split.")
+    constraints, sensitive = fairness(arguments.constraint)
+    corpus = read(arguments, clock)
+    with locked_folder(out):
+        show = load_engine(warm_up, quiet=arguments.quiet)
+        risk = RiskStudy.of(
+            corpus.texts, corpus.metadata, arguments.label_column, _pipeline(arguments),
+            numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
+            test=arguments.test_split, seed=arguments.seed, sensitive=sensitive,
+        )  # fmt: skip
+        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the summary says why it ended
+            model = risk.estimator(
+                arguments.loss, C=arguments.C, constraints=constraints, l1_ratio=arguments.l1_ratio,
+                fit_intercept=not arguments.no_intercept, tol=arguments.gap, max_iter=1_000_000,
+                time_limit=clock.left, n_threads=arguments.threads, listeners=(progress,),
+            )  # fmt: skip
+            models = risk.path(model, arguments.path) if arguments.path else [risk.fit(model)]
+        best = models[risk.best(models) if len(models) > 1 else 0]
+        report = risk_report(risk, best, models, corpus, run_facts(arguments), time.perf_counter() - began)
+        with results(out) as folder:
+            write_risk(folder, risk, best, models, corpus, report)
+            write_left_out(folder, corpus)
+    if not arguments.quiet:
+        _summary(risk, best, report, out)
+    return 0
+
+
+def _pipeline(arguments: argparse.Namespace) -> Any:
+    from cflengine.linear.vectorizer import vectorizer
+
+    grams = gram_features(arguments) if arguments.features == "cfl" else None
+    pattern, lowercase = arguments.token_pattern, not arguments.keep_case
+    return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
+
+
+def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
+    study = risk.study
+    print(
+        f"{len(study.train):,} documents to learn from, {len(study.test):,} to judge by; {len(study.names):,} features"
+    )
+    if risk.n_unread:
+        print(f"{risk.n_unread:,} values of {study.labels.column} are no numbers: those documents are left aside")
+    if report["path"]:
+        print(f"chosen of {len(report['path'])}: C = {model.C:g}")
+    for result, name in zip(model.results_, report["fits"], strict=True):
+        gap = f"proved gap {result.gap:.1e}" if result.violation <= 1e-9 else f"gap {result.gap:.1e} (not proved)"
+        print(
+            f"{name['class'] or model.loss_.name:<20} objective {result.objective:,.6g}  {gap}  {result.reason}: "
+            f"{result.n_passes:,.0f} passes, {result.seconds:.1f} s"
+        )
+    shares = report.get("accuracy")
+    for part, worth in (shares or report["mean_loss"]).items():
+        print(f"{part:<20} " + (f"{100 * worth:.1f} % right" if shares else f"mean loss {worth:.4g}"))
+    print(f"written to           {out}")

@@ -1,0 +1,136 @@
+"""``cflengine predict`` and ``cflengine tag``: saved models at work on other texts."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from cflengine.cli.options import Clock, add_documents, read
+from cflengine.engine.checks import InputError
+
+_PREDICT = """\
+Apply a saved model to other texts.
+
+MODEL is the model.cflm of cflengine train-logistic, sentences or erm, or what cflengine.save_model wrote: a file of
+numbers and text, in which nothing is ever executed. INPUT as for cflengine compress. A row a document goes to FILE:
+
+  document, row       its number, and its row in INPUT
+  predicted           the class or the number
+  probability         of that class, of a model that has probabilities; else its score
+"""
+
+_PREDICT_EXAMPLES = """\
+examples:
+  cflengine predict run/model.cflm new.csv --out predictions.csv
+"""
+
+_TAG = """\
+Label the tokens of sentences by a saved model.
+
+MODEL is the model.cflm of cflengine train-crf. INPUT has a token a line, columns between white space, and a blank line
+after every sentence; the columns are those that the model was learnt from, with or without the label. FILE gets every
+line of INPUT with the predicted label as one more column.
+"""
+
+_TAG_EXAMPLES = """\
+examples:
+  cflengine tag run/model.cflm new.conll --out tagged.conll
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Both commands' options."""
+    _add_predict(commands)
+    _add_tag(commands)
+
+
+def _add_predict(commands: Any) -> None:
+    command = commands.add_parser(
+        "predict",
+        help="apply a saved model to other texts",
+        description=_PREDICT,
+        epilog=_PREDICT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=predict)
+    command.add_argument("model", metavar="MODEL", help="a saved model")
+    add_documents(command)
+    command.add_argument("--out", required=True, metavar="FILE", help="CSV file to write")
+    command.add_argument("--quiet", action="store_true", help="no summary")
+
+
+def _add_tag(commands: Any) -> None:
+    command = commands.add_parser(
+        "tag",
+        help="label the tokens of sentences by a saved model",
+        description=_TAG,
+        epilog=_TAG_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=tag)
+    command.add_argument("model", metavar="MODEL", help="a saved tagger")
+    command.add_argument("input", metavar="INPUT", help="column file")
+    command.add_argument("--out", required=True, metavar="FILE", help="column file to write")
+    command.add_argument("--quiet", action="store_true", help="no summary")
+
+
+def predict(arguments: argparse.Namespace) -> int:
+    """Read, predict, write."""
+    out = _file(arguments.out, [arguments.model, arguments.input])
+    from cflengine.engine.files import frame_csv, replaced
+    from cflengine.linear.persistence import load_with_header
+    from cflengine.linear.predictions import judged, prediction_frame
+
+    began = time.perf_counter()
+    model, header = load_with_header(arguments.model)
+    corpus = read(arguments, Clock(None))
+    frame = prediction_frame(model, corpus.texts, corpus.rows)
+    with replaced(out) as file:
+        file.write(frame_csv(frame))
+    if not arguments.quiet:
+        about = header.get("about") or {}
+        learnt = f", learnt from {about['learnt_from']}" if "learnt_from" in about else ""
+        print(f"model        {header['kind']}{learnt}")
+        print(f"{len(frame):,} documents in {time.perf_counter() - began:.1f} s")
+        line = judged(frame, corpus.metadata, about.get("target"))
+        if line:
+            print(line)
+        print(f"written to   {out}")
+    return 0
+
+
+def tag(arguments: argparse.Namespace) -> int:
+    """Read, label, write."""
+    out = _file(arguments.out, [arguments.model, arguments.input])
+    from cflengine.engine.files import replaced
+    from cflengine.loglinear.crf import ChainCRF
+    from cflengine.loglinear.tagging import tag_columns
+    from cflengine.text.conll import read_columns, write_columns
+
+    began = time.perf_counter()
+    model = ChainCRF.load(arguments.model)
+    sentences = read_columns(arguments.input)
+    tagged, right = tag_columns(model, sentences)
+    with replaced(out) as file:
+        file.writelines(line.encode("utf-8", "surrogatepass") for line in write_columns(tagged))
+    if not arguments.quiet:
+        n_tokens = sum(map(len, sentences))
+        print(f"{len(sentences):,} sentences, {n_tokens:,} tokens in {time.perf_counter() - began:.1f} s")
+        if right is not None:
+            print(f"the last column has labels of the model: {100 * right:.1f} % of them are predicted")
+        print(f"written to {out}")
+    return 0
+
+
+def _file(out: str, sources: list[str]) -> Path:
+    """``out`` as a file to write, which is none of those that are read. Raises InputError."""
+    path = Path(out)
+    if not out.strip() or path.is_dir():
+        raise InputError(f"--out {out!r} is no name of a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder of --out {out} is not there.")
+    if any(path.resolve() == Path(source).resolve() for source in sources):
+        raise InputError(f"--out {out} is read by this command; give another file.")
+    return path

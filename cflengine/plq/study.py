@@ -1,0 +1,175 @@
+"""A labelled corpus and a loss, from text to a judged model: what the command and the app do, step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.checks import InputError
+from cflengine.linear.labels import read_labels, read_numbers, read_sensitive, split_documents
+from cflengine.linear.study import PARTS, Study
+from cflengine.plq.estimator import PLQClassifier, PLQRegressor
+from cflengine.plq.losses import Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskStudy:
+    """A study whose target is a class or a number.
+
+    values: float64 (n,), the numbers, or None for classes; n_unread: values of the column that were no numbers;
+    sensitive: float64 (n,), the column of a fairness constraint, or None.
+    """
+
+    study: Study = field(repr=False)
+    values: np.ndarray | None = field(repr=False, default=None)
+    n_unread: int = 0
+    sensitive: np.ndarray | None = field(repr=False, default=None)
+
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[str],
+        metadata: pd.DataFrame,
+        column: str,
+        features: Any,
+        *,
+        numbers: bool,
+        classes: Sequence[str] | None = None,
+        dev: str | float | None = None,
+        test: str | float | None = None,
+        seed: int = 0,
+        sensitive: str | None = None,
+    ) -> RiskStudy:
+        """Split the documents that have a target, and learn features from those for training.
+
+        features: a scikit-learn pipeline from texts to a matrix; numbers: whether the target is a number; classes:
+        those to tell apart, None for all; sensitive: a column. Raises ValueError for columns that are not there or hold
+        something else, and for documents without a value of the sensitive one.
+        """
+        found = read_numbers(metadata, column) if numbers else None
+        labels = read_labels(metadata, column, classes) if found is None else found.stratum
+        split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+        study = Study.of(texts, labels, split, features)
+        values = None if found is None else found.y[study.documents]
+        g = None
+        if sensitive is not None:
+            g = read_sensitive(metadata, sensitive)[study.documents]
+            if np.isnan(g[study.train]).any():
+                missing = int(np.isnan(g[study.train]).sum())
+                raise InputError(f"{missing:,} training documents have no value in the column {sensitive!r}.")
+        return cls(study=study, values=values, n_unread=found.n_unread if found else 0, sensitive=g)
+
+    @property
+    def target(self) -> np.ndarray:
+        """(n,): the documents' classes, as names, or their numbers."""
+        return self.study.classes[self.study.y] if self.values is None else self.values
+
+    def estimator(self, loss: str | Loss, **parameters: Any) -> PLQClassifier | PLQRegressor:
+        """A classifier or a regressor, as the target is; constraints may name features (:func:`by_column`)."""
+        given = parameters.pop("constraints", ())
+        constraints = [by_column(one, self.study.names) for one in given]
+        kind = PLQClassifier if self.values is None else PLQRegressor
+        return kind(loss, constraints=constraints, **parameters)
+
+    def fit(self, model: Any) -> Any:
+        """Fitted to the training documents."""
+        X, y, sensitive = self._training()
+        return model.fit(X, y, sensitive=sensitive)
+
+    def path(self, model: Any, Cs: Iterable[float]) -> list[Any]:
+        """Fitted at every C, smallest first."""
+        X, y, sensitive = self._training()
+        return model.path(X, y, Cs, sensitive=sensitive)
+
+    def _training(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        where = self.study.train
+        sensitive = None if self.sensitive is None else self.sensitive[where]
+        return self.study.X[where], self.target[where], sensitive
+
+    def judge(self, model: Any) -> dict[str, float]:
+        """What the model is worth on every part that has documents: the share that is right, or the mean loss."""
+        predicted = model.predict(self.study.X)
+        return {
+            part: self._worth(model, predicted, getattr(self.study, part))
+            for part in PARTS
+            if len(getattr(self.study, part))
+        }
+
+    def _worth(self, model: Any, predicted: np.ndarray, where: np.ndarray) -> float:
+        if self.values is None:
+            return float(np.mean(predicted[where] == self.target[where]))
+        return float(model.loss_.parts.value(predicted[where] - self.values[where]).mean())
+
+    def best(self, models: Sequence[Any]) -> int:
+        """Which of a path's models to keep: the best on the development documents, of equal ones the most regularised.
+
+        Raises ValueError without development documents.
+        """
+        if not len(self.study.dev):
+            raise InputError("choosing C needs development documents.")
+        sign = 1.0 if self.values is None else -1.0
+        return int(np.argmax([sign * self.judge(model)["dev"] for model in models]))
+
+    def path_frame(self, models: Sequence[Any]) -> pd.DataFrame:
+        """A row a C: what it is worth by part, objective, bound, gap, features with a weight, passes, seconds."""
+        rows = []
+        for model in models:
+            row: dict[str, Any] = {"C": model.C} | self.judge(model)
+            row["objective"] = sum(result.objective for result in model.results_)
+            row["lower_bound"] = sum(result.lower_bound for result in model.results_)
+            row["gap"], row["violation"] = model.duality_gap_, model.violation_
+            row["features"] = int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))
+            row["passes"] = sum(result.n_passes for result in model.results_)
+            rows.append(row | {"seconds": sum(result.seconds for result in model.results_)})
+        return pd.DataFrame(rows)
+
+
+def by_column(constraint: str, names: np.ndarray) -> str:
+    """A constraint on features by their names, as one on columns: "monotone:bad,good" becomes "monotone:3,17".
+
+    Raises ValueError for a feature that is not there.
+    """
+    kind, _, rest = str(constraint).partition(":")
+    if kind not in ("nonnegative", "monotone", "decreasing") or not rest:
+        return constraint
+    number = {str(name): j for j, name in enumerate(names)}
+    columns = []
+    for name in rest.split(","):
+        known = number.get(name, number.get(name.strip()))
+        if known is None:
+            raise InputError(f"the constraint {constraint!r} names {name!r}, which is no feature of this corpus.")
+        columns.append(str(known))
+    return f"{kind}:{','.join(columns)}"
+
+
+def fairness(constraints: Sequence[str]) -> tuple[list[str], str | None]:
+    """Constraints as estimators take them, and the sensitive column: "fair:COLUMN:MOST" becomes "fair:MOST".
+
+    Raises ValueError for two columns, and for one that is not written so.
+    """
+    kept, column = [], None
+    for one in constraints:
+        kind, _, rest = str(one).partition(":")
+        if kind != "fair":
+            kept.append(one)
+            continue
+        name, colon, most = rest.rpartition(":")
+        if not (colon and name and _is_amount(most)):
+            raise InputError(f"a fairness constraint is fair:COLUMN:MOST, such as fair:year:0.01, not {one!r}.")
+        if column not in (None, name):
+            raise InputError(f"one column can be the sensitive one, not both {column!r} and {name!r}.")
+        kept.append(f"fair:{most}")
+        column = name
+    return kept, column
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return 0 <= float(text) < math.inf
+    except ValueError:
+        return False

@@ -1,0 +1,230 @@
+"""Models in files: what is saved predicts the same bytes; what cannot be saved, or read, is said in one sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardScaler
+
+from cflengine import (
+    ChainCRF,
+    CompressiveFeatures,
+    LogisticClassifier,
+    PenalisedClassifier,
+    PLQClassifier,
+    PLQRegressor,
+    SentenceLassoClassifier,
+    load_model,
+    save_model,
+)
+from cflengine.linear.saving import ModelFileError
+from cflengine.linear.vectorizer import EveryMatch, vectorizer
+from cflengine.plq.losses import Loss, Parts, drawn_loss
+from cflengine.plq.problem import no_constraints
+
+TEXTS = [
+    "A good start. Good end of it!", "Bad start, bad \ud800 word.", "good good plot, good word", "The bad word. Bad it",
+    "A good end.", "Why so bad? Bad!",
+] * 4  # fmt: skip
+LABELS = np.array(["pos", "neg"] * 12)
+NUMBERS = np.linspace(0, 5, 24)
+UNSEEN = ["good GOOD zebra", "", "zebra", "A bad bad word", "plot = 1 \ud800"]
+
+
+def text_models():
+    grams = CompressiveFeatures(lam=0.5, max_gram=2)
+    words = CountVectorizer(tokenizer=EveryMatch(r"\w+"), token_pattern=None)
+    return {
+        "k-grams": make_pipeline(grams, LogisticClassifier()),
+        "k-grams, tf-idf": make_pipeline(
+            CompressiveFeatures(max_gram=2, weighting="tf-idf", literal_cost=1.5), PLQClassifier()
+        ),
+        "words": make_pipeline(words, Binarizer(), LogisticClassifier(l1_ratio=0.5, C=10.0)),
+        "two-word terms": make_pipeline(
+            CountVectorizer(ngram_range=(1, 2)), TfidfTransformer(), PLQClassifier("hinge")
+        ),
+        "characters": make_pipeline(
+            TfidfVectorizer(analyzer="char", stop_words=None), MaxAbsScaler(), PenalisedClassifier("ridge")
+        ),
+        "stop words": make_pipeline(
+            TfidfVectorizer(stop_words=["a", "it"], use_idf=False), Normalizer(), LogisticClassifier("lbfgs")
+        ),
+        "the command's": make_pipeline(*(step for _, step in vectorizer("tf-idf").steps), LogisticClassifier()),
+        "sentences": SentenceLassoClassifier(0.02, 0.02),
+        "sentences of k-grams": SentenceLassoClassifier(0.02, 0.02, features=CompressiveFeatures(max_gram=2)),
+        "lasso": PenalisedClassifier("lasso", l1=0.05, lowercase=False),
+    }
+
+
+@pytest.mark.parametrize("name", list(text_models()))
+def test_texts_to_predictions_as_before(tmp_path, name):
+    model = text_models()[name].fit(TEXTS, LABELS)
+    save_model(model, tmp_path / "m.cflm", about={"corpus": "reviews"})
+    again = load_model(tmp_path / "m.cflm")
+    assert again.predict(UNSEEN).tolist() == model.predict(UNSEEN).tolist()
+    assert again.decision_function(UNSEEN).tobytes() == model.decision_function(UNSEEN).tobytes()
+    with (tmp_path / "m.cflm").open("rb") as file:
+        assert load_model(file).predict(UNSEEN).tolist() == again.predict(UNSEEN).tolist()
+    save_model(again, tmp_path / "twice.cflm")
+    assert load_model(tmp_path / "twice.cflm").predict(UNSEEN).tolist() == again.predict(UNSEEN).tolist()
+
+
+def matrix_models():
+    drawn = drawn_loss([(-2.0, 3.0), (0.0, 0.0), (1.0, 0.5)])
+    round_loss = Loss("mine", Parts(rehu=((1.0, 0.0, np.inf), (-2.0, 0.0, 0.5)), constant=0.25), "residual")
+    return {
+        "logistic": (LogisticClassifier(), LABELS),
+        "multinomial": (LogisticClassifier(multiclass="multinomial"), np.array(["a", "b", "c"] * 8)),
+        "svm": (PLQClassifier(constraints=("nonnegative",), l1_ratio=0.2), LABELS),
+        "one against the rest": (PLQClassifier("squared_hinge"), np.array([1, 2, 3] * 8)),
+        "quantile": (PLQRegressor("quantile:0.9", constraints="box:-1:1"), NUMBERS),
+        "drawn": (PLQRegressor(drawn), NUMBERS),
+        "of parts": (PLQRegressor(round_loss), NUMBERS),
+        "scaled": (make_pipeline(StandardScaler(), PLQRegressor("huber:1.35")), NUMBERS),
+    }
+
+
+@pytest.mark.parametrize("name", list(matrix_models()))
+def test_matrices_to_predictions_as_before(tmp_path, name):
+    model, y = matrix_models()[name]
+    X = np.random.default_rng(0).normal(size=(24, 5))
+    model.fit(X, y)
+    (model.save if hasattr(model, "save") else lambda path: save_model(model, path))(tmp_path / "m.cflm")
+    again = load_model(tmp_path / "m.cflm")
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    final = again[-1] if hasattr(again, "steps") else again
+    assert np.isfinite(final.duality_gap_) and final.solver_reason_ == "converged"
+    if "drawn" in name:
+        assert again.loss == model.loss, "and it can be fitted again"
+
+
+@pytest.mark.parametrize("name", list(matrix_models()))
+def test_pickles_are_slim(name):
+    model, y = matrix_models()[name]
+    X = np.random.default_rng(0).normal(size=(24, 2000))
+    model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    coefficients = (model[-1] if hasattr(model, "steps") else model).coef_.nbytes
+    scaler = 3 * 8 * 2000 if hasattr(model, "steps") else 0
+    assert len(pickle.dumps(model)) <= 2 * coefficients + scaler + 2000
+
+
+def test_features_that_were_saved_transform_as_before(tmp_path):
+    model = CompressiveFeatures(lam=0.5, max_gram=3, weighting="idf").fit(TEXTS)
+    model.save(tmp_path / "f.cflm")
+    again = CompressiveFeatures.load(tmp_path / "f.cflm")
+    assert (again.transform(UNSEEN) != model.transform(UNSEEN)).nnz == 0
+    assert again.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    assert again.dictionary_.equals(model.dictionary_) and again.duality_gap_ == model.result_.gap
+    assert again.decode(again.encode(UNSEEN)) == model.decode(model.encode(UNSEEN))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            make_pipeline(CountVectorizer(tokenizer=str.split, token_pattern=None), LogisticClassifier()),
+            "Python function",
+        ),
+        (make_pipeline(CountVectorizer(preprocessor=str.upper), LogisticClassifier()), "preprocessor"),
+        (make_pipeline(CountVectorizer(), LogisticRegression()), "LogisticRegression cannot be saved"),
+        (make_pipeline(CompressiveFeatures(dictionary_cost=len), LogisticClassifier()), "dictionary_cost"),
+        (make_pipeline(CountVectorizer(), PLQClassifier(constraints=[no_constraints(13)])), "constraints"),
+    ],
+)
+def test_what_needs_code_is_refused(tmp_path, model, said):
+    if "constraints" in said:
+        words = len(CountVectorizer().fit(TEXTS).vocabulary_)
+        model.set_params(plqclassifier__constraints=[no_constraints(words)])
+    model.fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match=said):
+        save_model(model, tmp_path / "m.cflm")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="not fitted"):
+        save_model(LogisticClassifier(), tmp_path / "m.cflm")
+
+
+def test_a_chain_is_a_model_too(tmp_path):
+    model = ChainCRF(c2=0.1).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
+    save_model(model, tmp_path / "m.cflm")
+    assert load_model(tmp_path / "m.cflm").predict([[["b"], ["a"]]]) == model.predict([[["b"], ["a"]]])
+
+
+def altered(path, change) -> None:
+    """The file with another header."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(parts["header.json"])
+    change(header, parts)
+    parts["header.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+def short_array(header, parts):
+    file = io.BytesIO()
+    np.save(file, np.zeros((1, 2)))
+    parts["2.coef.npy"] = file.getvalue()
+
+
+def huge_array(header, parts):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (1, 1 << 50)})
+    parts["2.coef.npy"] = file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda header, parts: header.update(version=99), "version 99"),
+        (lambda header, parts: header.update(kind="forest"), "damaged"),
+        (lambda header, parts: header.update(steps=[]), "damaged"),
+        (lambda header, parts: header["steps"][0].pop("step"), "damaged"),
+        (lambda header, parts: header["steps"][0]["step"].update(kind="pipeline"), "damaged"),
+        (lambda header, parts: header["steps"][0]["step"].update(every_match="("), "damaged"),
+        (lambda header, parts: header["steps"][0]["step"].update(vocabulary=["a", "a"]), "damaged"),
+        (lambda header, parts: header["steps"][0]["step"]["parameters"].update(dtype="O"), "damaged"),
+        (lambda header, parts: header["steps"][0]["step"].update(vocabulary=["a"]), "damaged"),
+        (lambda header, parts: header["steps"][2]["step"].update(classes=["a"]), "damaged"),
+        (lambda header, parts: header["steps"][2]["step"].update(gap="small"), "damaged"),
+        (lambda header, parts: parts.pop("2.coef.npy"), "damaged"),
+        (short_array, "damaged"),
+        (huge_array, "damaged"),
+    ],
+)  # fmt: skip
+def test_damaged_pipelines_are_said_to_be(tmp_path, change, said):
+    path = tmp_path / "m.cflm"
+    model = make_pipeline(*(step for _, step in vectorizer("binary").steps), LogisticClassifier()).fit(TEXTS, LABELS)
+    save_model(model, path)
+    altered(path, change)
+    with pytest.raises(ModelFileError, match=said):
+        load_model(path)
+
+
+@pytest.mark.parametrize("cut", [0, 10, 300, -40, -1])
+def test_truncated_files_are_said_to_be(tmp_path, cut):
+    path = tmp_path / "m.cflm"
+    save_model(make_pipeline(CountVectorizer(), LogisticClassifier()).fit(TEXTS, LABELS), path)
+    path.write_bytes(path.read_bytes()[:cut] if cut else b"")
+    with pytest.raises(ModelFileError):
+        load_model(path)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "none.cflm")
+
+
+def test_a_model_of_other_columns_is_refused(tmp_path):
+    X = sparse.random(24, 6, 0.5, random_state=0, format="csr")
+    LogisticClassifier().fit(X, LABELS).save(tmp_path / "m.cflm")
+    with pytest.raises(ValueError, match="5 features"):
+        load_model(tmp_path / "m.cflm").predict(X[:, :5])
