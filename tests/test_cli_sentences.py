@@ -15,6 +15,7 @@ from cflengine.cli.options import Clock
 from cflengine.cli.sentences import SearchProgress
 
 FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "proof.npz", "report.json"}
+MODELS = {f"{name}.cflm" for name in ("sentence", "frequency", "elastic", "ridge", "lasso")}
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def table(tmp_path):
 def test_a_run_leaves_its_files(run, table, tmp_path):
     out = tmp_path / "out"
     end = run(table, "--label-column", "mood", "--test-split", "split=test", "--grid", "0.1,1", "--out", out)
-    assert end.code == 0 and end.err == "" and {path.name for path in out.iterdir()} == FILES
+    assert end.code == 0 and end.err == "" and {path.name for path in out.iterdir()} == FILES | MODELS
     report = json.loads((out / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
     assert report["classes"] == ["down", "up"] and report["n_documents"] == {"train": 38, "dev": 10, "test": 12}
     models = pd.read_csv(out / "models.csv")

@@ -18,6 +18,7 @@ from cflengine.cli.options import (
     read,
     results,
     run_facts,
+    strengths,
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -77,7 +78,7 @@ def add_command(commands: Any) -> None:
         "--C", type=number(float, 1e-300, 1e300), default=1.0, metavar="C",
         help="weight of the losses against the penalty (default: 1)",
     )  # fmt: skip
-    strength.add_argument("--path", type=values, metavar="C,C", help="every one of these; --dev-split chooses")
+    strength.add_argument("--path", type=strengths, metavar="C,C", help="every one of these; --dev-split chooses")
     model.add_argument(
         "--l1-ratio", type=number(float, 0, 1 - 1e-9), default=0.0, metavar="ρ",
         help="share of the ℓ1 penalty, which leaves few features (default: 0)",
@@ -98,12 +99,6 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     add_limits(solver)
     add_output(command)
-
-
-def values(text: str) -> list[float]:
-    """Numbers above 0 separated by commas; argparse's error for anything else."""
-    parse = number(float, 1e-300, 1e300)
-    return sorted({parse(part) for part in text.split(",")})
 
 
 def run(arguments: argparse.Namespace) -> int:

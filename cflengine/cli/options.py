@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -64,6 +65,17 @@ def pattern(text: str) -> str:
         return check_pattern(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
+
+
+def strengths(text: str) -> list[float]:
+    """Values above 0 separated by commas; argparse's error for anything else."""
+    try:
+        found = sorted({float(value) for value in text.split(",")})
+        if not all(0 < value < math.inf for value in found):
+            raise InputError(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
+    return found
 
 
 def names(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from cflengine.cli.options import (
     read,
     results,
     run_facts,
+    strengths,
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -38,6 +39,7 @@ Written to DIR:
   weights.csv         a row a weight: model, class, feature, weight, occurrences
   documents.csv       a row a document: split, label, predicted class and its probability
   grid.csv            a row a model that was tried
+  MODEL.cflm          each model, from a text to its prediction: for cflengine predict, and cflengine.load_model
   proof.npz           weights and dual points, which prove the gaps (see cflengine verify)
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         certified objectives, bounds and gaps, settings, sizes, seconds, memory, versions
@@ -51,17 +53,6 @@ examples:
 """
 
 MODELS = ("sentence", "frequency", "elastic", "ridge", "lasso")
-
-
-def strengths(text: str) -> list[float]:
-    """Values above 0 separated by commas; argparse's error for anything else."""
-    try:
-        found = sorted({float(value) for value in text.split(",")})
-        if not all(0 < value < math.inf for value in found):
-            raise InputError(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
-    return found
 
 
 def models(text: str) -> list[str]:
@@ -171,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
         seconds = time.perf_counter() - began
         report = sentence_report(study, models, corpus, run_facts(arguments), seconds)
         with results(out) as folder:
-            write_sentences(folder, study, models, corpus.texts, corpus.rows, report)
+            write_sentences(folder, study, models, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(study, models, labels, out)

@@ -109,11 +109,13 @@ def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
     kinds = sorted(values.dropna().astype(str).unique()) if not pd.api.types.is_numeric_dtype(values.dtype) else []
     if len(kinds) == 2:
         return values.astype(str).map({kinds[0]: 0.0, kinds[1]: 1.0}).where(values.notna()).to_numpy(dtype=np.float64)
-    found = read_numbers(metadata, column) if not pd.api.types.is_bool_dtype(values.dtype) else None
-    if found is None or found.n_unread:
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return values.to_numpy(dtype=np.float64)
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if not np.array_equal(np.isfinite(found), values.notna().to_numpy()):
         counts = _some(values.astype(str).value_counts())
         raise InputError(f"column {column!r} must hold numbers or two values; it has {counts}.")
-    return found.y
+    return found
 
 
 def _column(metadata: pd.DataFrame, column: str) -> pd.Series:

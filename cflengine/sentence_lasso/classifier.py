@@ -20,10 +20,12 @@ from cflengine.engine.progress import Listener
 from cflengine.linear import persistence, saving
 from cflengine.linear.estimators import ProbabilisticClassifier
 from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
 from cflengine.sentence_lasso.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
+from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.settings import ADMMSettings, Settings
 from cflengine.sentence_lasso.solvers import SOLVERS
@@ -123,10 +125,25 @@ class GroupClassifier(ProbabilisticClassifier):
         with threads(self.n_threads):
             results = fit_classes(data, number, len(classes), penalty, settings, self.listeners)
         own_rule = isinstance(settings, ADMMSettings) and settings.tol is None  # the paper's: a number of steps
-        self._keep(results, warn=not own_rule)
-        self.classes_, self.data_, self.penalty_ = classes, data, penalty
+        if not own_rule:
+            warn_unless_converged(results)
+        self.adopt(classes, results, data, penalty)
+
+    def adopt(
+        self,
+        classes: np.ndarray,
+        results: Sequence[SentenceResult],
+        data: TrainingData,
+        penalty: Penalty,
+        features: Features | None = None,
+    ) -> Self:
+        """Be fitted with results that are there already. features: what finds its features in texts, None for a model
+        of a matrix."""
+        self._keep(results, warn=False)
+        self.classes_, self.data_, self.penalty_, self._features = classes, data, penalty, features
         self._set(LinearModel.of(results))
         self.n_features_in_ = data.X.shape[1]
+        return self
 
     @property
     def sentence_strength_(self) -> np.ndarray:

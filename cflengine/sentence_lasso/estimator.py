@@ -10,7 +10,9 @@ import numpy as np
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
-from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
+from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.result import SentenceResult
+from cflengine.sentence_lasso.sentences import Features, WordFeatures
 from cflengine.sentence_lasso.settings import Settings
 from cflengine.sentence_lasso.solvers import SOLVERS
 from cflengine.text.token_table import WORD_PATTERN
@@ -161,3 +163,24 @@ def _checked(estimator: Any, name: str) -> float:
     if not (is_number(value) and 0 < value < np.inf):
         raise InputError(f"{name} must be a number above 0, not {value!r}.")
     return float(value)
+
+
+def estimator_of(
+    penalty: Penalty,
+    classes: np.ndarray,
+    results: Sequence[SentenceResult],
+    data: TrainingData,
+    features: Features,
+    language: str = "en",
+) -> GroupClassifier:
+    """The estimator that has these results: to predict, and to be saved."""
+    if penalty.kind == "sentence":
+        model: GroupClassifier = SentenceLassoClassifier(penalty.lam_sen, penalty.lam_las, language=language)
+    else:
+        half = 2.0 if penalty.kind in ("ridge", "elastic") else 1.0
+        model = PenalisedClassifier(
+            penalty.kind, l1=penalty.lam_las or 1.0, l2=half * penalty.lam_rid or 1.0, language=language
+        )
+    if isinstance(features, WordFeatures):
+        model.token_pattern, model.lowercase = features.token_pattern, features.lowercase
+    return model.adopt(classes, results, data, penalty, features)

@@ -10,8 +10,16 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
-from cflengine.linear.export import predictions_frame, row_names, study_report, weights_frame, write_study
+from cflengine.linear.export import (
+    about_corpus,
+    predictions_frame,
+    row_names,
+    study_report,
+    weights_frame,
+    write_study,
+)
 from cflengine.linear.search import BestModel, comparison_frame
+from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.sentences import WordFeatures
 from cflengine.sentence_lasso.study import SentenceStudy
 from cflengine.text.token_table import WORD_PATTERN
@@ -80,16 +88,18 @@ def proof_arrays(study: SentenceStudy, models: Sequence[BestModel]) -> dict[str,
 
 
 def write_sentences(
-    folder: Path, study: SentenceStudy, models: Sequence[BestModel], texts: Sequence[str], rows: np.ndarray,
-    report: dict[str, Any],
-) -> None:  # fmt: skip
+    folder: Path, study: SentenceStudy, models: Sequence[BestModel], corpus: Any, report: dict[str, Any]
+) -> None:
     """Everything that ``cflengine sentences`` leaves in its output folder (see its help)."""
     first = models[0].model
+    for best in models:
+        own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features, study.language)
+        own.save(folder / f"{best.penalty.kind}.cflm", about=about_corpus(study, corpus))
     tables = {
         "models": comparison_frame(models),
         "grid": grid_frame(models),
         "weights": sentence_weights(study, models),
-        "sentences": sentences_frame(study, models, texts),
-        "documents": predictions_frame(study, rows, first.predict(study.X), first.probabilities(study.X)),
+        "sentences": sentences_frame(study, models, corpus.texts),
+        "documents": predictions_frame(study, corpus.rows, first.predict(study.X), first.probabilities(study.X)),
     }
     write_study(folder, tables, proof_arrays(study, models), report)

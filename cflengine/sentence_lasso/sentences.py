@@ -37,6 +37,7 @@ class WordFeatures:
     """
 
     def __init__(self, token_pattern: str, lowercase: bool, *, plain: bool = False) -> None:
+        self.token_pattern, self.lowercase = token_pattern, lowercase
         if plain:
             self.tokenizer: Callable[[Sequence[str]], TokenTable] = partial(
                 plain_tokens, pattern=token_pattern, lowercase=lowercase

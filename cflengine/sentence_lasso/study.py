@@ -28,11 +28,12 @@ _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 20
 @dataclass(frozen=True, kw_only=True)
 class SentenceStudy(Study):
     """A study whose documents are cut into sentences: table: those of all documents; data: of the training part;
-    features: what finds them in a text."""
+    features: what finds them in a text; language: of the texts."""
 
     table: SentenceTable = field(repr=False)
     data: TrainingData = field(repr=False)
     features: Features = field(repr=False)
+    language: str = "en"
 
     @property
     def occurrences(self) -> np.ndarray:
@@ -117,5 +118,12 @@ def prepare(
     own = table.documents(rows["train"])
     data = TrainingData(own.by_document(), own.counts)
     return SentenceStudy(
-        labels=labels, X=table.by_document(), names=names, table=table, data=data, features=features, **rows
+        labels=labels,
+        X=table.by_document(),
+        names=names,
+        table=table,
+        data=data,
+        features=features,
+        language=language,
+        **rows,
     )

@@ -54,7 +54,10 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
             f"the coefficients fail a constraint by {proved.violation:.2g}.",
         )
         found.append(checked_fit(fits[k], proved.objective, proved.lower_bound))
-    checked = (f"{X.shape[0]:,} training documents, {X.shape[1]:,} features", f"{len(found)} certified fits")
+    checked: tuple[str, ...] = (
+        f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
+        f"{len(found)} certified fits",
+    )
     checked += (f"{len(bounds):,} constraints are met",) if len(bounds) else ()
     return worst(f"{loss.name} loss", found, checked, notes)
 

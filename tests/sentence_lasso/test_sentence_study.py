@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cflengine import CompressiveFeatures, GuidedSettings
+from cflengine import CompressiveFeatures, Corpus, GuidedSettings, load_model
 from cflengine.engine.files import restore_cell
 from cflengine.linear.export import largest_weights, predictions_frame
 from cflengine.linear.labels import read_labels, split_documents
@@ -139,8 +139,11 @@ def test_largest_weights(study):
 
 
 def test_files_say_what_the_models_say(study, best, texts, tmp_path):
-    rows = np.arange(100, 160)
-    write_sentences(tmp_path, study, best, texts, rows, {"gap": np.nan})
+    corpus = Corpus.from_texts(texts)
+    write_sentences(tmp_path, study, best, corpus, {"gap": np.nan})
+    for one in best:
+        again = load_model(tmp_path / f"{one.penalty.kind}.cflm")
+        np.testing.assert_array_equal(again.predict(texts), study.classes[one.model.predict(study.X)])
     read = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
     assert set(read) == {"models", "grid", "weights", "sentences", "documents"}
     assert json.loads((tmp_path / "report.json").read_text())["gap"] is None
@@ -154,7 +157,7 @@ def test_files_say_what_the_models_say(study, best, texts, tmp_path):
     documents = read["documents"]
     judged = documents[documents["split"] == "test"]
     assert (judged["label"] == judged["predicted"]).mean() == best[0].test_accuracy
-    assert (documents["row"] == documents["document"] + 100).all() and (documents["probability"] >= 0.5).all()
+    assert (documents["row"] == documents["document"]).all() and (documents["probability"] >= 0.5).all()
     weights = read["weights"].set_index(["model", "feature"])["weight"]
     for model in best:
         kept = model.model.coef[0]
