@@ -28,11 +28,11 @@ configure_numba_cache()
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.compression.exact import ExactSettings
-    from cflengine.compression.feature_path import CompressiveSearchCV
     from cflengine.compression.guided_settings import GuidedSettings
     from cflengine.compression.homotopy import HomotopySettings
     from cflengine.compression.relay import RelaySettings
     from cflengine.compression.reweighting import ReweightingSettings
+    from cflengine.compression.search import CompressiveSearchCV
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
@@ -52,7 +52,7 @@ _PUBLIC = {
     "ClusteredSettings": "cflengine.loglinear.settings",
     "CompressiveFeatures": "cflengine.compression.estimator",
     "CompressionSession": "cflengine.compression.session",
-    "CompressiveSearchCV": "cflengine.compression.feature_path",
+    "CompressiveSearchCV": "cflengine.compression.search",
     "ExactSettings": "cflengine.compression.exact",
     "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",

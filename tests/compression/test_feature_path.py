@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from cflengine import CompressiveFeatures, CompressiveSearchCV, GuidedSettings
 from cflengine.compression.certificate import certify
@@ -154,9 +154,28 @@ def test_the_lam_that_finds_the_phrases_is_chosen(search):
     assert found.predict(["w1 not good very bad w2", "very good not bad"]).tolist() == [0, 1]
 
 
-def test_scores_are_those_of_cross_validation_at_each_lam(search):
+def test_each_lam_is_judged_by_documents_its_dictionary_has_not_seen(search):
     texts, y, found = search
-    for row in found.results_.itertuples():
+    lams = found.path_.lams
+    for k, (train, test) in enumerate(StratifiedKFold(5).split(texts, y)):
+        own = CompressiveFeatures().path([texts[i] for i in train], lams)
+        for lam, score in zip(lams, found.cv_results_[f"split{k}_test_score"], strict=True):
+            model = own.model(lam)
+            fitted = LogisticRegression(C=100.0).fit(model.weigh(model.encoding_), y[train])
+            assert score == fitted.score(model.transform([texts[i] for i in test]), y[test])
+    results = found.cv_results_
+    assert results["mean_test_score"].tolist() == found.results_["mean_score"].tolist()
+    assert results["params"][found.best_index_] == found.best_params_ == {"lam": found.best_lam_}
+    assert results["rank_test_score"][found.best_index_] == 1 and results["param_lam"].tolist() == lams
+    assert found.classes_.tolist() == [0, 1]
+    np.testing.assert_allclose(found.predict_proba(texts).sum(axis=1), 1.0)
+    assert ((found.decision_function(texts) > 0) == (found.predict(texts) == 1)).all()
+
+
+def test_transductive_scores_are_those_of_cross_validation_at_each_lam():
+    texts, y = phrases_decide()
+    found = CompressiveSearchCV(LogisticRegression(C=100.0), CompressiveFeatures(), (0.0, 3.0), transductive=True)
+    for row in found.fit(texts, y).results_.itertuples():
         model = found.path_.model(row.lam)
         scores = cross_val_score(LogisticRegression(C=100.0), model.transform(texts), y, cv=5)
         assert row.mean_score == pytest.approx(scores.mean()) and row.std_score == pytest.approx(scores.std())
@@ -174,7 +193,7 @@ def test_smaller_dictionary_wins_a_tie():
 def test_cv_and_scoring_are_passed_on():
     texts, y = phrases_decide()
     found = CompressiveSearchCV(
-        LogisticRegression(), CompressiveFeatures(), [3.0], cv=3, scoring="neg_log_loss"
+        LogisticRegression(), CompressiveFeatures(), [3.0], cv=3, scoring="neg_log_loss", transductive=True
     ).fit(texts, y)  # fmt: skip
     matrix = found.features_.transform(texts)
     expected = cross_val_score(LogisticRegression(), matrix, y, cv=3, scoring="neg_log_loss").mean()

@@ -1,0 +1,144 @@
+"""The choice of λ for a later task by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from cflengine.compression.feature_path import FeaturePath
+
+if TYPE_CHECKING:
+    from cflengine.compression.estimator import CompressiveFeatures
+
+
+def _has(method: str) -> Callable[[CompressiveSearchCV], bool]:
+    return lambda search: hasattr(getattr(search, "estimator_", search.estimator), method)
+
+
+class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Choose λ for a later task, as GridSearchCV would, but with one λ-path for each fold instead of a solve for every
+    fold and λ.
+
+    Each fold's K-grams are found in its training documents alone: neither the dictionary nor the estimator has seen the
+    documents that λ is judged by. At the end everything is fitted to all documents, at the λ that did best.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor that takes a sparse matrix.
+    features : :class:`CompressiveFeatures` with the guided solver; its ``lam`` is set by the search.
+    lams : the λ to try.
+    cv, scoring : as in scikit-learn's GridSearchCV.
+    transductive : True finds the K-grams once, without labels, in all documents, those of validation included, and
+        cross-validates the estimator alone: as many times faster as there are folds, but scores are those of documents
+        whose text the dictionary has seen.
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays, an entry a λ, as GridSearchCV has it. results_ : DataFrame, a row a λ: the columns of
+        the path over all documents, mean_score, std_score.
+    best_params_, best_index_, best_score_, best_lam_ ; of equal scores the smaller dictionary wins.
+    path_ : :class:`FeaturePath` of all documents; features_ (at the best λ) and estimator_, fitted to all documents;
+        classes_ : the estimator's, of a classifier.
+
+    Raises
+    ------
+    ValueError for no λ at all, and what the features' path and the estimator raise.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        features: CompressiveFeatures,
+        lams: Iterable[float] = (0.01, 0.1, 0.3, 1.0, 3.0),
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        transductive: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.features = features
+        self.lams = lams
+        self.cv = cv
+        self.scoring = scoring
+        self.transductive = transductive
+
+    def fit(self, X: Iterable[str], y: Any) -> CompressiveSearchCV:
+        """Judge every λ on documents ``X`` that its dictionary has not seen, and fit the best one to all of them."""
+        texts, y, lams = list(X), np.asarray(y), list(self.lams)
+        scorer = check_scoring(self.estimator, self.scoring)
+        splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))
+        path = clone(self.features).path(texts, lams)
+        scores = np.array([self._fold(path, texts, y, scorer, *split) for split in splits]).T
+        mean, spread = scores.mean(axis=1), scores.std(axis=1)
+        results = path.frame.assign(mean_score=mean, std_score=spread)
+        order = results.sort_values(["mean_score", "dictionary_size"], ascending=[False, True], kind="stable")
+        self.path_, self.results_, self.best_index_ = path, results, int(order.index[0])
+        self.cv_results_ = {
+            "params": [{"lam": lam} for lam in path.lams],
+            "param_lam": np.array(path.lams),
+            **{f"split{k}_test_score": scores[:, k] for k in range(len(splits))},
+            "mean_test_score": mean,
+            "std_test_score": spread,
+            "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+        }
+        self.best_lam_, self.best_score_ = path.lams[self.best_index_], float(mean[self.best_index_])
+        self.best_params_ = {"lam": self.best_lam_}
+        self.features_ = path.model(self.best_lam_)
+        self.estimator_ = clone(self.estimator).fit(self.features_.weigh(self.features_.encoding_), y)
+        if hasattr(self.estimator_, "classes_"):
+            self.classes_ = self.estimator_.classes_
+        return self
+
+    def _fold(
+        self, path: FeaturePath, texts: Sequence[str], y: np.ndarray, scorer: Any, train: np.ndarray, test: np.ndarray
+    ) -> list[float]:
+        """A score for each λ of the path, of documents that the estimator, and unless transductive the dictionary, has
+        not seen."""
+        scores = []
+        if self.transductive:
+            for lam in path.lams:
+                model = path.model(lam)
+                X = model.weigh(model.encoding_)
+                scores.append(float(scorer(clone(self.estimator).fit(X[train], y[train]), X[test], y[test])))
+            return scores
+        own = clone(self.features).path([texts[i] for i in train], path.lams)
+        unseen = [texts[i] for i in test]
+        for lam in own.lams:
+            model = own.model(lam)
+            fitted = clone(self.estimator).fit(model.weigh(model.encoding_), y[train])
+            scores.append(float(scorer(fitted, model.transform(unseen), y[test])))
+        return scores
+
+    def _transformed(self, X: Iterable[str]) -> Any:
+        check_is_fitted(self, "estimator_")
+        return self.features_.transform(X)
+
+    def predict(self, X: Iterable[str]) -> np.ndarray:
+        """The estimator's answer for documents ``X``."""
+        matrix = self._transformed(X)
+        return self.estimator_.predict(matrix)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+        """The estimator's probabilities of the classes."""
+        matrix = self._transformed(X)
+        return self.estimator_.predict_proba(matrix)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+        """The estimator's scores."""
+        matrix = self._transformed(X)
+        return self.estimator_.decision_function(matrix)
+
+    def score(self, X: Iterable[str], y: Any) -> float:
+        """The score of ``scoring``, or the estimator's own, on documents ``X``."""
+        check_is_fitted(self, "estimator_")
+        return float(check_scoring(self.estimator_, self.scoring)(self.estimator_, self._transformed(X), y))
