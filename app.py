@@ -8,19 +8,25 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.parts.jobs import trace_route
 from pages.parts.static_routes import plotly_js_route
 
-PAGES = (
-    ("pages/corpus.py", "Corpus", "📚"),
-    ("pages/solve.py", "Solve", "📈"),
-    ("pages/pointers.py", "Pointers", "🔎"),
-    ("pages/features.py", "Features", "🧮"),
-    ("pages/path.py", "λ-path", "🌈"),
-    ("pages/race.py", "Race", "🏁"),
-    ("pages/vocabulary.py", "Your vocabulary", "📖"),
-    ("pages/sentences.py", "Sentences", "💬"),
-    ("pages/clusters.py", "Weight clusters", "🪢"),
-    ("pages/tagger.py", "Tagger", "🏷️"),
-    ("pages/toy.py", "How it works", "🧩"),
-)
+PAGES = {
+    "The text": (
+        ("pages/corpus.py", "Corpus", "📚"),
+        ("pages/solve.py", "Solve", "📈"),
+        ("pages/pointers.py", "Pointers", "🔎"),
+        ("pages/features.py", "Features", "🧮"),
+        ("pages/path.py", "λ-path", "🌈"),
+        ("pages/race.py", "Race", "🏁"),
+        ("pages/vocabulary.py", "Your vocabulary", "📖"),
+    ),
+    "Learn from labels": (
+        ("pages/sentences.py", "Sentences", "💬"),
+        ("pages/losses.py", "Losses", "⚖️"),
+        ("pages/clusters.py", "Weight clusters", "🪢"),
+        ("pages/tagger.py", "Tagger", "🏷️"),
+        ("pages/models.py", "Saved models", "📦"),
+    ),
+    "Background": (("pages/toy.py", "How it works", "🧩"),),
+}
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
 app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
@@ -33,8 +39,11 @@ def main() -> None:
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()
-    pages = [st.Page(path, title=title, icon=icon) for path, title, icon in PAGES]
-    page = st.navigation([*pages, *(st.Page(path, visibility="hidden") for path in MOVED)])
+    sections = {
+        name: [st.Page(path, title=title, icon=icon) for path, title, icon in pages] for name, pages in PAGES.items()
+    }
+    moved = [st.Page(path, visibility="hidden") for path in MOVED]
+    page = st.navigation(sections | {"": moved}, expanded=True)
     draw_sidebar()
     page.run()
 

@@ -11,6 +11,7 @@ from pages.parts.jobs import FAILED
 from pages.parts.state import WEIGHTS, current_corpus, current_job
 from pages.parts.weights import (
     draw_explained,
+    draw_model_file,
     draw_numbers,
     draw_parsimony,
     draw_race,
@@ -51,3 +52,4 @@ else:
         draw_explained(run)
     with ties:
         draw_parsimony(run, job)
+    draw_model_file(run, current_corpus())

@@ -75,8 +75,12 @@ def stacked_traces(results: Sequence[Result]) -> pd.DataFrame:
 
 def save_study_model(path: Path, study: Study, model: Any, corpus: Any) -> None:
     """Everything from a text to the model's answer in one file (linear/persistence.py)."""
-    whole = Pipeline([*study.reader.steps, ("model", model)])
-    save_model(whole, path, about=about_corpus(study, corpus))
+    save_model(study_pipeline(study, model), path, about=about_corpus(study, corpus))
+
+
+def study_pipeline(study: Study, model: Any) -> Pipeline:
+    """From a text to the model's answer."""
+    return Pipeline([*study.reader.steps, ("model", model)])
 
 
 def about_corpus(study: Study, corpus: Any) -> dict[str, Any]:

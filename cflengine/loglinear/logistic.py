@@ -17,7 +17,7 @@ from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.design import Design
 from cflengine.linear.estimators import ProbabilisticClassifier
 from cflengine.linear.model import LinearModel
-from cflengine.linear.one_vs_rest import class_signs, solve_rows
+from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.loglinear.models import BinaryModel, MultinomialModel
 from cflengine.loglinear.result import LoglinearResult
 from cflengine.loglinear.settings import Settings, history_bytes
@@ -108,10 +108,16 @@ class LogisticClassifier(ProbabilisticClassifier):
             else:
                 models = [BinaryModel(design, signs, weight) for signs in class_signs(number, len(classes))]
             results = solve_rows([self._solver_of(model) for model in models], settings, self.listeners)
+        warn_unless_converged(results)
+        return self.adopt(classes, results)
+
+    def adopt(self, classes: np.ndarray, results: Sequence[LoglinearResult]) -> LogisticClassifier:
+        """Be fitted with results that are there already, one for each row, or one for all classes at once."""
+        self._keep(results, warn=False)
         w = np.array([result.w for result in results])
-        self._keep(results)
         self.classes_ = classes
-        self._set(self._model_of(w[0].reshape(-1, len(classes)).T if many else w))
+        self._set(self._model_of(w[0].reshape(-1, len(classes)).T if self._is_multinomial(len(classes)) else w))
+        self.n_features_in_ = self.coef_.shape[1]
         self.n_passes_, self.why_ = sum(result.n_passes for result in results), results[0].why
         return self
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
@@ -103,7 +104,7 @@ class Descent(Run):
         """Passes until the gap asked for is proved, a limit is met, or a listener says stop."""
         settings = self.settings
         since, going = 0, not self.warm or self.prove()
-        following = _FIRST_PROOF
+        following = min(_FIRST_PROOF, settings.check_every)
         while going and not self.done:
             if self.iteration >= settings.max_iter:
                 self.limited = True
@@ -112,7 +113,7 @@ class Descent(Run):
             since += 1
             if going and (self.iteration >= following or self.rested or self._promising()):
                 going, since = self.prove(), 0
-                following = self.iteration + max(settings.check_every, self.iteration // 3)
+                following = self.iteration + settings.check_every * int(np.clip(self.iteration // 30, 1, 10))
         if since or self.best is None:
             self.prove()
         return self.result()
@@ -136,7 +137,8 @@ class Descent(Run):
         self.state[:] = 0.0
         n = len(self.order)
         size = _BLOCK if n * self.entries > _IN_CACHE else 1
-        repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, _CALL_PASSES))
+        most = min(_CALL_PASSES, self.settings.check_every)
+        repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints) or problem.intercept:
             repeats = 1  # their updates come after every pass
         blocks = np.tile(np.arange(-(-n // size)), (repeats, 1))
@@ -289,3 +291,7 @@ def solve(
     """
     check_problem(problem)
     return Descent(problem, settings or DescentSettings(), listeners, start, sizes).run()
+
+
+_ABLE = frozenset({"bounds", "warm start"})
+DESCENT = Solver("descent", "primal-dual coordinate descent", DescentSettings, _ABLE, solve)

@@ -21,7 +21,7 @@ from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.linear.saving import ModelFileError, require
 from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import Sizes
-from cflengine.plq.descent import solve
+from cflengine.plq.descent import DESCENT, solve
 from cflengine.plq.losses import Loss, Parts, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
 from cflengine.plq.result import PLQResult
@@ -50,6 +50,7 @@ class _PLQ(LinearEstimator):
         max_iter: int,
         time_limit: float | None,
         random_state: int,
+        settings: DescentSettings | None,
         n_threads: int | None,
         listeners: Sequence[Listener],
     ) -> None:
@@ -62,6 +63,7 @@ class _PLQ(LinearEstimator):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.random_state = random_state
+        self.settings = settings
         self.n_threads = n_threads
         self.listeners = listeners
 
@@ -79,9 +81,8 @@ class _PLQ(LinearEstimator):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio < 1):
             raise InputError(f"l1_ratio must be at least 0 and below 1, not {self.l1_ratio!r}.")
-        return DescentSettings(
-            tol=self.tol, max_iter=self.max_iter, time_limit=self.time_limit, random_state=self.random_state
-        )
+        settings: DescentSettings = self._solver_settings(DESCENT, self.settings)
+        return settings
 
     def _constraints(self, X: Any, sensitive: Any) -> Constraints:
         given = [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
@@ -169,7 +170,8 @@ class PLQClassifier(_PLQ, LinearClassifier):
     fit_intercept : whether there is β₀.
     class_weight : None, "balanced", or a mapping from classes to weights.
     tol : proved relative gap at which a fit ends. max_iter : passes over the data at most. time_limit : seconds for all
-        classes, or None. random_state : of the order of the visits. n_threads : None for all cores.
+        classes, or None. random_state : of the order of the visits.
+    settings : :class:`~cflengine.plq.settings.DescentSettings`, in place of those four. n_threads : None for all cores.
     listeners : callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
 
     Attributes
@@ -201,13 +203,14 @@ class PLQClassifier(_PLQ, LinearClassifier):
         max_iter: int = 10_000,
         time_limit: float | None = None,
         random_state: int = 0,
+        settings: DescentSettings | None = None,
         n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
             loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, n_threads=n_threads,
-            listeners=listeners,
+            max_iter=max_iter, time_limit=time_limit, random_state=random_state, settings=settings,
+            n_threads=n_threads, listeners=listeners,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -257,13 +260,14 @@ class PLQRegressor(RegressorMixin, _PLQ):
         max_iter: int = 10_000,
         time_limit: float | None = None,
         random_state: int = 0,
+        settings: DescentSettings | None = None,
         n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
             loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, n_threads=n_threads,
-            listeners=listeners,
+            max_iter=max_iter, time_limit=time_limit, random_state=random_state, settings=settings,
+            n_threads=n_threads, listeners=listeners,
         )  # fmt: skip
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sensitive: Any = None) -> PLQRegressor:

@@ -14,7 +14,8 @@ class DescentSettings(Limits):
 
     tol: relative gap at which it ends, proved. max_iter: at most so many passes. shrinking: observations that are done
     are set aside until the rest is solved. screening: those that a proved gap shows to be done are never visited again.
-    check_every: passes between two proofs of the gap, if the solver's own estimate does not ask for one earlier.
+    check_every: passes between two proofs of the gap, up to ten times as many later on, if the solver's own estimate
+    does not ask for one earlier.
     random_state: of the order in which observations are visited.
     """
 

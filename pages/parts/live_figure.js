@@ -38,7 +38,7 @@ function singleTraces(chart) {
       line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: "bound",
       ...region(x, column("best"), column("bound")),
     },
-    trace("objective", "binary objective", 4, { width: 1 }, current(chart.rows)),
+    trace("objective", chart.valueWord === "cost" ? "binary objective" : "objective now", 4, { width: 1 }, current(chart.rows)),
     trace("relaxed", "relaxation (estimate)", 3, { width: 2, dash: "dash" }),
     trace("bound", "certified lower bound", 2, { width: 2, shape: "hv" }, triangles),
     trace("best", "best objective", 1, { width: 3.5, shape: "hv" }, marked("circle", 7)),

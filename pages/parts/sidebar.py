@@ -18,7 +18,10 @@ from pages.parts.state import (
 )
 from pages.parts.words import many, number, percent, plain
 
-_NAMES = {"race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger"}
+_NAMES = {
+    "race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger",
+    "loss": "Losses",
+}  # fmt: skip
 
 
 def draw_sidebar() -> None:

@@ -35,8 +35,8 @@ QUICK_S = 20.0  # what a homotopy may take to be run without having been asked f
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
-SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER = "job", "race", "path", "study", "weights", "tagger"
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER)
+SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from pages.parts.sentence_view import cut_pieces, sentence_view
 from pages.parts.state import watch_job
 from pages.parts.study_figure import path_figure
 from pages.parts.study_run import LAMS, MODELS, StudyRun
-from pages.parts.study_tables import TITLES, gap_text
-from pages.parts.words import many, number, percent, plain
+from pages.parts.study_tables import TITLES
+from pages.parts.words import gap_text, many, number, percent, plain
 
 PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
 MOST_LISTED = 2000

@@ -10,21 +10,18 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
-from cflengine.linear.export import largest_weights
+from cflengine.linear.export import about_corpus, largest_weights
+from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
 from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.commands import class_list, command_line
 from pages.parts.corpora import LoadedCorpus
+from pages.parts.models import model_download
 from pages.parts.study_run import StudyRun, Wanted
-from pages.parts.words import many, number, percent, plain
+from pages.parts.words import gap_text, many, number, percent, plain
 
 TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
            "frequency": "frequency-weighted net"}  # fmt: skip
-
-
-def gap_text(gap: float) -> str:
-    """A gap in per cent, small ones as a power of ten."""
-    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
 
 
 def draw_comparison(run: StudyRun) -> None:
@@ -90,6 +87,11 @@ def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
         "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
+    about = about_corpus(study, loaded.corpus)
+    with st.container(horizontal=True, gap="small"):
+        for best in models:
+            own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features)
+            model_download(own, about, key=f"study_model_{best.penalty.kind}", label=f"Model: {best.penalty.kind}")
     with st.container(horizontal=True, gap="small"):
         for label, (name, make) in files.items():
             st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")

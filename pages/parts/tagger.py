@@ -14,11 +14,11 @@ from cflengine.text.tags import entities
 from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
+from pages.parts.models import model_download
 from pages.parts.state import TAGGER, current_job, start_job, stop_job
-from pages.parts.study_tables import gap_text
 from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.tagger_view import tag_view
-from pages.parts.words import many, number, percent, plain
+from pages.parts.words import gap_text, many, number, percent, plain
 
 PATIENCE_S = 20.0  # for a sentence, where another solve is running
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
@@ -170,4 +170,5 @@ def _weights(run: TaggerRun) -> None:
     left.dataframe(states.head(500), hide_index=True, height=320, column_config=three, alt="Attribute, label, weight")
     moves = model.transition_features_.sort_values("weight", ascending=False)
     right.dataframe(moves, hide_index=True, height=320, column_config=three, alt="Label before, label after, weight")
+    model_download(model, {"learnt_from": run.file.name}, key="tagger_model")
     st.download_button("Weights (CSV)", lambda: frame_csv(states), "weights.csv", "text/csv", on_click="ignore")

@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from cflengine.linear.export import about_corpus
 from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.metrics import metric_row
+from pages.parts.models import model_download
 from pages.parts.state import watch_job
-from pages.parts.study_tables import gap_text
 from pages.parts.weights_figure import MOST_SHOWN, explained_figure, parsimony_figure, trajectories_figure
 from pages.parts.weights_run import TITLES, WeightsRun, contestants, occurrences
-from pages.parts.words import many, number, percent, plain
+from pages.parts.words import gap_text, many, number, percent, plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
 
@@ -78,6 +79,13 @@ def draw_numbers(run: WeightsRun) -> None:
              "the clusters have saved some; below 1, they have cost some.")
         )  # fmt: skip
     metric_row(items)
+
+
+def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
+    """The plain solution as a model to take away."""
+    assert run.study is not None
+    about = about_corpus(run.study, loaded.corpus)
+    model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 
 
 def _passes(trace: pd.DataFrame, gap: float) -> float:

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
-from cflengine import ClusteredSettings, IterationStats, LBFGSSettings
+from cflengine import ClusteredSettings, IterationStats, LBFGSSettings, LogisticClassifier
 from cflengine.engine.jit import threads
 from cflengine.linear.design import Design
+from cflengine.linear.export import study_pipeline
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.selection import mutual_information
 from cflengine.linear.study import Study
@@ -116,6 +118,15 @@ class WeightsRun:
         every = max(1, -(-result.trajectories.size // MOST_VALUES))
         return replace(result, trajectories=result.trajectories[::every].copy()) if every > 1 else result
 
+    def estimator(self) -> Pipeline:
+        """The plain solution, from a text to its class."""
+        assert self.study is not None
+        positive = self.study.labels.classes.index(self.wish.name)
+        sign = 1.0 if positive else -1.0  # the model's scores are for the second class
+        model = LogisticClassifier("lbfgs", C=1.0 / self.wish.ridge)
+        result = replace(self.plain, w=sign * self.plain.w)
+        return study_pipeline(self.study, model.adopt(self.study.classes, [result]))
+
     def tie(self, job: Job) -> None:
         """The parsimony curve: how well models of few different weights do on the test set."""
         assert self.model is not None
@@ -208,8 +219,9 @@ def _against_rest(values: pd.Series, name: str) -> pd.Series:
 
 
 def occurrences(texts: Sequence[str], word: str, *, most: int = 200, around: int = 36) -> pd.DataFrame:
-    """Where a word stands: document, the text before it, the word, the text behind it; lower case not regarded."""
-    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    """Where a word, or a K-gram, stands: document, the text before it, the word, the text behind it; in any case."""
+    words = r"\s*".join(map(re.escape, word.split()))
+    pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
     rows = []
     began = time.monotonic()
     for d, text in enumerate(texts):

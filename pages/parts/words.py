@@ -26,6 +26,11 @@ def percent(value: float, digits: int = 2) -> str:
     return "–" if value is None or not math.isfinite(value) else f"{100 * value:.{digits}f} %"
 
 
+def gap_text(gap: float) -> str:
+    """A gap in per cent, small ones as a power of ten."""
+    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
+
+
 def many(count: int, one: str, more: str | None = None) -> str:
     """``1 document``, ``2,000 documents``."""
     return f"{count:,} {one if count == 1 else (more or one + 's')}"

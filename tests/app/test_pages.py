@@ -18,7 +18,7 @@ from pages.parts import corpora, state
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"corpus": "See what your text is made of", "solve": "Solve", "pointers": "Pointers",
          "features": "Features", "path": "λ-path", "race": "Race", "vocabulary": "Your vocabulary",
-         "toy": "How it works"}  # fmt: skip
+         "models": "Saved models", "toy": "How it works"}  # fmt: skip
 SAMPLE_COUNTS = {"Documents": "2,000", "Tokens": "110,058", "Types": "3,330", "Left out": "0"}
 
 
@@ -38,7 +38,9 @@ def test_every_page_of_a_new_session(open_app, page):
 def test_every_page_after_a_solve(tiny, page):
     app = show(tiny, page)
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
-    assert bool(app.info) == (page in ("path", "race", "vocabulary")), "these have something of their own to do first"
+    assert bool(app.info) == (page in ("path", "race", "vocabulary", "models")), (
+        "these have something of their own to do first"
+    )
     assert "proved bound" in sidebar(app) and "converged" in sidebar(app)
 
 

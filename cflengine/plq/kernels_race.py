@@ -1,0 +1,41 @@
+"""numba kernels of the two coordinate descents on the dual of the SVM (race.py)."""
+
+from __future__ import annotations
+
+from cflengine.engine.jit import kernel
+from cflengine.plq.kernels import add_row, dot_row
+
+
+@kernel
+def best_step(alpha, most, pull, curvature):
+    """δ* = max(−α, min(C − α, pull/curvature)), as the talk has it; a row of zeros goes to its better end."""
+    if curvature <= 0.0:
+        return most - alpha if pull > 0.0 else -alpha
+    return max(-alpha, min(most - alpha, pull / curvature))
+
+
+@kernel
+def pure_sweep(Q, most, order, alpha):
+    """Once over α with (Qα)_i worked out at every step. Returns multiplications: n for each."""
+    n = alpha.shape[0]
+    for i in order:
+        product = 0.0
+        for j in range(n):
+            product += Q[i, j] * alpha[j]
+        alpha[i] += best_step(alpha[i], most, 1.0 - product, Q[i, i])
+    return order.shape[0] * n
+
+
+@kernel
+def carried_sweep(rows, entries, norms, y, most, order, alpha, beta):
+    """Once over α with β = Σ α_i y_i x_i carried along. Returns multiplications: a row's entries, twice where it
+    moves."""
+    operations = 0
+    for i in order:
+        step = best_step(alpha[i], most, 1.0 - y[i] * dot_row(rows, i, beta), norms[i])
+        operations += entries[i]
+        if step != 0.0:
+            alpha[i] += step
+            add_row(rows, i, step * y[i], beta)
+            operations += entries[i]
+    return operations

@@ -1,0 +1,56 @@
+"""Losses: say what an error costs, and what coefficients must obey; the fit comes with a proof."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.controls import invite
+from pages.parts.jobs import FAILED
+from pages.parts.losses.controls import draw_loss_controls
+from pages.parts.losses.view import (
+    draw_coefficients,
+    draw_files,
+    draw_numbers,
+    draw_predictions,
+    draw_proof,
+    draw_race,
+    draw_waiting,
+)
+from pages.parts.state import LOSS, current_corpus, current_job
+from pages.parts.words import plain
+
+st.title("Losses")
+st.markdown(
+    "Predict a class or a number from the texts, and decide yourself what an error costs: pick a loss or draw one, and "
+    "say what the coefficients must obey. Every such problem is solved by one algorithm (ReHLine, Dai and Qiu, 2023), "
+    "and its solution is proved."
+)
+possible = draw_loss_controls()
+job = current_job(LOSS)
+if not possible:
+    st.stop()
+if job is None:
+    invite("Fit", "predict a column of {}")
+elif job.state == FAILED:
+    st.error(plain(job.error))
+elif job.active:
+    draw_proof(job)
+    draw_waiting(job)
+else:
+    run = job.result
+    draw_numbers(run)
+    words, predictions, proof, race, files = st.tabs(
+        ["Coefficients", "Predictions", "Proof", "Two forms race", "Files"]
+    )
+    with words:
+        draw_coefficients(run, current_corpus())
+    with predictions:
+        draw_predictions(run)
+    with proof:
+        draw_proof(job)
+    with race:
+        draw_race(run, job)
+    with files:
+        draw_files(run, current_corpus())

@@ -1,0 +1,244 @@
+"""What the Losses page asks for: the column, the loss, the constraints; and the jobs that fit and race."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from cflengine import CompressiveFeatures
+from cflengine.linear.labels import MOST_CLASSES
+from cflengine.plq.losses import LOSSES
+from pages.parts.controls import run_and_stop
+from pages.parts.jobs import Job
+from pages.parts.losses.loss_editor import clean_points, loss_editor
+from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossRun, LossWish
+from pages.parts.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
+from pages.parts.study_controls import label_columns
+from pages.parts.words import plain
+
+_FEWEST_NUMBERS = 5  # different values of a column that is worth predicting as a number
+_CONSTRAINTS = {"nonnegative": "no coefficient below 0", "box": "coefficients from −1 to 1", "fair": "fair to a column"}
+_FAIRNESS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
+_BETWEEN_0_AND_1 = ("quantile", "expectile")
+
+
+def target_columns(metadata: pd.DataFrame) -> dict[str, bool]:
+    """Columns that can be predicted -> whether as a number: classes first, then numbers of many values."""
+    found = dict.fromkeys(label_columns(metadata), False)
+    for column in metadata.columns:
+        values = metadata[column]
+        if pd.api.types.is_bool_dtype(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
+            continue
+        if values.nunique() >= _FEWEST_NUMBERS:
+            found[str(column)] = True
+    return found
+
+
+def draw_loss_controls() -> bool:
+    """Column, loss, Fit and Stop, the rest beside the loss. False where there is nothing to predict, which is said."""
+    columns = _columns()
+    if not columns:
+        st.info(
+            f"This corpus has no column to predict: neither classes (2 to {MOST_CLASSES} different values) nor "
+            "numbers. Choose another corpus, or one with a rating or a label for every document."
+        )
+        return False
+    job, wish = current_job(LOSS), _wish(columns)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "Predict", list(columns), index=list(columns).index(wish.column), key="widget_loss_column", width=190,
+            format_func=lambda column: f"{column} ({'a number' if columns[column] else 'classes'})",
+            on_change=lambda: _change_column(columns),
+        )  # fmt: skip
+        names = [name for name in TITLES if name == DRAWN or LOSSES[name][0] == wish.of]
+        st.selectbox(
+            "Loss", names, index=names.index(wish.loss), format_func=TITLES.__getitem__, width=340,
+            key=f"widget_loss_{wish.numbers}",
+            on_change=lambda: _set(loss=st.session_state[f"widget_loss_{wish.numbers}"]),
+            help="What an error costs. Every one of these is convex and piecewise linear or quadratic, and so solved "
+            "by the same algorithm, with a proof.",
+        )  # fmt: skip
+        _level(wish)
+        with st.container(width=220):
+            run_and_stop(job, start_loss, lambda: stop_job(LOSS), label="Fit")
+    try:
+        loss = wish.made()
+    except ValueError as error:
+        st.error(plain(str(error)))
+        return False
+    picture, more = st.columns([3, 2], gap="medium")
+    with picture:
+        drawn = wish.loss == DRAWN
+        loss_editor(loss, wish.points if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
+    with more:
+        _details(wish)
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choices above have changed since this model was fitted.")
+    return True
+
+
+def _columns() -> dict[str, bool]:
+    loaded = current_corpus()
+    known = st.session_state.get("loss_columns")
+    if known is None or known[0] != loaded.id:
+        known = st.session_state.loss_columns = (loaded.id, target_columns(loaded.corpus.metadata))
+    return known[1]
+
+
+def _level(wish: LossWish) -> None:
+    """The number that a loss has, if it has one."""
+    if wish.loss == DRAWN or LOSSES[wish.loss][2] is None:
+        return
+    if wish.loss in _BETWEEN_0_AND_1:
+        st.slider(
+            "Level", 0.05, 0.95, min(max(wish.level, 0.05), 0.95), 0.05, key="widget_loss_level", width=200,
+            on_change=lambda: _set(level=st.session_state.widget_loss_level),
+            help="0.9: nine of ten documents are meant to lie below what is predicted.",
+        )  # fmt: skip
+    else:
+        st.number_input(
+            "Width", 0.01, 100.0, wish.level, key="widget_loss_width", width=120,
+            on_change=lambda: _set(level=st.session_state.widget_loss_width),
+            help="How large an error counts as small.",
+        )  # fmt: skip
+
+
+def _details(wish: LossWish) -> None:
+    """Strength, features, constraints."""
+    st.select_slider(
+        "C, weight of the errors", STRENGTHS, wish.C, format_func=lambda C: f"{C:g}", key="widget_loss_C",
+        on_change=lambda: _set(C=st.session_state.widget_loss_C),
+        help="Small: few, careful coefficients. Large: the training documents are followed closely.",
+    )  # fmt: skip
+    kinds = {"words": "words", "kgrams": "compressive K-grams"}
+    st.segmented_control(
+        "Features", list(kinds), default=wish.features, required=True, format_func=kinds.__getitem__,
+        key="widget_loss_features", on_change=lambda: _set(features=st.session_state.widget_loss_features),
+        help="K-grams: word sequences that compress the training documents, with λ and K of the Solve page.",
+    )  # fmt: skip
+    chosen = [name for name in _CONSTRAINTS if any(one.split(":")[0] == name for one in wish.constraints)]
+    st.multiselect(
+        "Constraints", list(_CONSTRAINTS), default=chosen, format_func=_CONSTRAINTS.__getitem__,
+        key="widget_loss_constraints", on_change=_take_constraints, placeholder="none",
+    )  # fmt: skip
+    if "fair" in chosen:
+        _fairness(wish)
+    if wish.loss == "quantile":
+        st.toggle(
+            "A band of two quantiles", wish.band, key="widget_loss_band",
+            on_change=lambda: _set(band=st.session_state.widget_loss_band),
+            help="Also fits the opposite quantile, so that the two enclose most documents.",
+        )  # fmt: skip
+
+
+def _fairness(wish: LossWish) -> None:
+    metadata = current_corpus().corpus.metadata
+    names = [str(name) for name in metadata.columns if name != wish.column and _can_be_sensitive(metadata[name])]
+    if not names:
+        st.caption("No other column of this corpus has numbers, or two values, for every document.")
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "To which column", names, index=names.index(wish.sensitive) if wish.sensitive in names else 0, width=180,
+            key="widget_loss_sensitive", on_change=_take_constraints,
+        )  # fmt: skip
+        most = next((float(one.split(":")[1]) for one in wish.constraints if one.startswith("fair:")), 0.01)
+        st.select_slider(
+            "Covariance allowed", _FAIRNESS, most, format_func=lambda value: f"{value:g}", width=220,
+            key="widget_loss_fairness", on_change=_take_constraints,
+            help="Of the score with that column: 0 makes the score know nothing of it, as far as a line can tell.",
+        )  # fmt: skip
+
+
+def _can_be_sensitive(values: pd.Series) -> bool:
+    if values.isna().any():
+        return False
+    return pd.api.types.is_numeric_dtype(values.dtype) or values.nunique() == 2
+
+
+def _take_constraints() -> None:
+    state = st.session_state
+    wish: LossWish = state.loss_wish
+    found, sensitive = [], None
+    for name in state.widget_loss_constraints:
+        if name == "fair":
+            metadata = current_corpus().corpus.metadata
+            usable = [str(one) for one in metadata.columns if one != wish.column and _can_be_sensitive(metadata[one])]
+            sensitive = state.get("widget_loss_sensitive") or (usable[0] if usable else None)
+            if sensitive is not None:
+                found.append(f"fair:{state.get('widget_loss_fairness', 0.01):g}")
+        else:
+            found.append("box:-1:1" if name == "box" else name)
+    _set(constraints=tuple(found), sensitive=sensitive)
+
+
+def _take_points() -> None:
+    sent = st.session_state.get("loss_editor_True") or {}
+    points = clean_points(sent.get("points"))
+    if points is not None:
+        _set(points=points)
+
+
+def _change_column(columns: dict[str, bool]) -> None:
+    column = st.session_state.widget_loss_column
+    if columns[column] != st.session_state.loss_wish.numbers:
+        _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None)
+    else:
+        _set(column=column)
+
+
+def _usual(numbers: bool) -> str:
+    return "quantile" if numbers else "hinge"
+
+
+def _wish(columns: dict[str, bool]) -> LossWish:
+    """The session's wish, if this corpus can fulfil it; else its first column and the usual loss."""
+    wish = st.session_state.get("loss_wish")
+    if wish is None or columns.get(wish.column) != wish.numbers:
+        column = next(iter(columns))
+        metadata = current_corpus().corpus.metadata
+        own = "split" in metadata and (metadata["split"] == "test").any()
+        wish = LossWish(column, columns[column], _usual(columns[column]), test="split=test" if own else 0.2)
+        st.session_state.loss_wish = wish
+    return wish
+
+
+def _set(**changes: Any) -> None:
+    st.session_state.loss_wish = replace(st.session_state.loss_wish, **changes)
+
+
+def _key() -> tuple[Any, ...]:
+    """Corpus, kind, wish; of K-grams also what they depend on."""
+    wish = st.session_state.loss_wish
+    own = (settings().lam, settings().max_gram) if wish.features == "kgrams" else ()
+    return (st.session_state.corpus_id, LOSS, wish, *own)
+
+
+def start_loss() -> None:
+    """Queue a fit on the session's corpus."""
+    loaded, wish = current_corpus(), st.session_state.loss_wish
+    run, grams = LossRun(wish), CompressiveFeatures(settings().lam, settings().max_gram)
+
+    def work(job: Job) -> LossRun:
+        run.run(loaded.corpus.texts, loaded.corpus.metadata, grams, job)
+        return run
+
+    st.session_state.update(loss_race=None)
+    start_job(LOSS, Job(loaded.corpus.name, _key(), work, size=2 * loaded.table.n_tokens, so_far=run))
+
+
+def start_race(job: Job) -> Job:
+    """Queue the race of the two coordinate descents on a finished run."""
+    run: LossRun = job.result
+
+    def work(own: Job) -> LossRun:
+        run.race(own)
+        return run
+
+    race = Job(job.label, (*job.key, "race"), work, passing=True)
+    st.session_state.loss_race = race.id
+    watch_job(race)
+    return race

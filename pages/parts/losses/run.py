@@ -1,0 +1,142 @@
+"""A loss fitted to a corpus in the worker's thread, with the other quantile of a band, or as a race of two solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine import CompressiveFeatures, IterationStats
+from cflengine.engine.checks import InputError
+from cflengine.linear.vectorizer import vectorizer
+from cflengine.plq.losses import LOSSES, Loss, drawn_loss, named_loss
+from cflengine.plq.race import CONTESTANTS, DualSVM
+from cflengine.plq.result import PLQResult
+from cflengine.plq.settings import DescentSettings
+from cflengine.plq.study import RiskStudy
+from cflengine.plq.warm import warm_up
+from pages.parts.jobs import Job, trace_row
+
+TOL, LIMIT_S = 1e-6, 120.0
+RACE_DOCUMENTS, RACE_TOL, RACE_LIMIT_S = 1500, 1e-8, 20.0
+DRAWN = "drawn"
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+
+#: what the losses are called on the page, those for classes first
+TITLES = {
+    "hinge": "hinge: the support vector machine",
+    "squared_hinge": "squared hinge",
+    "smoothed_hinge": "smoothed hinge",
+    "quantile": "quantile: so many in a hundred lie below",
+    "huber": "Huber: squared near, absolute far away",
+    "absolute": "absolute: the median",
+    "squared": "squared: the mean",
+    "expectile": "expectile: squared, the sides weighted",
+    "epsilon_insensitive": "ε-insensitive: small errors are free",
+    "squared_epsilon_insensitive": "ε-insensitive, squared",
+    DRAWN: "your own, drawn",
+}
+POINTS = ((-2.0, 1.5), (-1.0, 0.5), (0.0, 0.0), (1.0, 1.0), (2.0, 3.0))
+
+
+@dataclass(frozen=True)
+class LossWish:
+    """What to predict, and how. numbers: whether the column is one of numbers; level: of a loss with a number; points:
+    of a drawn one; band: the opposite quantile beside it; constraints: as estimators take them."""
+
+    column: str
+    numbers: bool
+    loss: str
+    level: float = 0.9
+    points: tuple[tuple[float, float], ...] = POINTS
+    C: float = 1.0
+    features: str = "words"
+    constraints: tuple[str, ...] = ()
+    sensitive: str | None = None
+    band: bool = False
+    test: float | str = 0.2
+
+    @property
+    def of(self) -> str:
+        """What a loss of this target is of."""
+        return "residual" if self.numbers else "margin"
+
+    def made(self, level: float | None = None) -> Loss:
+        """The loss. Raises ValueError for a number out of range, and points that give none."""
+        if self.loss == DRAWN:
+            return drawn_loss(self.points, self.of)
+        takes_number = LOSSES[self.loss][2] is not None
+        return named_loss(f"{self.loss}:{self.level if level is None else level:g}" if takes_number else self.loss)
+
+
+@dataclass
+class LossRun:
+    """``risk`` and ``model`` are there once the job is done; ``other``: of the opposite quantile."""
+
+    wish: LossWish
+    risk: RiskStudy | None = None
+    model: Any = None
+    other: Any = None
+    races: dict[str, PLQResult] = field(default_factory=dict)
+
+    def run(self, texts: Sequence[str], metadata: pd.DataFrame, grams: CompressiveFeatures | None, job: Job) -> None:
+        """Make the matrix and fit. grams: an estimator of K-grams, for features of that kind. Raises ValueError."""
+        wish = self.wish
+        loss = wish.made()
+        warm_up()
+        pipeline = vectorizer("tf-idf", grams=grams if wish.features == "kgrams" else None)
+        self.risk = RiskStudy.of(
+            texts, metadata, wish.column, pipeline, numbers=wish.numbers, test=wish.test, sensitive=wish.sensitive
+        )
+        self.model = self._fit(loss, job)
+        if wish.band and wish.loss == "quantile" and job.poll():
+            self.other = self._fit(wish.made(round(1.0 - wish.level, 6)), lambda stats: job.poll())
+
+    def _fit(self, loss: Loss, listener: Any) -> Any:
+        assert self.risk is not None
+        given: Any = loss if self.wish.loss == DRAWN else loss.name
+        model = self.risk.estimator(
+            given, C=self.wish.C, constraints=self.wish.constraints, listeners=(listener,),
+            settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=1),
+        )  # fmt: skip
+        fitted = self.risk.fit(model)
+        return fitted.set_params(listeners=())  # the model outlives the job
+
+    def coefficients(self, row: int = 0) -> pd.DataFrame:
+        """Features with a weight, largest first: feature, weight, documents of the training part that have it."""
+        assert self.risk is not None
+        study, coef = self.risk.study, np.atleast_2d(self.model.coef_)[row]
+        kept = np.flatnonzero(coef)
+        documents = np.bincount(study.X[study.train].indices, minlength=len(coef))
+        frame = pd.DataFrame({"feature": study.names[kept], "weight": coef[kept], "documents": documents[kept]})
+        return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
+
+    def race(self, job: Job) -> None:
+        """Pure against primal-dual coordinate descent on the first two classes, some of the documents. Raises
+        ValueError for numbers."""
+        assert self.risk is not None
+        if self.wish.numbers:
+            raise InputError("The race is one of support vector machines: predict a class.")
+        study = self.risk.study
+        where = study.train[:RACE_DOCUMENTS]
+        X, y = study.X[where], np.where(study.y[where] == 1, 1.0, -1.0)
+        settings = DescentSettings(tol=RACE_TOL, max_iter=100_000, time_limit=RACE_LIMIT_S)
+        for number, name in enumerate(CONTESTANTS):
+            if not job.poll():
+                break
+            self.races[name] = DualSVM(name, X, y, self.wish.C, settings, (_Lane(job, number),)).run()
+
+
+class _Lane:
+    """A contestant's listener: its events become rows of the job, by operations."""
+
+    def __init__(self, job: Job, number: int) -> None:
+        self.job, self.number = job, number
+
+    def __call__(self, stats: IterationStats) -> bool:
+        row = trace_row(stats) | {"s": self.number, "t": stats.extra["sweep_s"], "i": stats.extra["operations"]}
+        self.job.rows.append(row)
+        return self.job.poll()

@@ -1,0 +1,258 @@
+"""The Losses page once a fit is under way: the live proof, numbers, coefficients in the text, predictions, the race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from cflengine.linear.export import about_corpus, row_names, study_pipeline
+from cflengine.plq.export import coefficients_frame, documents_frame
+from pages.parts.commands import command_line
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.losses.controls import start_race
+from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
+from pages.parts.losses.run import DRAWN, RACE_DOCUMENTS, LossRun, LossWish
+from pages.parts.metrics import metric_row
+from pages.parts.models import model_download
+from pages.parts.weights_run import occurrences
+from pages.parts.words import gap_text, many, number, percent, plain
+
+
+def draw_waiting(job: Job) -> None:
+    """What a fit that is on its way waits for; reruns the page at its end."""
+    st.fragment(_waiting, run_every=0.4)(job.id)
+
+
+def _waiting(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    if not job.rows:
+        st.caption("Making features of the documents …")
+    rerun_at_end(job, "seen_losses")
+
+
+def draw_proof(job: Job) -> None:
+    """The objective and the bound its dual proves, live, until they meet."""
+    live_trace_chart(
+        rows=None if job.active else job.rows,
+        stream_url=stream_url(job) if job.active else None,
+        key=f"loss_proof_{job.id}",
+        on_done=lambda: None,
+        log=False,
+        height=320,
+        steps="passes over the data",
+        value="objective",
+    )
+    st.caption(
+        "From above the objective of the coefficients, from below what the dual proves that no coefficients can go "
+        "under. Where they meet, the fit is done."
+    )
+
+
+def draw_numbers(run: LossRun) -> None:
+    """Objective, gap, constraints, and what the model is worth on documents it has not seen."""
+    risk, model = run.risk, run.model
+    assert risk is not None
+    worth, study = risk.judge(model), risk.study
+    judged = f"Of {many(len(study.test), 'document')} that took no part; {many(len(study.train), 'document')} did."
+    items: list[Any] = []
+    if not run.wish.numbers:
+        items.append(("Right on the test set", percent(worth["test"], 1), judged))
+    elif run.wish.loss == "quantile":
+        below = float(np.mean(risk.values[study.test] <= model.predict(study.X[study.test])))
+        items.append(("At or below, test set", percent(below, 1), f"Asked for: {percent(run.wish.level, 0)}. {judged}"))
+    if run.wish.numbers:
+        items.append(("Mean loss, test set", number(worth["test"], 3), judged))
+    objective = sum(result.objective for result in model.results_)
+    bound = sum(result.lower_bound for result in model.results_)
+    items += [
+        ("Gap, proved", gap_text(model.duality_gap_), f"Objective {number(objective, 4)}; no coefficients that meet "
+         f"the constraints have one below {number(bound, 4)}. Recomputed from the data."),
+        ("Features with a weight", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
+         f"Of {number(len(study.names))}."),
+        ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
+    ]  # fmt: skip
+    if run.wish.constraints:
+        note = "Of the constraints, relative; up to 1e-9 the gap is one of the constrained problem."
+        items.append(("Largest violation", f"{model.violation_:.0e}" if model.violation_ else "0", note))
+    metric_row(items)
+    if risk.n_unread:
+        st.caption(f"{many(risk.n_unread, 'value')} of {plain(run.wish.column)} are no numbers, and left aside.")
+
+
+def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
+    """Coefficients as a table; a row's feature in the text."""
+    risk = run.risk
+    assert risk is not None
+    row = 0
+    if not run.wish.numbers and len(run.model.coef_) > 1:
+        names = row_names(risk.study, len(run.model.coef_))
+        row = st.selectbox(
+            "Class, against the rest", range(len(names)), format_func=lambda k: names[k], key="loss_row", width=260
+        )
+    frame = run.coefficients(row)
+    if not len(frame):
+        st.info("Every coefficient is 0: the constraints, or a small C, leave only the intercept.")
+        return
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown(_meaning(run, row))
+        picked = st.dataframe(
+            frame, hide_index=True, height=360, on_select="rerun", selection_mode="single-row",
+            key=f"loss_features_{row}", alt="A row a feature, with its coefficient",
+            column_config={"weight": st.column_config.NumberColumn(format="%.4f")},
+        )  # fmt: skip
+    rows = picked["selection"]["rows"] if picked else []
+    feature = str(frame["feature"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
+    with right:
+        st.markdown(f"**{plain(feature)}** in the text")
+        st.dataframe(
+            occurrences(loaded.corpus.texts, feature), hide_index=True, height=360, alt="Where the feature stands",
+            column_config={
+                "document": st.column_config.NumberColumn(width=70),
+                "before": st.column_config.TextColumn(alignment="right", width=230),
+                "word": st.column_config.TextColumn(width=110),
+                "after": st.column_config.TextColumn(width=230),
+            },
+        )  # fmt: skip
+        st.caption("Select a row of the table to see another feature.")
+
+
+def _meaning(run: LossRun, row: int) -> str:
+    if run.wish.numbers:
+        return f"Above 0: raises the predicted **{plain(run.wish.column)}**"
+    assert run.risk is not None
+    names = row_names(run.risk.study, len(run.model.coef_))
+    return f"Above 0: speaks for **{plain(names[row])}**"
+
+
+def draw_predictions(run: LossRun) -> None:
+    """Test documents: the band, or predicted against true; of classes a table of how they are confused."""
+    risk, wish = run.risk, run.wish
+    assert risk is not None
+    test = risk.study.test
+    if wish.numbers:
+        assert risk.values is not None
+        truth, predicted = risk.values[test], run.model.predict(risk.study.X[test])
+        if run.other is not None:
+            other = run.other.predict(risk.study.X[test])
+            low, high = np.minimum(predicted, other), np.maximum(predicted, other)
+            gap = max(run.model.duality_gap_, run.other.duality_gap_)
+            inside = float(np.mean((truth >= low) & (truth <= high)))
+            figure = band_figure(truth, low, high, wish.column)
+            st.plotly_chart(figure, key="loss_band", config={"displayModeBar": False})
+            st.caption(
+                f"The band between two quantiles, each fitted on its own and proved to {gap_text(gap)}, is meant to "
+                f"hold {percent(abs(2 * wish.level - 1), 0)} of the documents; on the test set it holds "
+                f"{percent(inside, 1)}."
+            )
+            return
+        figure = prediction_figure(truth, predicted, wish.column)
+        st.plotly_chart(figure, key="loss_points", config={"displayModeBar": False})
+        st.caption("Documents that took no part in the fit.")
+        return
+    truth, predicted = risk.target[test], run.model.predict(risk.study.X[test])
+    table = pd.crosstab(pd.Series(truth, name="is"), pd.Series(predicted, name="predicted as"))
+    st.dataframe(table, alt="How often each class is predicted as each other")
+    st.caption("Rows: what test documents are. Columns: what is predicted.")
+
+
+def draw_race(run: LossRun, job: Job) -> None:
+    """Pure and primal-dual coordinate descent on the same problem: the same steps at other costs."""
+    if run.wish.numbers:
+        st.info("The race is one of support vector machines: predict a class to see it.")
+        return
+    st.markdown(
+        "Both take the same steps on the dual of the support vector machine, without intercept. The pure form looks up "
+        "a row of an n × n matrix at every step, n² multiplications a sweep; the primal-dual form carries the "
+        "coefficients along, and needs twice the entries of the data. That is why it is linear in n."
+    )
+    race = BOARD.get(st.session_state.get("loss_race"))
+    if not run.races and (race is None or race.state == FAILED):
+        if race is not None and race.state == FAILED:
+            st.error(plain(race.error))
+        n = min(RACE_DOCUMENTS, len(run.risk.study.train) if run.risk else 0)
+        st.button(f"Race on {many(n, 'document')}", on_click=lambda: start_race(job), key="loss_race_button")
+        return
+    active = race is not None and race.active
+    st.fragment(_race, run_every=0.5 if active else None)(job.id)
+
+
+def _race(job_id: str) -> None:
+    job, race = BOARD.get(job_id), BOARD.get(st.session_state.get("loss_race"))
+    if job is None:
+        return
+    job.touch()
+    if race is not None and race.active:
+        race.touch()
+        row = race.rows[-1] if race.rows else None
+        st.caption(f"Racing … proved gap {percent(row['gap'], 4)}" if row else "Racing …")
+        rerun_at_end(race, "seen_loss_race")
+        return
+    run: LossRun = job.result
+    x = st.segmented_control(
+        "Against", ["operations", "sweep_s"], default="operations", required=True, key="loss_race_x",
+        format_func={"operations": "operations", "sweep_s": "seconds"}.__getitem__,
+    )  # fmt: skip
+    figure = race_figure({name: result.trace for name, result in run.races.items()}, x)
+    st.plotly_chart(figure, key=f"loss_race_{x}", config={"displayModeBar": False})
+    rows = []
+    for name, result in run.races.items():
+        last = result.trace.iloc[-1]
+        rows.append(
+            {
+                "form": name, "sweeps": result.n_iterations, "multiplications": f"{last['operations']:,.0f}",
+                "seconds of sweeps": number(last["sweep_s"], 3), "proved gap": gap_text(result.gap),
+                "ended": str(result.reason),
+            }
+        )  # fmt: skip
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each form has cost")
+    st.caption(
+        "The first point of the pure form is what its matrix costs. A straight line on the logarithmic axis is linear "
+        "convergence: every sweep takes off the same share of the gap. This project's solver is the primal-dual form "
+        "with shrinking and screening."
+    )
+
+
+def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
+    """The model and its tables to take away, and the command that makes them again."""
+    risk, model = run.risk, run.model
+    assert risk is not None
+    files: dict[str, Any] = {
+        "Coefficients": ("weights.csv", lambda: frame_csv(coefficients_frame(risk, model))),
+        "Predictions": ("documents.csv", lambda: frame_csv(documents_frame(risk, model, loaded.corpus.rows))),
+    }
+    with st.container(horizontal=True, gap="small"):
+        model_download(study_pipeline(risk.study, model), about_corpus(risk.study, loaded.corpus), key="loss_model")
+        for label, (name, make) in files.items():
+            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"loss_{name}")
+    st.caption(
+        "The model goes from a text to its prediction, in a file without code: for this app's page Saved models, for "
+        "`cflengine predict`, and for `cflengine.load_model`."
+    )
+    if run.wish.loss == DRAWN:
+        st.caption("A drawn loss has no name for the command line; the model's file holds its parts.")
+        return
+    st.caption("The same from the command line:")
+    st.code(loss_command(loaded, run.wish), language="shell", wrap_lines=True)
+
+
+def loss_command(loaded: LoadedCorpus, wish: LossWish) -> str:
+    """The ``cflengine erm`` call that fits the same model."""
+    options: dict[str, Any] = {"loss": wish.made().name, "label_column": wish.column, "test_split": wish.test}
+    options |= {"C": f"{wish.C:g}", "features": "cfl" if wish.features == "kgrams" else "words", "gap": "1e-6"}
+    line = command_line("erm", loaded, options, "fit")
+    for one in wish.constraints:
+        kind, _, most = one.partition(":")
+        line += f" '--constraint=fair:{wish.sensitive}:{most}'" if kind == "fair" else f" --constraint={one}"
+    return line
