@@ -9,11 +9,14 @@ are done are set aside (shrinking, as in LIBLINEAR): all of their duals at bound
 largest violation of the last pass. ``state[1]`` sums, over the visits of a pass, what an observation
 adds to the duality gap: an estimate that says when it is worth proving one.
 
-Shapes: rows = (data, indices int32, indptr int64, dense): CSR, with dense (0, 0), or dense (n, d), the others empty;
-norms float64 (n,), ‖x_i‖²; parts (U, V, S, T, tau), lam (n, L), gam (n, H) as in problem.py; beta, q float64 (d,), q
-(0,) where ν = 0, whose β is q/μ; order int32, the active observations, ascending; bias float64 (3,): β₀, M² of its
-update (0 where it is fixed) and Σ a_i; state float64 (3,): the largest violation, the estimate of the gap, and by how
-much duals moved.
+What belongs to an observation stands together: parts float64 (n, 2L + 3H), a row its u, v, s, t and τ in that order;
+duals float64 (n, L + H), a row its λ and γ. What is passed as a tuple is taken apart once, outside all loops: an array
+read out of a tuple is an array whose references are counted, which takes longer than the product of a short row.
+
+Shapes: Rows = (data, indices int32, indptr int64, dense, norms): CSR, with dense (0, 0), or dense (n, d), the first
+three empty; norms float64 (n,), ‖x_i‖²; beta, q float64 (d,), q (0,) where ν = 0, whose β is q/μ; bias float64 (3,):
+β₀, M² of its update (0 where it is fixed) and Σ a_i; order int32, the active observations, ascending; idle uint8 (n,);
+state float64 (3,): the largest violation, the estimate of the gap, and by how much duals moved.
 """
 
 from __future__ import annotations
@@ -26,148 +29,173 @@ from cflengine.engine.jit import kernel
 
 
 class Rows(NamedTuple):
-    """The data matrix, in one form or the other."""
+    """The data matrix, in one form or the other, and its rows' squared norms."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
     dense: np.ndarray
+    norms: np.ndarray
 
 
-class Parts(NamedTuple):
-    """The losses' parts."""
+class Losses(NamedTuple):
+    """The losses: parts, and L, how many of them are ReLUs."""
 
-    U: np.ndarray
-    V: np.ndarray
-    S: np.ndarray
-    T: np.ndarray
-    tau: np.ndarray
+    parts: np.ndarray
+    n_relu: int
+
+
+class Point(NamedTuple):
+    """Where the descent stands."""
+
+    duals: np.ndarray
+    beta: np.ndarray
+    q: np.ndarray
+    bias: np.ndarray
+
+
+class Active(NamedTuple):
+    """Who is visited, who is done, and what a pass has found."""
+
+    order: np.ndarray
+    idle: np.ndarray
+    state: np.ndarray
 
 
 @kernel
-def dot_row(rows, i, beta):
-    """x_iᵀβ; with several sums at once, which a processor adds side by side."""
+def dot_dense(dense, i, beta):
+    """x_iᵀβ, with several sums at once, which a processor adds side by side. Unsigned, since a signed index may be one
+    from the end, which would be looked into at every entry."""
     a = b = c = d = 0.0
-    if rows.dense.shape[0] > 0:
-        x = rows.dense[i]
-        n = x.shape[0]
-        for j in range(0, n - 3, 4):
-            a += x[j] * beta[j]
-            b += x[j + 1] * beta[j + 1]
-            c += x[j + 2] * beta[j + 2]
-            d += x[j + 3] * beta[j + 3]
-        for j in range(n - n % 4, n):
-            a += x[j] * beta[j]
-        return (a + b) + (c + d)
-    first, last = rows.indptr[i], rows.indptr[i + 1]
-    even = last - (last - first) % 2
-    for p in range(first, even, 2):
-        a += rows.data[p] * beta[rows.indices[p]]
-        b += rows.data[p + 1] * beta[rows.indices[p + 1]]
-    if even < last:
-        a += rows.data[even] * beta[rows.indices[even]]
-    return a + b
+    i, j, n = np.uint64(i), np.uint64(0), np.uint64(dense.shape[1])
+    whole = n - n % np.uint64(4)
+    while j < whole:
+        a += dense[i, j] * beta[j]
+        b += dense[i, j + np.uint64(1)] * beta[j + np.uint64(1)]
+        c += dense[i, j + np.uint64(2)] * beta[j + np.uint64(2)]
+        d += dense[i, j + np.uint64(3)] * beta[j + np.uint64(3)]
+        j += np.uint64(4)
+    while j < n:
+        a += dense[i, j] * beta[j]
+        j += np.uint64(1)
+    return (a + b) + (c + d)
 
 
 @kernel
-def add_row(rows, i, step, beta):
+def dot_sparse(data, indices, first, last, beta):
+    """The same of the entries first .. last − 1 of a sparse matrix."""
+    a = b = c = d = 0.0
+    p, end = np.uint64(first), np.uint64(last)
+    whole = end - (end - p) % np.uint64(4)
+    while p < whole:
+        a += data[p] * beta[np.uint32(indices[p])]
+        b += data[p + np.uint64(1)] * beta[np.uint32(indices[p + np.uint64(1)])]
+        c += data[p + np.uint64(2)] * beta[np.uint32(indices[p + np.uint64(2)])]
+        d += data[p + np.uint64(3)] * beta[np.uint32(indices[p + np.uint64(3)])]
+        p += np.uint64(4)
+    while p < end:
+        a += data[p] * beta[np.uint32(indices[p])]
+        p += np.uint64(1)
+    return (a + b) + (c + d)
+
+
+@kernel
+def add_dense(dense, i, step, beta):
     """β += step · x_i."""
-    if rows.dense.shape[0] > 0:
-        x = rows.dense[i]
-        for j in range(x.shape[0]):
-            beta[j] += step * x[j]
-    else:
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            beta[rows.indices[p]] += step * rows.data[p]
+    i = np.uint64(i)
+    for j in range(dense.shape[1]):
+        beta[j] += step * dense[i, j]
 
 
 @kernel
-def soften_row(rows, i, mu, nu, q, beta):
-    """β_j = soft(q_j)/μ for the features of a row."""
-    if rows.dense.shape[0] > 0:
-        for j in range(q.shape[0]):
-            beta[j] = (max(q[j] - nu, 0.0) - max(-q[j] - nu, 0.0)) / mu
-    else:
-        for p in range(rows.indptr[i], rows.indptr[i + 1]):
-            j = rows.indices[p]
-            beta[j] = (max(q[j] - nu, 0.0) - max(-q[j] - nu, 0.0)) / mu
+def add_sparse(data, indices, first, last, step, beta):
+    """The same of the entries first .. last − 1 of a sparse matrix."""
+    p, end = np.uint64(first), np.uint64(last)
+    while p < end:
+        beta[np.uint32(indices[p])] += step * data[p]
+        p += np.uint64(1)
 
 
 @kernel
-def move(rows, i, step, mu, nu, q, beta):
-    """q += step · x_i, and β with it."""
-    if q.shape[0] == 0:
-        add_row(rows, i, step / mu, beta)
-    else:
-        add_row(rows, i, step, q)
-        soften_row(rows, i, mu, nu, q, beta)
+def soften_dense(mu, nu, q, beta):
+    """β_j = soft(q_j)/μ for all j."""
+    for j in range(q.shape[0]):
+        beta[j] = (max(q[j] - nu, 0.0) - max(-q[j] - nu, 0.0)) / mu
 
 
 @kernel
-def examine(parts, i, z, lam, gam, state):
+def soften_sparse(indices, first, last, mu, nu, q, beta):
+    """The same for the features of the entries first .. last − 1."""
+    for p in range(first, last):
+        j = indices[p]
+        beta[j] = (max(q[j] - nu, 0.0) - max(-q[j] - nu, 0.0)) / mu
+
+
+@kernel
+def examine(parts, n_relu, i, z, duals):
     """How far z is from where the duals of an observation would rest, in units of z: the violation and, where that is
-    0, the distance to the nearest kink (0 where a dual is between its bounds); adds to the estimate of the gap."""
-    violation = 0.0
-    distance = np.inf
-    for k in range(parts.U.shape[1]):
-        u = abs(parts.U[i, k])
+    0, the distance to the nearest kink (0 where a dual is between its bounds); and what it adds to the gap."""
+    n_rehu = duals.shape[1] - n_relu
+    violation, distance, gap = 0.0, np.inf, 0.0
+    for k in range(n_relu):
+        u = abs(parts[i, k])
         if u == 0.0:
             continue
-        y = parts.U[i, k] * z + parts.V[i, k]
-        dual = lam[i, k]
-        state[1] += max(y, 0.0) - dual * y
+        y, dual = parts[i, k] * z + parts[i, n_relu + k], duals[i, k]
+        gap += max(y, 0.0) - dual * y
         if (y > 0.0 and dual < 1.0) or (y < 0.0 and dual > 0.0):
             violation = max(violation, abs(y) / u)
         distance = min(distance, abs(y) / u if dual == 0.0 or dual == 1.0 else 0.0)
-    for k in range(parts.S.shape[1]):
-        s = abs(parts.S[i, k])
+    for h in range(n_rehu):
+        at = 2 * n_relu + h
+        s = abs(parts[i, at])
         if s == 0.0:
             continue
-        y = parts.S[i, k] * z + parts.T[i, k]
-        dual, tau = gam[i, k], parts.tau[i, k]
+        y, tau, dual = parts[i, at] * z + parts[i, at + n_rehu], parts[i, at + 2 * n_rehu], duals[i, n_relu + h]
         inside = min(max(y, 0.0), tau)
-        state[1] += inside * (max(y, 0.0) - 0.5 * inside) - dual * y + 0.5 * dual * dual
+        gap += inside * (max(y, 0.0) - 0.5 * inside) - dual * y + 0.5 * dual * dual
         violation = max(violation, abs(inside - dual) / s)
         outside = max(-y, y - tau) if dual == 0.0 or dual == tau else 0.0
         distance = min(distance, outside / s)
-    return violation, distance
+    return violation, distance, gap
 
 
 @kernel
-def find_unrested(parts, z, lam, gam, aside):
+def find_unrested(losses, z, duals, aside):
     """Clear aside[i] (bool (n,)) where the duals of an observation that is set aside do not rest at z_i."""
-    state = np.zeros(3)
+    parts, n_relu = losses
     for i in range(aside.shape[0]):
         if aside[i]:
-            violation, _ = examine(parts, i, z[i], lam, gam, state)
+            violation, _, _ = examine(parts, n_relu, i, z[i], duals)
             aside[i] = violation == 0.0
 
 
 @kernel
-def update_duals(parts, i, z, norm, lam, gam):
+def update_duals(parts, n_relu, i, z, norm, duals):
     """The closed-form updates of one observation until they rest; norm: ‖x_i‖²/μ. Returns by how much a_i grew."""
-    n_parts = parts.U.shape[1] + parts.S.shape[1]
+    n_rehu = duals.shape[1] - n_relu
     total = 0.0
-    for _ in range(1 if n_parts == 1 else 3 * n_parts):
+    for _ in range(1 if n_relu + n_rehu == 1 else 3 * (n_relu + n_rehu)):
         moved = 0.0
-        for k in range(parts.U.shape[1]):
-            u = parts.U[i, k]
-            y = u * z + parts.V[i, k]
+        for k in range(n_relu):
+            u = parts[i, k]
+            y = u * z + parts[i, n_relu + k]
             curvature = u * u * norm
             new = 1.0 if y > 0.0 else 0.0
             if curvature > 0.0:
-                new = min(max(lam[i, k] + y / curvature, 0.0), 1.0)
-            step = (new - lam[i, k]) * u
-            lam[i, k] = new
+                new = min(max(duals[i, k] + y / curvature, 0.0), 1.0)
+            step = (new - duals[i, k]) * u
+            duals[i, k] = new
             z -= step * norm
             total += step
             moved += abs(step)
-        for k in range(parts.S.shape[1]):
-            s = parts.S[i, k]
-            rest = s * z + parts.T[i, k] - gam[i, k]
-            new = min(max(gam[i, k] + rest / (s * s * norm + 1.0), 0.0), parts.tau[i, k])
-            step = (new - gam[i, k]) * s
-            gam[i, k] = new
+        for h in range(n_rehu):
+            at, k = 2 * n_relu + h, n_relu + h
+            s = parts[i, at]
+            rest = s * z + parts[i, at + n_rehu] - duals[i, k]
+            new = min(max(duals[i, k] + rest / (s * s * norm + 1.0), 0.0), parts[i, at + 2 * n_rehu])
+            step = (new - duals[i, k]) * s
+            duals[i, k] = new
             z -= step * norm
             total += step
             moved += abs(step)
@@ -177,50 +205,72 @@ def update_duals(parts, i, z, norm, lam, gam):
 
 
 @kernel
-def visit(rows, norms, parts, lam, gam, beta, q, order, blocks, size, mu, nu, bias, margin, idle, state):
+def visit(rows, losses, point, active, blocks, size, penalty, margin):
     """Visit the observations of some blocks of ``order``: block b is its places b·size .. (b+1)·size − 1.
 
-    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. margin: observations
-    further from their kinks than this are set aside, inf for none: idle (uint8 (n,)) becomes 1.
+    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. penalty: (μ, ν). margin:
+    observations further from their kinks than this are set aside, inf for none: idle becomes 1.
     """
+    (data, indices, indptr, dense, norms), (parts, n_relu) = rows, losses
+    (duals, beta, q, bias), (order, idle, state), (mu, nu) = point, active, penalty
+    is_dense, plain = dense.shape[0] > 0, q.shape[0] == 0
+    carried, scale = (beta, 1.0 / mu) if plain else (q, 1.0)
     for r in range(blocks.shape[0]):
-        if r:
-            state[0] = state[1] = state[2] = 0.0
+        worst, gap, travelled = (state[0], state[1], state[2]) if r == 0 else (0.0, 0.0, 0.0)
         for b in blocks[r]:
             for p in range(b * size, min((b + 1) * size, order.shape[0])):
                 i = order[p]
-                z = dot_row(rows, i, beta) + bias[0]
-                violation, distance = examine(parts, i, z, lam, gam, state)
+                first, last = (0, 0) if is_dense else (indptr[i], indptr[i + 1])
+                z = dot_dense(dense, i, beta) if is_dense else dot_sparse(data, indices, first, last, beta)
+                violation, distance, more = examine(parts, n_relu, i, z + bias[0], duals)
+                gap += more
                 if violation == 0.0:
                     idle[i] = distance > margin
                     continue
                 idle[i] = 0
-                state[0] = max(state[0], violation)
-                step = update_duals(parts, i, z, norms[i] / mu + bias[1], lam, gam)
-                if step != 0.0:
-                    move(rows, i, -step, mu, nu, q, beta)
-                    bias[0] -= bias[1] * step
-                    bias[2] += step
-                    state[2] += abs(step)
+                worst = max(worst, violation)
+                step = update_duals(parts, n_relu, i, z + bias[0], norms[i] / mu + bias[1], duals)
+                if step == 0.0:
+                    continue
+                bias[0] -= bias[1] * step
+                bias[2] += step
+                travelled += abs(step)
+                if is_dense:
+                    add_dense(dense, i, -step * scale, carried)
+                    if not plain:
+                        soften_dense(mu, nu, q, beta)
+                else:
+                    add_sparse(data, indices, first, last, -step * scale, carried)
+                    if not plain:
+                        soften_sparse(indices, first, last, mu, nu, q, beta)
+        state[0], state[1], state[2] = worst, gap, travelled
 
 
 @kernel
-def visit_constraints(A, norms, b, equal, xi, beta, q, mu, nu, rounds):
-    """The update of every ξ_k, ``rounds`` times or until all rest; returns the largest relative violation seen last."""
+def visit_constraints(A, b, equal, xi, beta, q, penalty, rounds):
+    """The update of every ξ_k, ``rounds`` times or until all rest; returns the largest relative violation seen last.
+
+    A: Rows, sparse; beta, q: as in a Point.
+    """
+    (data, indices, indptr, _, norms), (mu, nu) = A, penalty
+    plain = q.shape[0] == 0
+    carried, scale = (beta, 1.0 / mu) if plain else (q, 1.0)
     worst = 0.0
     for _ in range(rounds):
         worst = 0.0
         for k in range(b.shape[0]):
-            slack = dot_row(A, k, beta) + b[k]
             if norms[k] == 0.0:
                 continue
-            new = xi[k] - slack * mu / norms[k]
+            first, last = indptr[k], indptr[k + 1]
+            new = xi[k] - (dot_sparse(data, indices, first, last, beta) + b[k]) * mu / norms[k]
             if not equal[k]:
                 new = max(new, 0.0)
             step = new - xi[k]
             if step != 0.0:
                 xi[k] = new
-                move(A, k, step, mu, nu, q, beta)
+                add_sparse(data, indices, first, last, step * scale, carried)
+                if not plain:
+                    soften_sparse(indices, first, last, mu, nu, q, beta)
                 worst = max(worst, abs(step) * norms[k] / mu / (1.0 + abs(b[k])))
         if worst <= 1e-15:
             break

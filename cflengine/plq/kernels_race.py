@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cflengine.engine.jit import kernel
-from cflengine.plq.kernels import add_row, dot_row
+from cflengine.plq.kernels import add_dense, add_sparse, dot_dense, dot_sparse
 
 
 @kernel
@@ -27,15 +27,22 @@ def pure_sweep(Q, most, order, alpha):
 
 
 @kernel
-def carried_sweep(rows, entries, norms, y, most, order, alpha, beta):
+def carried_sweep(rows, entries, y, most, order, alpha, beta):
     """Once over α with β = Σ α_i y_i x_i carried along. Returns multiplications: a row's entries, twice where it
     moves."""
-    operations = 0
+    data, indices, indptr, dense, norms = rows
+    is_dense, operations = dense.shape[0] > 0, 0
     for i in order:
-        step = best_step(alpha[i], most, 1.0 - y[i] * dot_row(rows, i, beta), norms[i])
+        first, last = (0, 0) if is_dense else (indptr[i], indptr[i + 1])
+        z = dot_dense(dense, i, beta) if is_dense else dot_sparse(data, indices, first, last, beta)
+        step = best_step(alpha[i], most, 1.0 - y[i] * z, norms[i])
         operations += entries[i]
-        if step != 0.0:
-            alpha[i] += step
-            add_row(rows, i, step * y[i], beta)
-            operations += entries[i]
+        if step == 0.0:
+            continue
+        alpha[i] += step
+        operations += entries[i]
+        if is_dense:
+            add_dense(dense, i, step * y[i], beta)
+        else:
+            add_sparse(data, indices, first, last, step * y[i], beta)
     return operations

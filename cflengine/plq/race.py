@@ -59,7 +59,7 @@ class DualSVM(Run):
         self.name, self.X, self.y, self.C = name, X, y, float(C)
         self.problem = PLQProblem(X, named_loss("hinge").for_data(y, C), no_constraints(X.shape[1]))
         self.sizes, self.alpha, self.beta = Sizes.of(X), np.zeros(n), np.zeros(X.shape[1])
-        self.rows, self.entries = rows_of(X), self.sizes.entries.astype(np.int64)
+        self.rows, self.entries = rows_of(X, self.sizes.rows), self.sizes.entries.astype(np.int64)
         self.operations, self.sweep_s, self.Q = 0, 0.0, np.empty((0, 0))
         self.last_gap = math.inf
         if name == "pure":
@@ -100,7 +100,7 @@ class DualSVM(Run):
             self.operations += kernels.pure_sweep(self.Q, self.C, order, self.alpha)
         else:
             self.operations += kernels.carried_sweep(
-                self.rows, self.entries, self.sizes.rows, self.y, self.C, order, self.alpha, self.beta
+                self.rows, self.entries, self.y, self.C, order, self.alpha, self.beta
             )
         self.sweep_s += time.perf_counter() - began
 

@@ -13,13 +13,13 @@ from cflengine.plq import kernels_shift
 _FURTHEST = 1e18
 
 
-def best_shift(parts: object, z: np.ndarray, near: float = 0.0) -> float:
+def best_shift(losses: object, z: np.ndarray, near: float = 0.0) -> float:
     """The minimiser (one of them), to the last bits; near: where to begin. ±1e18 where there is none."""
     some, line = np.arange(len(z), dtype=np.int64), np.zeros(2)
     count = len(z)
 
     def derivative(shift: float) -> float:
-        rest: float = kernels_shift.total_derivative(parts, z, some, count, shift)
+        rest: float = kernels_shift.total_derivative(losses, z, some, count, shift)
         return rest + line[0] + line[1] * shift
 
     lo = hi = near
@@ -29,7 +29,7 @@ def best_shift(parts: object, z: np.ndarray, near: float = 0.0) -> float:
     while derivative(hi) < 0 and hi < _FURTHEST:
         lo, hi, step = hi, hi + step, 4 * step
     while count and np.nextafter(lo, hi) < hi:
-        count = kernels_shift.keep_bending(parts, z, some, count, lo, hi, line)
+        count = kernels_shift.keep_bending(losses, z, some, count, lo, hi, line)
         middle = 0.5 * (lo + hi)
         if not lo < middle < hi:
             break

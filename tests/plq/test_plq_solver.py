@@ -14,7 +14,7 @@ from cflengine.engine.progress import TerminationReason
 from cflengine.plq import constraints as limits
 from cflengine.plq import kernels
 from cflengine.plq.certificate import Sizes, balance, certify
-from cflengine.plq.descent import rows_of, solve
+from cflengine.plq.descent import losses_of, rows_of, solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import CompositeLoss, PLQProblem, no_constraints
 from cflengine.plq.result import PLQResult
@@ -239,7 +239,7 @@ def test_the_best_shift_is_where_the_slope_changes_sign(seed, name):
     y = np.array([-1.0, 1.0] * 9) if loss.of == "margin" else rng.normal(size=18)
     own = loss.for_data(y, rng.uniform(0.1, 2, 18))
     z = rng.normal(size=18)
-    found = best_shift(kernels.Parts(own.U, own.V, own.S, own.T, own.tau), z, float(rng.normal()))
+    found = best_shift(losses_of(own), z, float(rng.normal()))
     here = own.value(z + found).sum()
     for step in (1e-3, 0.1, 1.0):
         assert here <= own.value(z + found + step).sum() + 1e-9 and here <= own.value(z + found - step).sum() + 1e-9
@@ -249,10 +249,9 @@ def test_updates_are_the_best_single_coordinates():
     problem = problem_of("epsilon_insensitive:0.3", n=1, d=2)
     loss, X = problem.loss, problem.X
     lam, gam = np.full((1, 2), 0.3), np.zeros((1, 0))
-    parts = kernels.Parts(loss.U, loss.V, loss.S, loss.T, loss.tau)
     beta = problem.coefficients(problem.combination(problem.weights(lam, gam), np.zeros(0)))
     before = problem.dual(lam, gam, np.zeros(0))
-    step = kernels.update_duals(parts, 0, float(X[0] @ beta), float(X[0] @ X[0]), lam, gam)
+    step = kernels.update_duals(*losses_of(loss), 0, float(X[0] @ beta), float(X[0] @ X[0]), lam)
     beta -= step * X[0]
     np.testing.assert_allclose(beta, problem.coefficients(problem.combination(problem.weights(lam, gam), np.zeros(0))))
     assert problem.dual(lam, gam, np.zeros(0)) >= before
@@ -267,11 +266,18 @@ def test_updates_are_the_best_single_coordinates():
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 9])
 def test_products_with_rows(form, d):
     X = np.random.default_rng(d).normal(size=(4, d))
-    rows, beta = rows_of(form(X)), np.arange(1.0, d + 1)
-    for i in range(4):
-        assert kernels.dot_row(rows, i, beta) == pytest.approx(X[i] @ beta)
+    rows, beta = rows_of(form(X), np.zeros(4)), np.arange(1.0, d + 1)
     out = beta.copy()
-    kernels.add_row(rows, 2, -0.5, out)
+    for i in range(4):
+        if len(rows.dense):
+            assert kernels.dot_dense(rows.dense, i, beta) == pytest.approx(X[i] @ beta)
+        else:
+            ends = rows.indptr[i], rows.indptr[i + 1]
+            assert kernels.dot_sparse(rows.data, rows.indices, *ends, beta) == pytest.approx(X[i] @ beta)
+    if len(rows.dense):
+        kernels.add_dense(rows.dense, 2, -0.5, out)
+    else:
+        kernels.add_sparse(rows.data, rows.indices, rows.indptr[2], rows.indptr[3], -0.5, out)
     np.testing.assert_allclose(out, beta - 0.5 * X[2])
 
 
