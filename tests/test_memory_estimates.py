@@ -22,14 +22,14 @@ from cflengine.loglinear.settings import (
     NewtonSettings,
 )
 from cflengine.plq import estimator as plq
-from cflengine.sentence_lasso import estimator, study
+from cflengine.sentence_lasso import classifier, study
 
 
 @pytest.fixture
 def share(monkeypatch):
     """A function that runs another and answers with the peak of its memory as a share of what it asked for."""
     asked: list[int] = []
-    for module in (logistic, crf, estimator, study, plq):
+    for module in (logistic, crf, classifier, study, plq):
         monkeypatch.setattr(module, "require_bytes", lambda needed, *_: asked.append(needed))
 
     def measure(run) -> float:

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -28,6 +29,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 
 _BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
+_BYTES_PER_ENTRY = 8  # of a sparse matrix: its features by frequency, and while they are sorted
 _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and what a proof takes for a moment
 
 
@@ -107,7 +109,8 @@ class _PLQ(LinearEstimator):
         """A row for each target. weight: of the rows of X, above 0, or None for 1."""
         loss, settings = self.loss_, self._check()
         per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
-        require_bytes(per_row * X.shape[0], f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
+        per_entry = _BYTES_PER_ENTRY * X.nnz if sparse.issparse(X) else 0
+        require_bytes(per_row * X.shape[0] + per_entry, f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, sizes = self._constraints(X, sensitive), Sizes.of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight

@@ -23,7 +23,7 @@ class DescentSettings(Limits):
     max_iter: int = 10_000
     shrinking: bool = True
     screening: bool = True
-    check_every: int = 10
+    check_every: int = 20
     random_state: int = 0
 
     def __post_init__(self) -> None:
