@@ -88,8 +88,12 @@ def test_a_large_parent_does_not_count():
 
 def test_plq_is_measured(tmp_path, capsys):
     out = tmp_path / "plq.json"
-    assert main(["plq", "--quick", "--sections", "dense", "--json", str(out)]) == 0
+    assert main(["plq", "--quick", "--sections", "dense,fair,scaling", "--json", str(out)]) == 0
     figures = json.loads(out.read_text())["corpora"]
-    assert len(figures) == 6 and all(one["gap_of_bound"] <= 1e-6 for one in figures.values())
+    scaling = figures.pop("scaling")
+    assert len(figures) == 11 and all(one["gap_of_bound"] <= 1e-6 for one in figures.values())
     assert all(one["ours"]["1e-06"] > 0 for one in figures.values())
-    assert "SVM, 2,000 × 18" in capsys.readouterr().out
+    assert all(len(scaling[form]["seconds_a_pass"]) == 4 for form in ("dense", "sparse"))
+    pure, carried = (scaling["convergence"][name] for name in ("pure", "primal-dual"))
+    assert pure["sweeps"] == carried["sweeps"] and pure["operations"] > carried["operations"]
+    assert 0 < carried["gap_a_sweep"] < 1 and "SVM, 2,000 × 18" in capsys.readouterr().out

@@ -91,7 +91,7 @@ class LossRun:
         self.risk = RiskStudy.of(
             texts, metadata, wish.column, pipeline, numbers=wish.numbers, test=wish.test, sensitive=wish.sensitive
         )
-        self.model = self._fit(loss, job)
+        self.model = self._fit(loss, _Fit(job))
         if wish.band and wish.loss == "quantile" and job.poll():
             self.other = self._fit(wish.made(round(1.0 - wish.level, 6)), lambda stats: job.poll())
 
@@ -114,6 +114,13 @@ class LossRun:
         frame = pd.DataFrame({"feature": study.names[kept], "weight": coef[kept], "documents": documents[kept]})
         return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
 
+    def proof_rows(self) -> list[dict[str, Any]]:
+        """The fit's events as rows of the live chart; of several classes those of the one with the largest gap."""
+        trace = self.model.trace_
+        names = {"elapsed_s": "t", "work": "i", "objective": "objective", "best_objective": "best"}
+        names |= {"lower_bound": "bound", "gap": "gap"}
+        return trace[list(names)].rename(columns=names).to_dict("records")
+
     def race(self, job: Job) -> None:
         """Pure against primal-dual coordinate descent on the first two classes, some of the documents. Raises
         ValueError for numbers."""
@@ -128,6 +135,21 @@ class LossRun:
             if not job.poll():
                 break
             self.races[name] = DualSVM(name, X, y, self.wish.C, settings, (_Lane(job, number),)).run()
+
+
+class _Fit:
+    """The fit's listener: its events become rows of the job, by passes; of several classes the first one's, since the
+    others' objectives have another scale."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.last, self.first = job, -1, True
+
+    def __call__(self, stats: IterationStats) -> bool:
+        self.first = self.first and stats.iteration >= self.last
+        if self.first:
+            self.last = stats.iteration
+            self.job.rows.append(trace_row(stats) | {"i": stats.work})
+        return self.job.poll()
 
 
 class _Lane:

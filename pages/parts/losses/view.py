@@ -44,7 +44,7 @@ def _waiting(job_id: str) -> None:
 def draw_proof(job: Job) -> None:
     """The objective and the bound its dual proves, live, until they meet."""
     live_trace_chart(
-        rows=None if job.active else job.rows,
+        rows=None if job.active else job.result.proof_rows(),
         stream_url=stream_url(job) if job.active else None,
         key=f"loss_proof_{job.id}",
         on_done=lambda: None,
