@@ -6,7 +6,7 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
+from pages.parts.controls import draw_waiting, invite
 from pages.parts.jobs import FAILED
 from pages.parts.state import WEIGHTS, current_corpus, current_job
 from pages.parts.weights import (
@@ -17,7 +17,6 @@ from pages.parts.weights import (
     draw_race,
     draw_standings,
     draw_trajectories,
-    draw_waiting,
 )
 from pages.parts.weights_controls import draw_weights_controls
 from pages.parts.words import plain
@@ -38,7 +37,7 @@ elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
     draw_race(job)
-    draw_waiting(job)
+    draw_waiting(job, "Counting words …", "seen_weights")
 else:
     run = job.result
     draw_numbers(run)

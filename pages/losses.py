@@ -6,7 +6,7 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
+from pages.parts.controls import draw_waiting, invite
 from pages.parts.jobs import FAILED
 from pages.parts.losses.controls import draw_loss_controls
 from pages.parts.losses.view import (
@@ -16,7 +16,6 @@ from pages.parts.losses.view import (
     draw_predictions,
     draw_proof,
     draw_race,
-    draw_waiting,
 )
 from pages.parts.state import LOSS, current_corpus, current_job
 from pages.parts.words import plain
@@ -37,7 +36,7 @@ elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
     draw_proof(job)
-    draw_waiting(job)
+    draw_waiting(job, "Making features of the documents …", "seen_losses")
 else:
     run = job.result
     draw_numbers(run)

@@ -14,11 +14,11 @@ from cflengine.cli.options import (
     add_limits,
     add_output,
     add_reading,
-    gram_features,
     read,
     results,
     run_facts,
     strengths,
+    text_pipeline,
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
         risk = RiskStudy.of(
-            corpus.texts, corpus.metadata, arguments.label_column, _pipeline(arguments),
+            corpus.texts, corpus.metadata, arguments.label_column, text_pipeline(arguments),
             numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
             test=arguments.test_split, seed=arguments.seed, sensitive=sensitive,
         )  # fmt: skip
@@ -140,14 +140,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         _summary(risk, best, report, out)
     return 0
-
-
-def _pipeline(arguments: argparse.Namespace) -> Any:
-    from cflengine.linear.vectorizer import vectorizer
-
-    grams = gram_features(arguments) if arguments.features == "cfl" else None
-    pattern, lowercase = arguments.token_pattern, not arguments.keep_case
-    return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
 
 
 def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:

@@ -131,6 +131,15 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
     )
 
 
+def text_pipeline(arguments: argparse.Namespace) -> Any:
+    """The scikit-learn pipeline from texts to a matrix that the arguments ask for."""
+    from cflengine.linear.vectorizer import vectorizer
+
+    grams = None if arguments.features == "words" else gram_features(arguments)
+    pattern, lowercase = arguments.token_pattern, not arguments.keep_case
+    return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
+
+
 def add_limits(solver: Any) -> None:
     """What every solver takes."""
     solver.add_argument(

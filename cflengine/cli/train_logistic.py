@@ -14,10 +14,10 @@ from cflengine.cli.options import (
     add_limits,
     add_output,
     add_reading,
-    gram_features,
     read,
     results,
     run_facts,
+    text_pipeline,
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        study = Study.of(corpus.texts, labels, split, _vectorizer(arguments))
+        study = Study.of(corpus.texts, labels, split, text_pipeline(arguments))
         with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
             model = LogisticClassifier(
@@ -150,14 +150,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         _summary(study, model, report, out)
     return 0
-
-
-def _vectorizer(arguments: argparse.Namespace) -> Any:
-    from cflengine.linear.vectorizer import vectorizer
-
-    grams = gram_features(arguments) if arguments.features == "kgrams" else None
-    pattern, lowercase = arguments.token_pattern, not arguments.keep_case
-    return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
 
 
 def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:

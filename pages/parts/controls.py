@@ -257,3 +257,22 @@ def rerun_at_end(job: Job, seen: str) -> None:
     if not job.active and st.session_state.get(seen) != job.id:
         st.session_state[seen] = job.id
         st.rerun()
+
+
+def draw_waiting(job: Job, before: str, seen: str) -> None:
+    """What a job that is on its way waits for, ``before`` its first event; reruns the page at its end.
+
+    seen: a name for who watches.
+    """
+    st.fragment(_waiting, run_every=0.4)(job.id, before, seen)
+
+
+def _waiting(job_id: str, before: str, seen: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    if not job.rows:
+        st.caption(before)
+    rerun_at_end(job, seen)

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.linear.export import about_corpus
-from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.live_chart import live_trace_chart
@@ -22,22 +22,6 @@ from pages.parts.weights_run import TITLES, WeightsRun, contestants, occurrences
 from pages.parts.words import gap_text, many, number, percent, plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
-
-
-def draw_waiting(job: Job) -> None:
-    """What a race that is on its way waits for; reruns the page at its end."""
-    st.fragment(_waiting, run_every=0.4)(job.id)
-
-
-def _waiting(job_id: str) -> None:
-    job = BOARD.get(job_id)
-    if job is None:
-        return
-    job.touch()
-    queue_notes(job)
-    if not job.rows:
-        st.caption("Counting words …")
-    rerun_at_end(job, "seen_weights")
 
 
 def draw_race(job: Job) -> None:

@@ -12,7 +12,7 @@ from cflengine.engine.files import frame_csv
 from cflengine.linear.export import about_corpus, row_names, study_pipeline
 from cflengine.plq.export import coefficients_frame, documents_frame
 from pages.parts.commands import command_line
-from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.live_chart import live_trace_chart
@@ -23,22 +23,6 @@ from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
 from pages.parts.weights_run import occurrences
 from pages.parts.words import gap_text, many, number, percent, plain
-
-
-def draw_waiting(job: Job) -> None:
-    """What a fit that is on its way waits for; reruns the page at its end."""
-    st.fragment(_waiting, run_every=0.4)(job.id)
-
-
-def _waiting(job_id: str) -> None:
-    job = BOARD.get(job_id)
-    if job is None:
-        return
-    job.touch()
-    queue_notes(job)
-    if not job.rows:
-        st.caption("Making features of the documents …")
-    rerun_at_end(job, "seen_losses")
 
 
 def draw_proof(job: Job) -> None:
