@@ -7,15 +7,17 @@ solvers' starting points, weights of 0 and the best bias, say how frequent a cla
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cflengine.engine.progress import Listener, Progress, TerminationReason
+from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
 
@@ -29,22 +31,51 @@ def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
 
 
 def solve_rows(
-    solves: Sequence[Callable[[Any, tuple[Listener, ...]], Any]], settings: Limits, listeners: Iterable[Listener] = ()
+    solves: Sequence[Callable[[Any, tuple[Listener, ...]], Any]],
+    settings: Limits,
+    listeners: Iterable[Listener] = (),
+    *,
+    n_workers: int = 1,
 ) -> tuple[Any, ...]:
     """A result for each row. solves: take settings and listeners; settings: their time limit is for all rows.
 
-    After a stop the rows that are left answer with where they start, certified.
+    n_workers: rows solved side by side, in threads; for solvers whose kernels use one core. Results do not depend on
+    it; listeners are called by one thread at a time. After a stop the rows that are left answer with where they start,
+    certified.
     """
-    progress, began = Progress(listeners, recording=False), time.perf_counter()
-    results = []
-    for k, solve in enumerate(solves):
+    heard, began = _InTurn(Progress(listeners, recording=False)), time.perf_counter()
+
+    def one(k: int) -> Any:
         own = settings
         if settings.time_limit is not None:
             left = settings.time_limit - (time.perf_counter() - began)
-            own = replace(settings, time_limit=max(left / (len(solves) - k), _LEAST_S))
-        results.append(solve(own, (progress,)))
+            rounds = -(-(len(solves) - k) // n_workers)
+            own = replace(settings, time_limit=max(left / rounds, _LEAST_S))
+        return solves[k](own, (heard,))
+
+    if n_workers == 1 or len(solves) == 1:
+        results = [one(k) for k in range(len(solves))]
+    else:
+        with ThreadPoolExecutor(min(n_workers, len(solves))) as pool:
+            results = list(pool.map(one, range(len(solves))))
     asked = {"time_limit": settings.time_limit}
     return tuple(replace(result, settings=dict(result.settings) | asked) for result in results)
+
+
+class _InTurn:
+    """A listener that several threads may call."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.lock = progress, threading.Lock()
+
+    def __call__(self, stats: IterationStats) -> bool:
+        with self.lock:
+            return bool(self.progress(stats))
+
+    def poll(self) -> bool:
+        """Whether to go on."""
+        with self.lock:
+            return self.progress.poll()
 
 
 def warn_unless_converged(results: Iterable[Result]) -> None:

@@ -76,6 +76,18 @@ def together(d: int, some: Iterable[Constraints]) -> Constraints:
     return Constraints(A, np.concatenate([one.b for one in some]), np.concatenate([one.equal for one in some]))
 
 
+def with_column(X: np.ndarray | sparse.csr_matrix, value: float) -> np.ndarray | sparse.csr_matrix:
+    """X with one more column, of this value throughout."""
+    column = np.full((X.shape[0], 1), value)
+    return np.hstack([X, column]) if isinstance(X, np.ndarray) else sparse.csr_matrix(sparse.hstack([X, column]))
+
+
+def on_more_columns(bounds: Constraints) -> Constraints:
+    """The same constraints where there is one more coefficient, which they leave free."""
+    A = sparse.csr_matrix((bounds.A.data, bounds.A.indices, bounds.A.indptr), (len(bounds), bounds.A.shape[1] + 1))
+    return Constraints(A, bounds.b, bounds.equal)
+
+
 def named(one: str | Constraints, X: np.ndarray | sparse.csr_matrix, sensitive: Any = None) -> Constraints:
     """Constraints by name: "nonnegative", "monotone", "decreasing" (each also with columns, as in "monotone:0,3,5"),
     "box:LOWER:UPPER", "fair:MOST", of which ``sensitive`` is the column. Raises ValueError for anything else."""

@@ -36,7 +36,7 @@ _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and
 class _PLQ(LinearEstimator):
     """What classifier and regressor share."""
 
-    _written = ("loss", "C", "constraints", "l1_ratio", "fit_intercept")
+    _written = ("loss", "C", "constraints", "l1_ratio", "fit_intercept", "intercept_scaling")
     _of = ""
     _start: Sequence[Any] | None = None  # results of a fit that is like the next one
 
@@ -48,6 +48,7 @@ class _PLQ(LinearEstimator):
         constraints: Sequence[str | Constraints],
         l1_ratio: float,
         fit_intercept: bool,
+        intercept_scaling: float | None,
         tol: float,
         max_iter: int,
         time_limit: float | None,
@@ -61,6 +62,7 @@ class _PLQ(LinearEstimator):
         self.constraints = constraints
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -83,6 +85,9 @@ class _PLQ(LinearEstimator):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio < 1):
             raise InputError(f"l1_ratio must be at least 0 and below 1, not {self.l1_ratio!r}.")
+        scaling = self.intercept_scaling
+        if scaling is not None and not (is_number(scaling) and 0 < scaling < np.inf):
+            raise InputError(f"intercept_scaling must be a number above 0 or None, not {scaling!r}.")
         settings: DescentSettings = self._solver_settings(DESCENT, self.settings)
         return settings
 
@@ -111,21 +116,28 @@ class _PLQ(LinearEstimator):
         per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
         per_entry = _BYTES_PER_ENTRY * X.nnz if sparse.issparse(X) else 0
         require_bytes(per_row * X.shape[0] + per_entry, f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
-        bounds, sizes = self._constraints(X, sensitive), Sizes.of(X)
+        bounds, scaling = self._constraints(X, sensitive), self.intercept_scaling if self.fit_intercept else None
+        if scaling is not None:
+            X, bounds = limits.with_column(X, float(scaling)), limits.on_more_columns(bounds)
+        free = bool(self.fit_intercept) and scaling is None
+        sizes = Sizes.of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight
         before, self._start = self._start or [None] * len(targets), None
 
         def solver(target: np.ndarray, start: PLQResult | None) -> Callable[..., PLQResult]:
-            problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, bool(self.fit_intercept))
+            problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, free)
             return lambda limit, heard: solve(problem, limit, heard, sizes=sizes, start=start)
 
-        with threads(self.n_threads):
+        with threads(self.n_threads) as n_workers:
             solves = [solver(target, start) for target, start in zip(targets, before, strict=True)]
-            results = solve_rows(solves, settings, self.listeners)
+            results = solve_rows(solves, settings, self.listeners, n_workers=n_workers)
         self._keep(results)
         self.violation_ = max(result.violation for result in results)
-        return LinearModel.of(results)
+        if scaling is None:
+            return LinearModel.of(results)
+        w = np.array([result.w for result in results])
+        return LinearModel(np.ascontiguousarray(w[:, :-1]), float(scaling) * w[:, -1])
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays; a loss of one's own as its parts."""
@@ -170,7 +182,8 @@ class PLQClassifier(_PLQ, LinearClassifier):
         in the order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance
         of the score with the column ``sensitive`` of fit is at most that).
     l1_ratio : share of the ℓ1 penalty, from 0 to below 1.
-    fit_intercept : whether there is β₀.
+    fit_intercept : whether there is β₀. intercept_scaling : None, β₀ is free; or s > 0: β₀ is s times the coefficient
+        of a feature of value s that is penalised like any other, as in LIBLINEAR.
     class_weight : None, "balanced", or a mapping from classes to weights.
     tol : proved relative gap at which a fit ends. max_iter : passes over the data at most. time_limit : seconds for all
         classes, or None. random_state : of the order of the visits.
@@ -201,6 +214,7 @@ class PLQClassifier(_PLQ, LinearClassifier):
         constraints: Sequence[str | Constraints] = (),
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -211,8 +225,9 @@ class PLQClassifier(_PLQ, LinearClassifier):
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
-            loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, settings=settings,
+            loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            random_state=random_state, settings=settings,
             n_threads=n_threads, listeners=listeners,
         )  # fmt: skip
         self.class_weight = class_weight
@@ -259,6 +274,7 @@ class PLQRegressor(RegressorMixin, _PLQ):
         constraints: Sequence[str | Constraints] = (),
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
         tol: float = 1e-4,
         max_iter: int = 10_000,
         time_limit: float | None = None,
@@ -268,8 +284,9 @@ class PLQRegressor(RegressorMixin, _PLQ):
         listeners: Sequence[Listener] = (),
     ) -> None:
         super().__init__(
-            loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=tol,
-            max_iter=max_iter, time_limit=time_limit, random_state=random_state, settings=settings,
+            loss, C=C, constraints=constraints, l1_ratio=l1_ratio, fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            random_state=random_state, settings=settings,
             n_threads=n_threads, listeners=listeners,
         )  # fmt: skip
 

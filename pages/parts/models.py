@@ -54,7 +54,7 @@ def draw_model(header: Mapping[str, Any]) -> None:
     """What a model's file says of itself."""
     last = header["steps"][-1]["step"] if header["kind"] == "pipeline" else header
     about = header.get("about") or {}
-    items: list[Any] = [("Kind", _KINDS.get(last["kind"], str(last["kind"])))]
+    items: list[Any] = []
     if about.get("target"):
         items.append(("Predicts", plain(str(about["target"]))))
     if last.get("classes"):
@@ -62,10 +62,11 @@ def draw_model(header: Mapping[str, Any]) -> None:
     gap = last.get("gap")
     items.append(("Gap, proved", gap_text(float("inf") if gap is None else gap), "When it was fitted."))
     metric_row(items)
-    learnt = f"Learnt from {plain(str(about['learnt_from']))}" if about.get("learnt_from") else "Learnt elsewhere"
+    kind = _KINDS.get(last["kind"], str(last["kind"]))
+    learnt = f"learnt from {plain(str(about['learnt_from']))}" if about.get("learnt_from") else "learnt elsewhere"
     documents = f" ({many(int(about['n_documents']), 'document')})" if about.get("n_documents") else ""
     version = (header.get("versions") or {}).get("cflengine", "?")
-    st.caption(f"{learnt}{documents}, by cflengine {plain(str(version))}.")
+    st.caption(f"A {plain(kind)}, {learnt}{documents}, by cflengine {plain(str(version))}.")
 
 
 def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *, key: str) -> None:
@@ -86,6 +87,8 @@ def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *,
             return
         known = state.applied = ((key, loaded.id), frame)
     frame = known[1]
+    if (header.get("about") or {}).get("corpus_digest") == loaded.corpus.digest:
+        st.caption("⚠ The model has learnt from documents of this very corpus; others will tell how good it is.")
     line = judged(frame, loaded.corpus.metadata, (header.get("about") or {}).get("target"))
     st.markdown(
         f"**{many(len(frame), 'document')}** of {plain(loaded.corpus.name)}" + (f": {plain(line)}" if line else "")

@@ -206,3 +206,29 @@ def test_data_that_cannot_be():
         warnings.simplefilter("error", ConvergenceWarning)
         single = PLQRegressor().fit(np.ones((1, 2)), [3.0])
     assert single.predict(np.ones((1, 2)))[0] == pytest.approx(3.0, abs=1e-2)
+
+
+def test_a_penalised_intercept_is_liblinears():
+    X, y = classes()
+    for scaling in (0.5, 10.0):
+        model = PLQClassifier("squared_hinge", C=0.3, intercept_scaling=scaling, tol=1e-9, max_iter=10**6).fit(X, y)
+        peer = LinearSVC(C=0.3, loss="squared_hinge", intercept_scaling=scaling, tol=1e-10, max_iter=10**6).fit(X, y)
+        np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+        np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+    kept = PLQRegressor("huber", intercept_scaling=1.0, constraints=["nonnegative"]).fit(*numbers())
+    assert kept.coef_.min() >= -1e-9 and kept.violation_ <= 1e-9 and len(kept.coef_) == numbers()[0].shape[1]
+    for wrong in (0.0, -1.0, "1", np.inf):
+        with pytest.raises(InputError, match="intercept_scaling"):
+            PLQClassifier(intercept_scaling=wrong).fit(X, y)
+
+
+def test_classes_are_the_same_one_by_one_and_side_by_side():
+    X, y = classes(k=4)
+    heard = []
+    alone = PLQClassifier(n_threads=1).fit(X, y)
+    beside = PLQClassifier(n_threads=2, listeners=[lambda stats: heard.append(stats.iteration)]).fit(X, y)
+    np.testing.assert_array_equal(alone.coef_, beside.coef_)
+    assert len(heard) == sum(len(result.trace) for result in beside.results_)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        stopped = PLQClassifier(tol=1e-12, listeners=[lambda stats: False]).fit(X, y)
+    assert all(result.gap >= 0 for result in stopped.results_)

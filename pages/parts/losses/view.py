@@ -62,7 +62,7 @@ def draw_numbers(run: LossRun) -> None:
     items += [
         ("Gap, proved", gap_text(model.duality_gap_), f"Objective {number(objective, 4)}; no coefficients that meet "
          f"the constraints have one below {number(bound, 4)}. Recomputed from the data."),
-        ("Features with a weight", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
+        ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
          f"Of {number(len(study.names))}."),
         ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
     ]  # fmt: skip
