@@ -89,6 +89,7 @@ def add_command(commands: Any) -> None:
         help="cfl: K-grams as cflengine compress finds them in the training documents (default: words)",
     )  # fmt: skip
     model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of cfl (default: 3)")
+    model.add_argument("--lam", type=number(float, 0), default=1.0, metavar="λ", help="of cfl (default: 1)")
     model.add_argument(
         "--weighting", choices=("binary", "count", "tf-idf"), default="tf-idf", help="of the features (default: tf-idf)"
     )
@@ -104,9 +105,10 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    from cflengine.plq.constraints import fairness
     from cflengine.plq.export import risk_report, write_risk
     from cflengine.plq.losses import named_loss
-    from cflengine.plq.study import RiskStudy, fairness
+    from cflengine.plq.study import RiskStudy
     from cflengine.plq.warm import warm_up
 
     began = time.perf_counter()

@@ -135,7 +135,9 @@ def text_pipeline(arguments: argparse.Namespace) -> Any:
     """The scikit-learn pipeline from texts to a matrix that the arguments ask for."""
     from cflengine.linear.vectorizer import vectorizer
 
-    grams = None if arguments.features == "words" else gram_features(arguments)
+    own = {"lam": arguments.lam} if hasattr(arguments, "lam") else {}
+    own |= {"n_threads": arguments.threads}
+    grams = None if arguments.features == "words" else gram_features(arguments, **own)
     pattern, lowercase = arguments.token_pattern, not arguments.keep_case
     return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)
 

@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.compression.corpus import DictionaryCost, Gram, PreparedCorpus, dictionary_costs
+from cflengine.compression import saved
+from cflengine.compression.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
 from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided_settings import GuidedSettings
@@ -24,20 +25,18 @@ from cflengine.compression.memory import state_bytes
 from cflengine.compression.path import solve_path
 from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost
 from cflengine.compression.result import CompressionResult
+from cflengine.compression.saved import dictionary_frame
 from cflengine.compression.solvers import SOLVERS, Settings
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear import persistence
-from cflengine.linear.saving import ModelFileError, plain, read_model, require
+from cflengine.linear.saving import damage_said, read_model
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable, printable
-
-#: parameters that a file of features holds; the others are for learning alone
-_WRITTEN = ("lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost")
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 
 class CompressiveFeatures(TransformerMixin, BaseEstimator):
@@ -246,50 +245,17 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> CompressiveFeatures:
         """Saved features, ready to transform: the same bytes. Raises ModelFileError for what is none."""
         header, arrays = read_model(path, cls.kind)
-        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+        with damage_said(path) as name:
+            return cls.from_parts(header, arrays, name)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The features as values that JSON has, and arrays."""
-        if self.pointer_cost is not None:
-            raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
-        frame = self.dictionary_
-        header = {
-            "parameters": {name: plain(getattr(self, name), name) for name in _WRITTEN},
-            "grams": [list(gram) for gram in self.grams_],
-            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) else None,
-        }
-        return header, {
-            "idf": self.idf_,
-            "by_length": self._codebook.pointer_by_length,
-            "literal": np.array([self._codebook.literal_cost]),
-            "count": frame["count"].to_numpy(),
-            "documents": frame["documents"].to_numpy(),
-            "cost": frame["cost"].to_numpy(),
-        }
+        return saved.parts_of(self)
 
     @classmethod
     def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> CompressiveFeatures:
         """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
-        require({"parameters", "grams", "gap"} <= set(header), name)
-        parameters, grams, gap = header["parameters"], header["grams"], header["gap"]
-        require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN) and isinstance(grams, list), name)
-        require(all(isinstance(gram, list) and all(isinstance(word, str) for word in gram) for gram in grams), name)
-        require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
-        require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)
-        require(all(bool(np.isfinite(array).all()) for array in arrays.values()), name)
-        require(arrays["literal"].shape == (1,) and (gap is None or is_number(gap)), name)
-        try:
-            model = cls(**parameters)
-            model._check_settings()
-            found = [tuple(gram) for gram in grams]
-            require(len(arrays["by_length"]) == model.max_gram, name)
-            model._codebook = Codebook(found, arrays["by_length"], float(arrays["literal"][0]))
-        except (ValueError, TypeError) as error:
-            raise ModelFileError(f"'{name}' is damaged: {error}") from error
-        model.grams_, model.idf_ = found, arrays["idf"]
-        model.duality_gap_ = np.inf if gap is None else gap
-        model.dictionary_ = _dictionary(found, arrays["count"], arrays["documents"], arrays["cost"])
-        return model
+        return saved.features_of(cls, header, arrays, name)
 
     def _check_settings(self) -> None:
         check_lam(self.lam)
@@ -323,7 +289,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         encoding.gram[:] = feature_of[encoding.gram]
         frequency = document_frequency(count_matrix(encoding, len(order)))
         count = np.bincount(encoding.gram, minlength=len(order))
-        dictionary = _dictionary(grams, count, frequency, costs.dictionary[gram_ids])
+        dictionary = dictionary_frame(grams, count, frequency, costs.dictionary[gram_ids])
         by_length = mean_pointer_cost(costs, index.gram_of)
         literal = by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
         return {
@@ -370,20 +336,3 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _dictionary(grams: list[Gram], count: np.ndarray, documents: np.ndarray, cost: np.ndarray) -> pd.DataFrame:
-    """A row a feature."""
-    length = np.array([len(gram) for gram in grams], dtype=np.int8)
-    return pd.DataFrame({"gram": _names(grams), "length": length, "count": count, "documents": documents, "cost": cost})
-
-
-def _names(grams: list[Gram]) -> list[str]:
-    """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
-    seen: dict[str, int] = {}
-    names = []
-    for gram in grams:
-        name = " ".join(map(printable, gram))
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.feature_path import FeaturePath
+from cflengine.engine.checks import InputError
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -76,7 +77,10 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, self.scoring)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))
         path = clone(self.features).path(texts, lams)
-        scores = np.array([self._fold(path, texts, y, scorer, *split) for split in splits]).T
+        found = [self._fold(path, texts, y, scorer, *split) for split in splits]
+        if any(len(one) < len(path) for one in found):
+            raise InputError("the search was stopped before every λ was judged.")
+        scores = np.array(found).T
         mean, spread = scores.mean(axis=1), scores.std(axis=1)
         results = path.frame.assign(mean_score=mean, std_score=spread)
         order = results.sort_values(["mean_score", "dictionary_size"], ascending=[False, True], kind="stable")

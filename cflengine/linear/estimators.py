@@ -44,6 +44,9 @@ class LinearEstimator(BaseEstimator):
     _unpickled: tuple[str, ...] = ("results_", "result_", "trace_")
 
     def _data(self, X: Any, y: Any = None, *, reset: bool, **more: Any) -> Any:
+        if sparse.issparse(X) and not X.tocsr().has_canonical_format:
+            X = sparse.csr_matrix(X, copy=True)
+            X.sum_duplicates()  # norms square each entry by itself
         given = (X,) if y is None else (X, y)
         return validate_data(self, *given, accept_sparse="csr", dtype=np.float64, order="C", reset=reset, **more)
 
@@ -51,7 +54,7 @@ class LinearEstimator(BaseEstimator):
         """Be fitted with a result for each row."""
         if warn:
             warn_unless_converged(results)
-        worst = max(results, key=lambda result: result.gap)
+        worst = max(results, key=lambda result: np.inf if np.isnan(result.gap) else result.gap)
         self.results_, self.result_, self.trace_ = tuple(results), worst, worst.trace
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
         self.n_iter_ = np.array([result.n_iterations for result in results], dtype=np.int32)
@@ -96,7 +99,8 @@ class LinearEstimator(BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
         header, arrays = saving.read_model(path, cls.kind)
-        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+        with saving.damage_said(path) as name:
+            return cls.from_parts(header, arrays, name)
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""
@@ -106,7 +110,7 @@ class LinearEstimator(BaseEstimator):
         header = {
             "parameters": {name: saving.plain(getattr(self, name), name) for name in self._written},
             "features": None if names is None else [str(name) for name in names],
-            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) else None,
+            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) and self._is_proved() else None,
             "reason": self.solver_reason_,
         }
         return header, {"coef": np.atleast_2d(self.coef_), "intercept": np.atleast_1d(self.intercept_)}
@@ -140,6 +144,10 @@ class LinearEstimator(BaseEstimator):
         except (ValueError, TypeError) as error:
             raise saving.ModelFileError(f"'{name}' is damaged: {error}") from error
         return model
+
+    def _is_proved(self) -> bool:
+        """Whether duality_gap_ is proved."""
+        return True
 
     def _check(self) -> Any:
         """The solver's settings. Raises ValueError for a parameter out of range."""

@@ -57,7 +57,11 @@ def solve_rows(
         results = [one(k) for k in range(len(solves))]
     else:
         with ThreadPoolExecutor(min(n_workers, len(solves))) as pool:
-            results = list(pool.map(one, range(len(solves))))
+            try:
+                results = list(pool.map(one, range(len(solves))))
+            except BaseException:  # also Ctrl-C: the others are not worth waiting for
+                heard.stopped = True
+                raise
     asked = {"time_limit": settings.time_limit}
     return tuple(replace(result, settings=dict(result.settings) | asked) for result in results)
 
@@ -66,16 +70,16 @@ class _InTurn:
     """A listener that several threads may call."""
 
     def __init__(self, progress: Progress) -> None:
-        self.progress, self.lock = progress, threading.Lock()
+        self.progress, self.lock, self.stopped = progress, threading.Lock(), False
 
     def __call__(self, stats: IterationStats) -> bool:
         with self.lock:
-            return bool(self.progress(stats))
+            return not self.stopped and bool(self.progress(stats))
 
     def poll(self) -> bool:
         """Whether to go on."""
         with self.lock:
-            return self.progress.poll()
+            return not self.stopped and self.progress.poll()
 
 
 def warn_unless_converged(results: Iterable[Result]) -> None:

@@ -9,6 +9,7 @@ is refused when the model is saved. See saving.py for the file.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,21 @@ TRANSFORMERS = {
     "StandardScaler": ("sklearn.preprocessing", ("scale_", "mean_", "var_")),
 }
 _VECTORIZERS = ("CountVectorizer", "TfidfVectorizer")
+_ANALYZERS = ("word", "char", "char_wb")
+_TYPES = ("float32", "float64", "int32", "int64")
+_LONGEST_TERM = 20  # words or characters of a vectorizer's terms
+
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    re.error,
+)
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
@@ -78,7 +94,7 @@ def load_with_header(path: str | os.PathLike[str] | IO[bytes]) -> tuple[Any, Hea
         return from_parts(header, arrays, name), header
     except ModelFileError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
 
 
@@ -124,10 +140,13 @@ def _pipeline_parts(model: Pipeline) -> tuple[Header, Arrays]:
 def _pipeline(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Pipeline:
     require(isinstance(header.get("steps"), list) and bool(header["steps"]), name)
     steps = []
-    for one in header["steps"]:
+    for k, one in enumerate(header["steps"]):
         require(isinstance(one, dict) and {"name", "number", "step"} <= set(one), name)
         require(isinstance(one["step"], dict) and one["step"].get("kind") != "pipeline", name)
-        steps.append((str(one["name"]), from_parts(one["step"], saving.under(arrays, str(one["number"])), name)))
+        step = from_parts(one["step"], saving.under(arrays, str(one["number"])), name)
+        require(k == len(header["steps"]) - 1 or hasattr(step, "transform"), name)
+        require(k == 0 or not (hasattr(step, "vocabulary_") or hasattr(step, "grams_")), name)
+        steps.append((str(one["name"]), step))
     width = None
     for _, step in steps:
         expected = getattr(step, "n_features_in_", None)
@@ -154,6 +173,7 @@ def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
         if tokenizer is not None and header["every_match"] is None:
             raise InputError("a model whose tokenizer is a Python function cannot be saved: give a token_pattern.")
         parameters["dtype"] = np.dtype(parameters["dtype"]).name
+        _check_vectorizer(parameters)
         if isinstance(parameters["stop_words"], set | frozenset):
             parameters["stop_words"] = sorted(parameters["stop_words"])
         parameters["vocabulary"] = None
@@ -166,8 +186,27 @@ def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
     return header, {one: value for one, value in found.items() if value is not None}
 
 
+def _check_vectorizer(parameters: Mapping[str, Any]) -> None:
+    """Raises InputError for parameters with which a vectorizer reads files, calls functions, or makes endless terms."""
+    lo, hi = parameters["ngram_range"]
+    fine = parameters["input"] == "content" and parameters["analyzer"] in _ANALYZERS
+    fine = fine and parameters["preprocessor"] is None and parameters["dtype"] in _TYPES
+    if not (fine and isinstance(lo, int) and isinstance(hi, int) and 1 <= lo <= hi <= _LONGEST_TERM):
+        raise InputError(
+            "a model whose vectorizer has another input than its texts, a preprocessor or analyzer of its own, a dtype "
+            f"other than {', '.join(_TYPES)}, or terms of more than {_LONGEST_TERM} cannot be saved."
+        )
+
+
 def _is_used(model: Any, name: str) -> bool:
     return name != "idf_" or bool(model.use_idf)
+
+
+def _is_needed(model: Any, name: str) -> bool:
+    """Whether the transformer cannot do without what a fit leaves under this name."""
+    if name == "idf_":
+        return bool(model.use_idf)
+    return (name, True) in (("scale_", getattr(model, "with_std", True)), ("mean_", getattr(model, "with_mean", False)))
 
 
 def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
@@ -175,12 +214,13 @@ def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
     require(isinstance(header.get("parameters"), dict), name)
     parameters = dict(header["parameters"])
     if kind in _VECTORIZERS:
-        require(parameters.get("dtype") in ("float32", "float64", "int64", "int32"), name)
+        _check_vectorizer(parameters)
         parameters["dtype"] = np.dtype(parameters["dtype"]).type
         parameters["ngram_range"] = tuple(parameters["ngram_range"])
         if header["every_match"] is not None:
             parameters["tokenizer"] = EveryMatch(header["every_match"])
     model = getattr(import_module(module), kind)(**parameters)
+    model._validate_params()
     if kind in _VECTORIZERS:
         words = header["vocabulary"]
         require(isinstance(words, list) and len(set(words)) == len(words), name)
@@ -190,12 +230,17 @@ def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
         own = {key: parameters[key] for key in ("norm", "use_idf", "smooth_idf", "sublinear_tf")}
         model._tfidf = TfidfTransformer(**own)
         model._tfidf.n_features_in_ = len(model.vocabulary_)
+    n = header["n_features"]
+    require(n is None or (isinstance(n, int) and n >= 0), name)
+    if n is not None:
+        model.n_features_in_ = n
+    width = len(model.vocabulary_) if kind in _VECTORIZERS else n
     for one in fitted:
         if one in arrays:
-            require(arrays[one].ndim == 1 and bool(np.isfinite(arrays[one]).all()), name)
+            require(arrays[one].shape == (width,) and bool(np.isfinite(arrays[one]).all()), name)
             setattr(model, one, arrays[one])
-    if header["n_features"] is not None:
-        model.n_features_in_ = int(header["n_features"])
+        else:
+            require(not _is_needed(model, one), name)
     if header["features"] is not None:
         model.feature_names_in_ = np.array([str(one) for one in header["features"]], dtype=object)
     return model

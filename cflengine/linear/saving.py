@@ -2,7 +2,7 @@
 
 header.json: ``{"format": "cflengine model", "version": 2, "kind": ..., "versions": ..., "about": ...}`` and what the
 kind needs (parameters, classes, names of features, the certificate); arrays are float64 or integers, in numpy's own
-format without pickles. The kinds stand in cflengine/models.py.
+format without pickles. The kinds stand in persistence.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +27,8 @@ from cflengine.engine.results import versions
 FORMAT, VERSION = "cflengine model", 2
 _BEFORE = "cflengine loglinear"  # version 1
 _HEADER = "header.json"
+_MOST_HEADER = 256 << 20  # bytes: a dictionary of ten million K-grams
+_OBJECTS = 25  # times its text is what JSON may take as objects
 
 #: A model as values that JSON has, and arrays.
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -63,8 +66,7 @@ def read_model(
 def _read(file: IO[bytes], name: str, kind: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         with zipfile.ZipFile(file) as archive:
-            sizes = sum(info.file_size for info in archive.infolist())
-            require_bytes(2 * sizes, f"'{name}'", "close other programs.")
+            _check_members(archive, name)
             header = _header(archive, name, kind)
             arrays = {
                 Path(entry).stem: np.lib.format.read_array(io.BytesIO(archive.read(entry)), allow_pickle=False)
@@ -80,6 +82,18 @@ def _read(file: IO[bytes], name: str, kind: str | None) -> tuple[dict[str, Any],
     return header, arrays
 
 
+def _check_members(archive: zipfile.ZipFile, name: str) -> None:
+    """Bounds before anything is unpacked. Raises ModelFileError, MemoryLimitError."""
+    members = archive.infolist()
+    if any(one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for one in members):
+        raise ModelFileError(f"'{name}' is not a model of cflengine: it is packed in another way.")
+    text = sum(one.file_size for one in members if one.filename == _HEADER)
+    if text > _MOST_HEADER:
+        raise ModelFileError(f"'{name}' has a header of {text:,} bytes, more than any model's.")
+    arrays = sum(one.file_size for one in members) - text
+    require_bytes(2 * arrays + _OBJECTS * text, f"'{name}'", "close other programs.")
+
+
 def _header(archive: zipfile.ZipFile, name: str, kind: str | None) -> dict[str, Any]:
     if _HEADER not in archive.namelist():
         raise ModelFileError(f"'{name}' is not a model of cflengine.")
@@ -91,6 +105,7 @@ def _header(archive: zipfile.ZipFile, name: str, kind: str | None) -> dict[str, 
             f"'{name}' is of version {header.get('version')!r} of the format; this program reads version {VERSION}: "
             "install the version of cflengine that wrote it, or learn the model again."
         )
+    require(isinstance(header.get("about", {}), dict) and isinstance(header.get("versions", {}), dict), name)
     if kind is not None and header.get("kind") != kind:
         raise ModelFileError(f"'{name}' holds a model of kind {header.get('kind')!r}, not {kind!r}.")
     return header
@@ -149,7 +164,10 @@ def are_labels(values: Any) -> bool:
     """Whether a file's classes are some: at least two different ones, of kinds that :func:`plain_labels` writes."""
     if not isinstance(values, list) or not all(isinstance(value, str | int | float | bool) for value in values):
         return False
-    return len(values) >= 2 and len(set(map(repr, values))) == len(values)
+    if len(values) < 2 or len(set(map(repr, values))) != len(values):
+        return False
+    ordered = label_array(values)
+    return bool((ordered[:-1] < ordered[1:]).all())  # as np.unique leaves them
 
 
 def label_array(labels: Sequence[Any]) -> np.ndarray:
@@ -159,6 +177,18 @@ def label_array(labels: Sequence[Any]) -> np.ndarray:
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out
+
+
+@contextmanager
+def damage_said(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Whatever a damaged file brings about as ModelFileError; gives the file's name."""
+    name = os.path.basename(os.fspath(path))
+    try:
+        yield name
+    except (ModelFileError, OSError):
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
 
 
 def require(condition: bool, name: str) -> None:

@@ -19,7 +19,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
-from cflengine.linear.saving import are_labels, label_array, plain_labels, read_model, require, write_model
+from cflengine.linear.saving import are_labels, damage_said, label_array, plain_labels, read_model, require, write_model
 from cflengine.loglinear import solvers
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
@@ -188,7 +188,8 @@ class ChainCRF(BaseEstimator):
     def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
         """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
         header, arrays = read_model(path, cls.kind)
-        return cls.from_parts(header, arrays, os.path.basename(os.fspath(path)))
+        with damage_said(path) as name:
+            return cls.from_parts(header, arrays, name)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""

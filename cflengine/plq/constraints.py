@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -161,3 +162,49 @@ def check_feasible(constraints: Constraints) -> None:
     )
     if answer.status == 2:
         raise InputError("the constraints contradict each other: no coefficients meet them all.")
+
+
+def by_column(constraint: str, names: np.ndarray) -> str:
+    """A constraint on features by their names, as one on columns: "monotone:bad,good" becomes "monotone:3,17".
+
+    Raises ValueError for a feature that is not there.
+    """
+    kind, _, rest = str(constraint).partition(":")
+    if kind not in ("nonnegative", "monotone", "decreasing") or not rest:
+        return constraint
+    number = {str(name): j for j, name in enumerate(names)}
+    columns = []
+    for name in rest.split(","):
+        known = number.get(name, number.get(name.strip()))
+        if known is None:
+            raise InputError(f"the constraint {constraint!r} names {name!r}, which is no feature of this corpus.")
+        columns.append(str(known))
+    return f"{kind}:{','.join(columns)}"
+
+
+def fairness(constraints: Sequence[str]) -> tuple[list[str], str | None]:
+    """Constraints as estimators take them, and the sensitive column: "fair:COLUMN:MOST" becomes "fair:MOST".
+
+    Raises ValueError for two columns, and for one that is not written so.
+    """
+    kept, column = [], None
+    for one in constraints:
+        kind, _, rest = str(one).partition(":")
+        if kind != "fair":
+            kept.append(one)
+            continue
+        name, colon, most = rest.rpartition(":")
+        if not (colon and name and _is_amount(most)):
+            raise InputError(f"a fairness constraint is fair:COLUMN:MOST, such as fair:year:0.01, not {one!r}.")
+        if column not in (None, name):
+            raise InputError(f"one column can be the sensitive one, not both {column!r} and {name!r}.")
+        kept.append(f"fair:{most}")
+        column = name
+    return kept, column
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return 0 <= float(text) < math.inf
+    except ValueError:
+        return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.linear.saving import ModelFileError, require
 from cflengine.plq import constraints as limits
-from cflengine.plq.certificate import Sizes
+from cflengine.plq.certificate import FEASIBLE, Sizes
 from cflengine.plq.descent import DESCENT, solve
 from cflengine.plq.losses import Loss, Parts, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
@@ -80,6 +81,9 @@ class _PLQ(LinearEstimator):
             raise InputError(f"the loss {loss.name!r} is not one for {wanted}.")
         return loss
 
+    def _is_proved(self) -> bool:
+        return getattr(self, "violation_", 0.0) <= FEASIBLE
+
     def _check(self) -> DescentSettings:
         if not (is_number(self.C) and 0 < self.C < np.inf):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
@@ -113,9 +117,13 @@ class _PLQ(LinearEstimator):
     def _solve(self, X: Any, targets: Sequence[np.ndarray], weight: np.ndarray | None, sensitive: Any) -> LinearModel:
         """A row for each target. weight: of the rows of X, above 0, or None for 1."""
         loss, settings = self.loss_, self._check()
-        per_row = _BYTES_PER_ROW + _BYTES_PER_PART * (len(loss.parts.relu) + len(loss.parts.rehu))
-        per_entry = _BYTES_PER_ENTRY * X.nnz if sparse.issparse(X) else 0
-        require_bytes(per_row * X.shape[0] + per_entry, f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
+        n_parts, n_workers = len(loss.parts.relu) + len(loss.parts.rehu), min(len(targets), os.cpu_count() or 1)
+        per_row = n_workers * (_BYTES_PER_ROW + _BYTES_PER_PART * n_parts) + 8 * n_parts * len(targets)
+        entries = X.nnz if sparse.issparse(X) else 0
+        own = n_workers * _BYTES_PER_ENTRY * entries
+        if self.fit_intercept and self.intercept_scaling is not None:
+            own += 12 * entries if entries else 8 * X.size
+        require_bytes(per_row * X.shape[0] + own, f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, scaling = self._constraints(X, sensitive), self.intercept_scaling if self.fit_intercept else None
         if scaling is not None:
             X, bounds = limits.with_column(X, float(scaling)), limits.on_more_columns(bounds)
@@ -126,8 +134,11 @@ class _PLQ(LinearEstimator):
         before, self._start = self._start or [None] * len(targets), None
 
         def solver(target: np.ndarray, start: PLQResult | None) -> Callable[..., PLQResult]:
-            problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, free)
-            return lambda limit, heard: solve(problem, limit, heard, sizes=sizes, start=start)
+            def run(limit: Any, heard: Any) -> PLQResult:
+                problem = PLQProblem(X, loss.for_data(target, C), bounds, mu, nu, free)
+                return solve(problem, limit, heard, sizes=sizes, start=start)
+
+            return run
 
         with threads(self.n_threads) as n_workers:
             solves = [solver(target, start) for target, start in zip(targets, before, strict=True)]
@@ -307,6 +318,12 @@ class PLQRegressor(RegressorMixin, _PLQ):
 
     def _set(self, model: LinearModel) -> None:
         self.coef_, self.intercept_ = model.coef[0], float(model.intercept[0])
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        """The other way; see LinearEstimator."""
+        require("coef" in arrays and len(arrays["coef"]) == 1, name)
+        return super().from_parts(header, arrays, name)
 
     def predict(self, X: Any) -> np.ndarray:
         """float64 (n,): x_iᵀβ + β₀."""

@@ -189,7 +189,7 @@ class GroupClassifier(ProbabilisticClassifier):
         reads = header.get("reads")
         model._features = None
         if reads is not None:
-            require(isinstance(reads, dict), name)
+            require(isinstance(reads, dict) and isinstance(model.language, str), name)
             if reads.get("kind") == "words":
                 words = WordFeatures(str(reads["token_pattern"]), bool(reads["lowercase"]))
                 words.vocabulary = [str(word) for word in reads["vocabulary"]]

@@ -14,7 +14,6 @@ from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import FEASIBLE, certify
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import PLQProblem
-from cflengine.plq.study import by_column, fairness
 from cflengine.verify.findings import Finding, proof_array, read_proof, require
 from cflengine.verify.learners import checked_fit, labelled, training_matrix, worst
 
@@ -66,9 +65,9 @@ def _constraints(
     written: Any, arguments: dict[str, Any], corpus: Any, train: np.ndarray, X: Any, names: np.ndarray | None
 ) -> Any:
     """Those of the model, which must be those that were asked for; columns of unnamed features as the run left them."""
-    asked, column = fairness(arguments["constraint"])
+    asked, column = limits.fairness(arguments["constraint"])
     if names is not None:
-        asked = [by_column(one, names) for one in asked]
+        asked = [limits.by_column(one, names) for one in asked]
     elif len(asked) == len(written):
         asked = [
             b if ":" in b and a.split(":")[0] == b.split(":")[0] else a for a, b in zip(asked, written, strict=True)

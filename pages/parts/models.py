@@ -20,7 +20,6 @@ from pages.parts.jobs import BOARD
 from pages.parts.metrics import metric_row
 from pages.parts.words import gap_text, many, number, plain
 
-PATIENCE_S = 30.0  # where another solve is running
 _SHOWN = 500
 _KINDS = {
     "logistic": "logistic regression", "sentence lasso": "sentence lasso", "penalised": "penalised logistic regression",
@@ -64,29 +63,33 @@ def draw_model(header: Mapping[str, Any]) -> None:
     metric_row(items)
     kind = _KINDS.get(last["kind"], str(last["kind"]))
     learnt = f"learnt from {plain(str(about['learnt_from']))}" if about.get("learnt_from") else "learnt elsewhere"
-    documents = f" ({many(int(about['n_documents']), 'document')})" if about.get("n_documents") else ""
+    n = about.get("n_documents")
+    documents = f" ({many(n, 'document')})" if isinstance(n, int) and n > 0 else ""
     version = (header.get("versions") or {}).get("cflengine", "?")
     st.caption(f"A {plain(kind)}, {learnt}{documents}, by cflengine {plain(str(version))}.")
 
 
+def _predicting() -> None:
+    if st.session_state.applied[1].done():
+        st.rerun()
+    st.caption("Predicting …")
+
+
 def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *, key: str) -> None:
     """The model's predictions for every document of the corpus."""
-    state = st.session_state
-    known = state.get("applied")
-    if known is None or known[0] != (key, loaded.id):
-        try:
-            with st.spinner(f"Predicting {many(len(loaded.corpus), 'document')} …"):
-                frame = BOARD.borrow(
-                    lambda: prediction_frame(model, loaded.corpus.texts, loaded.corpus.rows), PATIENCE_S
-                )
-        except TimeoutError:
-            st.caption("The engine is busy with a solve; come back when it is done.")
-            return
-        except ValueError as error:
-            st.error(plain(str(error)))
-            return
-        known = state.applied = ((key, loaded.id), frame)
-    frame = known[1]
+    state, wanted = st.session_state, (key, loaded.id)
+    if state.get("applied", (None,))[0] != wanted:
+        texts, rows = loaded.corpus.texts, loaded.corpus.rows
+        state.applied = (wanted, BOARD.enqueue(lambda: prediction_frame(model, texts, rows)))
+    future = state.applied[1]
+    if not future.done():
+        st.fragment(_predicting, run_every=0.5)()
+        return
+    try:
+        frame = future.result()
+    except Exception as error:  # a file may be whole and yet hold what cannot be worked with
+        st.error(plain(f"This model cannot predict these texts: {error}"))
+        return
     if (header.get("about") or {}).get("corpus_digest") == loaded.corpus.digest:
         st.caption("⚠ The model has learnt from documents of this very corpus; others will tell how good it is.")
     line = judged(frame, loaded.corpus.metadata, (header.get("about") or {}).get("target"))

@@ -69,6 +69,7 @@ def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The plain solution as a model to take away."""
     assert run.study is not None
     about = about_corpus(run.study, loaded.corpus)
+    about["target"] = f"{about['target']}: {run.wish.name} or not"  # no column of its own to be judged by
     model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -156,8 +158,6 @@ def test_the_command_that_is_shown_fits_the_same_model(page, tmp_path, monkeypat
     (tmp_path / "reviews.csv").write_text(reviews().to_csv(index=False))
     monkeypatch.chdir(tmp_path)
     (line,) = [code.value for code in page.code if "cflengine erm" in code.value]
-    import shlex
-
     assert main([*shlex.split(line)[1:], "--quiet"]) == 0
     again = load_model(tmp_path / "fit" / "model.cflm")[-1]
     np.testing.assert_allclose(again.coef_, run.model.coef_, atol=1e-3)
@@ -172,9 +172,11 @@ def test_commands_quote_what_needs_it(page):
     from pages.parts.state import corpora
 
     loaded = corpora.recall(page.session_state["corpus_id"])
-    wish = LossWish("score", True, "quantile", constraints=("nonnegative", "fair:0.01"), sensitive="side")
-    line = loss_command(loaded, wish)
-    assert "--loss=quantile:0.9" in line and line.endswith("--constraint=nonnegative '--constraint=fair:side:0.01'")
+    hostile = "x' ; echo pwned ; '"
+    wish = LossWish("score", True, "quantile", constraints=("nonnegative", "fair:0.01"), sensitive=hostile)
+    words = shlex.split(loss_command(loaded, replace(wish, features="kgrams", lam=0.3, max_gram=2)))
+    assert words[:3] == ["cflengine", "erm", "reviews.csv"] and words[-1] == f"--constraint=fair:{hostile}:0.01"
+    assert {"--loss=quantile:0.9", "--features=cfl", "--max-gram=2", "--lam=0.3"} <= set(words)
 
 
 # ---- saved models
@@ -191,6 +193,8 @@ def test_a_model_comes_back_and_predicts_the_corpus(page, tmp_path):
     data = model_bytes(tmp_path, model, target="mood", learnt_from=HOSTILE, n_documents=90)
     show(page, "models")
     sound(page.file_uploader(key="widget_model").upload("m.cflm", data, "application/zip").run())
+    until(lambda: page.session_state["applied"][1].done())
+    sound(page.run())
     assert numbers(page)["Predicts"] == "mood" and numbers(page)["Classes"] == "2"
     assert "A logistic regression, learnt from" in captions(page) and "this very corpus" not in captions(page)
     shown = page.dataframe[0].value

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from cflengine import ADMMSettings, ChainCRF, LogisticClassifier, MajoriseSettings, SentenceLassoClassifier
+from cflengine import (
+    ADMMSettings,
+    ChainCRF,
+    LogisticClassifier,
+    MajoriseSettings,
+    PLQClassifier,
+    SentenceLassoClassifier,
+)
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
 from cflengine.loglinear.settings import AutoSettings, ClusteredSettings, LBFGSSettings
@@ -178,3 +185,38 @@ def test_classes_that_are_none_are_refused(tmp_path):
 def test_settings_share_their_names():
     for settings in (MajoriseSettings(), AutoSettings(), LBFGSSettings()):
         assert settings.time_limit is None and settings.tol > 0
+
+
+def test_a_row_that_fails_stops_those_beside_it():
+    from cflengine.engine.progress import IterationStats
+
+    def endless(own, heard):
+        stats = IterationStats(0, "s", 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0, {})
+        until = time.perf_counter() + 20.0
+        while heard[0](stats) and heard[0].poll():
+            assert time.perf_counter() < until, "nobody said stop"
+            time.sleep(0.001)
+        return LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+
+    def fails(own, heard):
+        time.sleep(0.05)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        solve_rows([fails, endless], LBFGSSettings(), n_workers=2)
+
+
+def test_entries_that_stand_twice_are_added_up():
+    X, y = matrix()
+    from scipy import sparse
+
+    whole = sparse.coo_matrix(X)
+    split = sparse.csr_matrix((len(y), X.shape[1]))
+    rows, columns = np.tile(whole.row, 4), np.tile(whole.col, 4)
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(y)))])
+    split = sparse.csr_matrix((np.tile(whole.data / 4, 4)[order], columns[order], indptr), X.shape)
+    assert not split.has_canonical_format
+    for model in (PLQClassifier(tol=1e-8, max_iter=10**6), LogisticClassifier("dual", tol=1e-8)):
+        first, second = (model.fit(data, y).result_.objective for data in (whole.tocsr(), split))
+        assert first == pytest.approx(second, rel=1e-7)

@@ -228,3 +228,75 @@ def test_a_model_of_other_columns_is_refused(tmp_path):
     LogisticClassifier().fit(X, LABELS).save(tmp_path / "m.cflm")
     with pytest.raises(ValueError, match="5 features"):
         load_model(tmp_path / "m.cflm").predict(X[:, :5])
+
+
+def of_step(number, **changes):
+    return lambda header, parts: header["steps"][number]["step"].update(changes)
+
+
+def of_parameters(number, **changes):
+    return lambda header, parts: header["steps"][number]["step"]["parameters"].update(changes)
+
+
+def packed_otherwise(path):
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        of_parameters(0, input="filename"),
+        of_parameters(0, input="file"),
+        of_parameters(0, preprocessor="abc"),
+        of_parameters(0, analyzer="call"),
+        of_parameters(0, ngram_range=[1, 10**6]),
+        of_parameters(0, ngram_range=3),
+        of_parameters(0, stop_words=5),
+        of_step(1, n_features=float("inf")),
+        of_step(1, n_features=-1),
+        of_step(2, classes=["pos", "neg"]),
+        lambda header, parts: parts.pop("1.idf.npy", None) or parts.pop("1.idf_.npy"),
+        lambda header, parts: header["steps"].append(dict(header["steps"][2], number=2)),
+        lambda header, parts: header["steps"].insert(1, header["steps"][0]),
+        lambda header, parts: header.update(about=["x"]),
+        lambda header, parts: header.update(versions="x"),
+    ],
+)  # fmt: skip
+def test_what_a_file_could_do_it_does_not(tmp_path, change):
+    """Read other files, make endless terms, or bring anything but a sentence about."""
+    path = tmp_path / "m.cflm"
+    model = make_pipeline(*(step for _, step in vectorizer("tf-idf").steps), LogisticClassifier()).fit(TEXTS, LABELS)
+    save_model(model, path)
+    altered(path, change)
+    with pytest.raises(ModelFileError):
+        load_model(path)
+
+
+def test_files_packed_otherwise_or_with_endless_headers_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "m.cflm"
+    LogisticClassifier().fit(np.eye(24), LABELS).save(path)
+    packed_otherwise(path)
+    with pytest.raises(ModelFileError, match="packed in another way"):
+        load_model(path)
+    LogisticClassifier().fit(np.eye(24), LABELS).save(path)
+    monkeypatch.setattr("cflengine.linear.saving._MOST_HEADER", 100)
+    with pytest.raises(ModelFileError, match="more than any model's"):
+        LogisticClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    "vectorizer_",
+    [
+        CountVectorizer(dtype=np.int8),
+        CountVectorizer(ngram_range=(1, 50)),
+        CountVectorizer(analyzer=str.split),
+    ],
+)
+def test_vectorizers_that_would_not_load_are_not_saved(tmp_path, vectorizer_):
+    model = make_pipeline(vectorizer_, LogisticClassifier()).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        save_model(model, tmp_path / "m.cflm")

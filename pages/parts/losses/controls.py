@@ -57,7 +57,7 @@ def draw_loss_controls() -> bool:
         st.selectbox(
             "Loss", names, index=names.index(wish.loss), format_func=TITLES.__getitem__, width=340,
             key=f"widget_loss_{wish.numbers}",
-            on_change=lambda: _set(loss=st.session_state[f"widget_loss_{wish.numbers}"]),
+            on_change=lambda: _set(loss=st.session_state[f"widget_loss_{wish.numbers}"], level=0.9),
             help="What an error costs. Every one of these is convex and piecewise linear or quadratic, and so solved "
             "by the same algorithm, with a proof.",
         )  # fmt: skip
@@ -187,7 +187,9 @@ def _change_column(columns: dict[str, bool]) -> None:
     if columns[column] != st.session_state.loss_wish.numbers:
         _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None)
     else:
-        _set(column=column)
+        wish = st.session_state.loss_wish
+        kept = tuple(one for one in wish.constraints if wish.sensitive != column or not one.startswith("fair:"))
+        _set(column=column, constraints=kept, sensitive=None if wish.sensitive == column else wish.sensitive)
 
 
 def _usual(numbers: bool) -> str:
@@ -196,8 +198,9 @@ def _usual(numbers: bool) -> str:
 
 def _wish(columns: dict[str, bool]) -> LossWish:
     """The session's wish, if this corpus can fulfil it; else its first column and the usual loss."""
-    wish = st.session_state.get("loss_wish")
-    if wish is None or columns.get(wish.column) != wish.numbers:
+    wish, corpus = st.session_state.get("loss_wish"), st.session_state.corpus_id
+    if wish is None or st.session_state.get("loss_corpus") != corpus or columns.get(wish.column) != wish.numbers:
+        st.session_state.loss_corpus = corpus
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
         own = "split" in metadata and (metadata["split"] == "test").any()
@@ -212,22 +215,24 @@ def _set(**changes: Any) -> None:
 
 def _key() -> tuple[Any, ...]:
     """Corpus, kind, wish; of K-grams also what they depend on."""
-    wish = st.session_state.loss_wish
-    own = (settings().lam, settings().max_gram) if wish.features == "kgrams" else ()
-    return (st.session_state.corpus_id, LOSS, wish, *own)
+    wish: LossWish = st.session_state.loss_wish
+    if wish.features == "kgrams":
+        wish = replace(wish, lam=settings().lam, max_gram=settings().max_gram)
+    return (st.session_state.corpus_id, LOSS, wish)
 
 
 def start_loss() -> None:
     """Queue a fit on the session's corpus."""
-    loaded, wish = current_corpus(), st.session_state.loss_wish
-    run, grams = LossRun(wish), CompressiveFeatures(settings().lam, settings().max_gram)
+    loaded, key = current_corpus(), _key()
+    run = LossRun(key[2])
+    grams = CompressiveFeatures(key[2].lam, key[2].max_gram) if key[2].features == "kgrams" else None
 
     def work(job: Job) -> LossRun:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, grams, job)
         return run
 
     st.session_state.update(loss_race=None)
-    start_job(LOSS, Job(loaded.corpus.name, _key(), work, size=2 * loaded.table.n_tokens, so_far=run))
+    start_job(LOSS, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
 
 
 def start_race(job: Job) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +46,8 @@ POINTS = ((-2.0, 1.5), (-1.0, 0.5), (0.0, 0.0), (1.0, 1.0), (2.0, 3.0))
 @dataclass(frozen=True)
 class LossWish:
     """What to predict, and how. numbers: whether the column is one of numbers; level: of a loss with a number; points:
-    of a drawn one; band: the opposite quantile beside it; constraints: as estimators take them."""
+    of a drawn one; band: the opposite quantile beside it; constraints: as estimators take them; lam,
+    max_gram: of K-grams."""
 
     column: str
     numbers: bool
@@ -58,6 +60,8 @@ class LossWish:
     sensitive: str | None = None
     band: bool = False
     test: float | str = 0.2
+    lam: float = 1.0
+    max_gram: int = 3
 
     @property
     def of(self) -> str:
@@ -87,10 +91,14 @@ class LossRun:
         wish = self.wish
         loss = wish.made()
         warm_up()
+        if grams is not None:
+            grams.set_params(listeners=(lambda stats: job.poll(),))
         pipeline = vectorizer("tf-idf", grams=grams if wish.features == "kgrams" else None)
         self.risk = RiskStudy.of(
             texts, metadata, wish.column, pipeline, numbers=wish.numbers, test=wish.test, sensitive=wish.sensitive
         )
+        if grams is not None:
+            grams.set_params(listeners=())
         self.model = self._fit(loss, _Fit(job))
         if wish.band and wish.loss == "quantile" and job.poll():
             self.other = self._fit(wish.made(round(1.0 - wish.level, 6)), lambda stats: job.poll())
@@ -122,8 +130,8 @@ class LossRun:
         return trace[list(names)].rename(columns=names).to_dict("records")
 
     def race(self, job: Job) -> None:
-        """Pure against primal-dual coordinate descent on the first two classes, some of the documents. Raises
-        ValueError for numbers."""
+        """Pure against primal-dual coordinate descent on the second class against the others, of some of the documents.
+        Raises ValueError for numbers."""
         assert self.risk is not None
         if self.wish.numbers:
             raise InputError("The race is one of support vector machines: predict a class.")
@@ -142,11 +150,14 @@ class _Fit:
     others' objectives have another scale."""
 
     def __init__(self, job: Job) -> None:
-        self.job, self.last, self.first = job, -1, True
+        self.job, self.last, self.first, self.thread = job, -1, True, 0
 
     def __call__(self, stats: IterationStats) -> bool:
-        self.first = self.first and stats.iteration >= self.last
-        if self.first:
+        here = threading.get_ident()  # classes are fitted side by side
+        self.thread = self.thread or here
+        if here == self.thread:
+            self.first = self.first and stats.iteration >= self.last
+        if self.first and here == self.thread:
             self.last = stats.iteration
             self.job.rows.append(trace_row(stats) | {"i": stats.work})
         return self.job.poll()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import streamlit as st
 
 from cflengine.engine.files import frame_csv
 from cflengine.linear.export import about_corpus, row_names, study_pipeline
+from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.export import coefficients_frame, documents_frame
 from pages.parts.commands import command_line
 from pages.parts.controls import rerun_at_end
@@ -57,11 +59,11 @@ def draw_numbers(run: LossRun) -> None:
         items.append(("At or below, test set", percent(below, 1), f"Asked for: {percent(run.wish.level, 0)}. {judged}"))
     if run.wish.numbers:
         items.append(("Mean loss, test set", number(worth["test"], 3), judged))
+    proved = model.violation_ <= FEASIBLE
     objective = sum(result.objective for result in model.results_)
     bound = sum(result.lower_bound for result in model.results_)
     items += [
-        ("Gap, proved", gap_text(model.duality_gap_), f"Objective {number(objective, 4)}; no coefficients that meet "
-         f"the constraints have one below {number(bound, 4)}. Recomputed from the data."),
+        (f"Gap, {'proved' if proved else 'estimated'}", gap_text(model.duality_gap_), _certified(objective, bound)),
         ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
          f"Of {number(len(study.names))}."),
         ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
@@ -72,6 +74,13 @@ def draw_numbers(run: LossRun) -> None:
     metric_row(items)
     if risk.n_unread:
         st.caption(f"{many(risk.n_unread, 'value')} of {plain(run.wish.column)} are no numbers, and left aside.")
+
+
+def _certified(objective: float, bound: float) -> str:
+    return (
+        f"Objective {number(objective, 4)}; no coefficients that meet the constraints have one below "
+        f"{number(bound, 4)}. Recomputed from the data."
+    )
 
 
 def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
@@ -235,8 +244,12 @@ def loss_command(loaded: LoadedCorpus, wish: LossWish) -> str:
     """The ``cflengine erm`` call that fits the same model."""
     options: dict[str, Any] = {"loss": wish.made().name, "label_column": wish.column, "test_split": wish.test}
     options |= {"C": f"{wish.C:g}", "features": "cfl" if wish.features == "kgrams" else "words", "gap": "1e-6"}
+    if wish.features == "kgrams":
+        options |= {"max_gram": wish.max_gram, "lam": f"{wish.lam:g}"}
     line = command_line("erm", loaded, options, "fit")
     for one in wish.constraints:
         kind, _, most = one.partition(":")
-        line += f" '--constraint=fair:{wish.sensitive}:{most}'" if kind == "fair" else f" --constraint={one}"
+        line += " " + shlex.quote(
+            f"--constraint=fair:{wish.sensitive}:{most}" if kind == "fair" else f"--constraint={one}"
+        )
     return line

@@ -1,0 +1,84 @@
+"""Compressive features in a model's file (linear/persistence.py): what transforming takes, not the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.compression.corpus import Gram
+from cflengine.compression.encoding import Codebook
+from cflengine.engine.checks import InputError, is_number
+from cflengine.linear.saving import ModelFileError, plain, require
+from cflengine.text.token_table import printable
+
+if TYPE_CHECKING:
+    from cflengine.compression.estimator import CompressiveFeatures
+
+#: parameters that a file holds; the others are for learning alone
+_WRITTEN = ("lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost")
+
+
+def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The features as values that JSON has, and arrays. Raises InputError for costs by pointer."""
+    if features.pointer_cost is not None:
+        raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
+    frame, gap = features.dictionary_, features.duality_gap_
+    header = {
+        "parameters": {name: plain(getattr(features, name), name) for name in _WRITTEN},
+        "grams": [list(gram) for gram in features.grams_],
+        "gap": gap if np.isfinite(gap) else None,
+    }
+    return header, {
+        "idf": features.idf_,
+        "by_length": features._codebook.pointer_by_length,
+        "literal": np.array([features._codebook.literal_cost]),
+        "count": frame["count"].to_numpy(),
+        "documents": frame["documents"].to_numpy(),
+        "cost": frame["cost"].to_numpy(),
+    }
+
+
+def features_of(
+    kind: type[CompressiveFeatures], header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str
+) -> CompressiveFeatures:
+    """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+    require({"parameters", "grams", "gap"} <= set(header), name)
+    parameters, grams, gap = header["parameters"], header["grams"], header["gap"]
+    require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN) and isinstance(grams, list), name)
+    require(all(isinstance(gram, list) and all(isinstance(word, str) for word in gram) for gram in grams), name)
+    require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
+    require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)
+    require(all(bool(np.isfinite(array).all()) for array in arrays.values()), name)
+    require(arrays["literal"].shape == (1,) and (gap is None or is_number(gap)), name)
+    try:
+        model = kind(**parameters)
+        model._check_settings()
+        found = [tuple(gram) for gram in grams]
+        require(arrays["by_length"].shape == (model.max_gram,), name)
+        model._codebook = Codebook(found, arrays["by_length"], float(arrays["literal"][0]))
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    model.grams_, model.idf_ = found, arrays["idf"]
+    model.duality_gap_ = np.inf if gap is None else gap
+    model.dictionary_ = dictionary_frame(found, arrays["count"], arrays["documents"], arrays["cost"])
+    return model
+
+
+def dictionary_frame(grams: list[Gram], count: np.ndarray, documents: np.ndarray, cost: np.ndarray) -> pd.DataFrame:
+    """A row a feature."""
+    length = np.array([len(gram) for gram in grams], dtype=np.int8)
+    return pd.DataFrame({"gram": _names(grams), "length": length, "count": count, "documents": documents, "cost": cost})
+
+
+def _names(grams: list[Gram]) -> list[str]:
+    """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for gram in grams:
+        name = " ".join(map(printable, gram))
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
