@@ -19,13 +19,13 @@ _PASSES = 6
 
 
 def measure_scaling(*, quick: bool) -> dict[str, Any]:
-    """Seconds of a pass by entries of the data, dense and sparse, and the slope of their logarithms; gaps by sweep."""
+    """Seconds of a pass by entries of the data, dense and sparse, and the power of their logarithms; gaps by sweep."""
     rows = [n // 100 for n in ROWS] if quick else list(ROWS)
     found: dict[str, Any] = {"entries": [20 * n for n in rows]}
     for form in ("dense", "sparse"):
         seconds = [_seconds_of_a_pass(n, form) for n in rows]
-        slope = float(np.polyfit(np.log(found["entries"]), np.log(seconds), 1)[0])
-        found[form] = {"seconds_a_pass": seconds, "exponent": slope}
+        power = float(np.polyfit(np.log(found["entries"]), np.log(seconds), 1)[0])
+        found[form] = {"seconds_a_pass": seconds, "exponent": power}
     found["convergence"] = _convergence(quick)
     return found
 

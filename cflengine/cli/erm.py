@@ -134,10 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
                 time_limit=clock.left, n_threads=arguments.threads, listeners=(progress,),
             )  # fmt: skip
             models = risk.path(model, arguments.path) if arguments.path else [risk.fit(model)]
-        best = models[risk.best(models) if len(models) > 1 else 0]
-        report = risk_report(risk, best, models, corpus, run_facts(arguments), time.perf_counter() - began)
+        path = risk.path_frame(models) if len(models) > 1 else None
+        best = models[0 if path is None else risk.best(path)]
+        report = risk_report(risk, best, path, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:
-            write_risk(folder, risk, best, models, corpus, report)
+            write_risk(folder, risk, best, path, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(risk, best, report, out)

@@ -11,6 +11,7 @@ import pandas as pd
 from cflengine.compression.corpus import Gram
 from cflengine.compression.encoding import Codebook
 from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.files import finite
 from cflengine.linear.saving import ModelFileError, plain, require
 from cflengine.text.token_table import printable
 
@@ -25,11 +26,11 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
     """The features as values that JSON has, and arrays. Raises InputError for costs by pointer."""
     if features.pointer_cost is not None:
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
-    frame, gap = features.dictionary_, features.duality_gap_
+    frame = features.dictionary_
     header = {
         "parameters": {name: plain(getattr(features, name), name) for name in _WRITTEN},
         "grams": [list(gram) for gram in features.grams_],
-        "gap": gap if np.isfinite(gap) else None,
+        "gap": finite(features.duality_gap_),
     }
     return header, {
         "idf": features.idf_,

@@ -19,11 +19,11 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.files import finite
 from cflengine.engine.registry import Solver
 from cflengine.engine.settings import Limits
 from cflengine.linear import saving
 from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
-from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
 
 
@@ -44,16 +44,16 @@ class LinearEstimator(BaseEstimator):
     _unpickled: tuple[str, ...] = ("results_", "result_", "trace_")
 
     def _data(self, X: Any, y: Any = None, *, reset: bool, **more: Any) -> Any:
-        if sparse.issparse(X) and not X.tocsr().has_canonical_format:
-            X = sparse.csr_matrix(X, copy=True)
-            X.sum_duplicates()  # norms square each entry by itself
+        if reset and sparse.issparse(X):
+            X = sparse.csr_matrix(X)
+            if not X.has_canonical_format:  # norms square each entry by itself; predictions add them up
+                X = X.copy()
+                X.sum_duplicates()
         given = (X,) if y is None else (X, y)
         return validate_data(self, *given, accept_sparse="csr", dtype=np.float64, order="C", reset=reset, **more)
 
-    def _keep(self, results: Sequence[Any], *, warn: bool = True) -> None:
+    def _keep(self, results: Sequence[Any]) -> None:
         """Be fitted with a result for each row."""
-        if warn:
-            warn_unless_converged(results)
         worst = max(results, key=lambda result: np.inf if np.isnan(result.gap) else result.gap)
         self.results_, self.result_, self.trace_ = tuple(results), worst, worst.trace
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
@@ -110,7 +110,7 @@ class LinearEstimator(BaseEstimator):
         header = {
             "parameters": {name: saving.plain(getattr(self, name), name) for name in self._written},
             "features": None if names is None else [str(name) for name in names],
-            "gap": self.duality_gap_ if np.isfinite(self.duality_gap_) and self._is_proved() else None,
+            "gap": finite(self.duality_gap_) if self._is_proved() else None,
             "reason": self.solver_reason_,
         }
         return header, {"coef": np.atleast_2d(self.coef_), "intercept": np.atleast_1d(self.intercept_)}
@@ -168,6 +168,8 @@ class LinearEstimator(BaseEstimator):
 class LinearClassifier(ClassifierMixin, LinearEstimator):
     """A classifier by scores: of classes_[1], or one against the rest."""
 
+    class_weight: Any
+
     def _labelled(self, X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray, Any]:
         """X without the rows of no weight, the classes, each row's class, and weights, None where all are 1.
 
@@ -179,9 +181,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             if not weight.all():
                 X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         classes, number = two_classes(y)
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is not None:
-            factor = compute_class_weight(class_weight, classes=classes, y=y)
+        if self.class_weight is not None:
+            factor = compute_class_weight(self.class_weight, classes=classes, y=y)
             if not (np.isfinite(factor).all() and (factor > 0).all()):
                 raise InputError("the weight of a class must be a number above 0.")
             weight = factor[number] if weight is None else weight * factor[number]

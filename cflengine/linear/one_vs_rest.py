@@ -92,5 +92,5 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
         warnings.warn(
             f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept it.",
             ConvergenceWarning,
-            stacklevel=4,  # the caller of fit
+            stacklevel=3,
         )

@@ -9,10 +9,8 @@ is refused when the model is saved. See saving.py for the file.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
 from cflengine.linear import saving
-from cflengine.linear.saving import ModelFileError, require
+from cflengine.linear.saving import require
 from cflengine.linear.vectorizer import EveryMatch
 
 Header = dict[str, Any]
@@ -54,17 +52,8 @@ _ANALYZERS = ("word", "char", "char_wb")
 _TYPES = ("float32", "float64", "int32", "int64")
 _LONGEST_TERM = 20  # words or characters of a vectorizer's terms
 
-_DAMAGE = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
-    re.error,
-)
+#: what transforming takes of a fit, and the parameter that says whether it does (MaxAbsScaler has none: it does)
+_SWITCHES = {"idf_": "use_idf", "scale_": "with_std", "mean_": "with_mean"}
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
@@ -89,13 +78,8 @@ def load_model(path: str | os.PathLike[str] | IO[bytes]) -> Any:
 def load_with_header(path: str | os.PathLike[str] | IO[bytes]) -> tuple[Any, Header]:
     """The model, and what else its file says: versions, ``about``."""
     header, arrays = saving.read_model(path)
-    name = Path(getattr(path, "name", "the file") if not isinstance(path, str | os.PathLike) else path).name
-    try:
+    with saving.damage_said(path) as name:
         return from_parts(header, arrays, name), header
-    except ModelFileError:
-        raise
-    except _DAMAGE as error:
-        raise ModelFileError(f"'{name}' is damaged: {error}") from error
 
 
 def to_parts(model: Any) -> tuple[Header, Arrays]:
@@ -182,7 +166,7 @@ def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
     header["features"] = None if names is None else [str(one) for one in names]
     header["n_features"] = getattr(model, "n_features_in_", None)
     header["parameters"] = {key: saving.plain(value, key) for key, value in parameters.items()}
-    found = {one: getattr(model, one, None) for one in TRANSFORMERS[name][1] if _is_used(model, one)}
+    found = {one: getattr(model, one, None) for one in TRANSFORMERS[name][1]}
     return header, {one: value for one, value in found.items() if value is not None}
 
 
@@ -196,17 +180,6 @@ def _check_vectorizer(parameters: Mapping[str, Any]) -> None:
             "a model whose vectorizer has another input than its texts, a preprocessor or analyzer of its own, a dtype "
             f"other than {', '.join(_TYPES)}, or terms of more than {_LONGEST_TERM} cannot be saved."
         )
-
-
-def _is_used(model: Any, name: str) -> bool:
-    return name != "idf_" or bool(model.use_idf)
-
-
-def _is_needed(model: Any, name: str) -> bool:
-    """Whether the transformer cannot do without what a fit leaves under this name."""
-    if name == "idf_":
-        return bool(model.use_idf)
-    return (name, True) in (("scale_", getattr(model, "with_std", True)), ("mean_", getattr(model, "with_mean", False)))
 
 
 def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
@@ -240,7 +213,7 @@ def _transformer(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
             require(arrays[one].shape == (width,) and bool(np.isfinite(arrays[one]).all()), name)
             setattr(model, one, arrays[one])
         else:
-            require(not _is_needed(model, one), name)
+            require(not (one in _SWITCHES and getattr(model, _SWITCHES[one], True)), name)
     if header["features"] is not None:
         model.feature_names_in_ = np.array([str(one) for one in header["features"]], dtype=object)
     return model

@@ -32,17 +32,18 @@ def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.D
     Raises InputError for a model that does not read texts.
     """
     check_reads_texts(model)
-    predicted = model.predict(list(texts))
+    steps = getattr(model, "steps", [("", model)])
+    X = model[:-1].transform(list(texts)) if len(steps) > 1 else steps[-1][1].cut(list(texts))
+    model = steps[-1][1]
+    predicted = model.predict(X)
     frame = pd.DataFrame({"document": np.arange(len(texts)), "row": rows, "predicted": predicted})
     if not hasattr(model, "classes_"):
         return frame
-    number = np.searchsorted(model.classes_, predicted)
+    place = np.arange(len(texts)), np.searchsorted(model.classes_, predicted)
     if hasattr(model, "predict_proba"):
-        found = model.predict_proba(list(texts))
-        return frame.assign(probability=found[np.arange(len(found)), number])
-    scores = model.decision_function(list(texts))
-    of_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    return frame.assign(score=of_class[np.arange(len(of_class)), number])
+        return frame.assign(probability=model.predict_proba(X)[place])
+    scores = model.decision_function(X)
+    return frame.assign(score=(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)[place])
 
 
 def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,10 @@ _BEFORE = "cflengine loglinear"  # version 1
 _HEADER = "header.json"
 _MOST_HEADER = 256 << 20  # bytes: a dictionary of ten million K-grams
 _OBJECTS = 25  # times its text is what JSON may take as objects
+
+_DAMAGE = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError, re.error
+)  # fmt: skip
 
 #: A model as values that JSON has, and arrays.
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -58,9 +63,9 @@ def read_model(
     """Header and arrays of a model of this kind, or of any. Raises ModelFileError, or OSError where there is no file
     to read. path: or a file that is open."""
     if not isinstance(path, str | os.PathLike):
-        return _read(path, str(getattr(path, "name", "the file")), kind)
+        return _read(path, file_name(path), kind)
     with open(path, "rb") as file:
-        return _read(file, Path(path).name, kind)
+        return _read(file, file_name(path), kind)
 
 
 def _read(file: IO[bytes], name: str, kind: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -77,7 +82,7 @@ def _read(file: IO[bytes], name: str, kind: str | None) -> tuple[dict[str, Any],
         raise ModelFileError(f"'{name}' is not a model of cflengine, or it is truncated.") from error
     except ModelFileError:
         raise
-    except (ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     return header, arrays
 
@@ -180,15 +185,20 @@ def label_array(labels: Sequence[Any]) -> np.ndarray:
 
 
 @contextmanager
-def damage_said(path: str | os.PathLike[str]) -> Iterator[str]:
+def damage_said(path: str | os.PathLike[str] | IO[bytes]) -> Iterator[str]:
     """Whatever a damaged file brings about as ModelFileError; gives the file's name."""
-    name = os.path.basename(os.fspath(path))
+    name = file_name(path)
     try:
         yield name
     except (ModelFileError, OSError):
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
+
+
+def file_name(path: str | os.PathLike[str] | IO[bytes]) -> str:
+    """What a file is called in messages."""
+    return Path(path if isinstance(path, str | os.PathLike) else getattr(path, "name", "the file")).name
 
 
 def require(condition: bool, name: str) -> None:

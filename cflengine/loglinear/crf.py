@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.files import finite
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
@@ -202,7 +202,7 @@ class ChainCRF(BaseEstimator):
         header = {
             "classes": plain_labels(self.classes_),
             "attributes": self.attributes_,
-            "gap": self.duality_gap_ if math.isfinite(self.duality_gap_) else None,
+            "gap": finite(self.duality_gap_),
             "reason": self.solver_reason_,
             "c1": float(self.c1),
             "c2": float(self.c2),

@@ -113,7 +113,7 @@ class LogisticClassifier(ProbabilisticClassifier):
 
     def adopt(self, classes: np.ndarray, results: Sequence[LoglinearResult]) -> LogisticClassifier:
         """Be fitted with results that are there already, one for each row, or one for all classes at once."""
-        self._keep(results, warn=False)
+        self._keep(results)
         w = np.array([result.w for result in results])
         self.classes_ = classes
         self._set(self._model_of(w[0].reshape(-1, len(classes)).T if self._is_multinomial(len(classes)) else w))

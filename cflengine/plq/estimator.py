@@ -19,7 +19,7 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.estimators import LinearClassifier, LinearEstimator
 from cflengine.linear.model import LinearModel
-from cflengine.linear.one_vs_rest import class_signs, solve_rows
+from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.linear.saving import ModelFileError, require
 from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import FEASIBLE, Sizes
@@ -143,6 +143,7 @@ class _PLQ(LinearEstimator):
         with threads(self.n_threads) as n_workers:
             solves = [solver(target, start) for target, start in zip(targets, before, strict=True)]
             results = solve_rows(solves, settings, self.listeners, n_workers=n_workers)
+        warn_unless_converged(results)
         self._keep(results)
         self.violation_ = max(result.violation for result in results)
         if scaling is None:

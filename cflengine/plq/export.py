@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +49,9 @@ def documents_frame(risk: RiskStudy, model: Any, rows: np.ndarray) -> pd.DataFra
 
 
 def risk_report(
-    risk: RiskStudy, model: Any, models: Sequence[Any], corpus: Any, command: dict[str, Any], seconds: float
+    risk: RiskStudy, model: Any, path: pd.DataFrame | None, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says. models: of the whole path, where there was one."""
+    """What report.json says. path: what its models are worth, where there was one."""
     study = risk.study
     names = row_names(study, len(np.atleast_2d(model.coef_))) if risk.values is None else ("",)
     report = {
@@ -61,13 +60,13 @@ def risk_report(
         "C": float(model.C),
         "accuracy" if risk.values is None else "mean_loss": risk.judge(model),
         "unread_numbers": risk.n_unread,
-        "path": risk.path_frame(models).to_dict("records") if len(models) > 1 else None,
+        "path": None if path is None else path.to_dict("records"),
     }
     return report | study_report(study, corpus, command, seconds, WORD_PATTERN)
 
 
 def write_risk(
-    folder: Path, risk: RiskStudy, model: Any, models: Sequence[Any], corpus: Any, report: dict[str, Any]
+    folder: Path, risk: RiskStudy, model: Any, path: pd.DataFrame | None, corpus: Any, report: dict[str, Any]
 ) -> None:
     """Everything, into a folder that is there."""
     save_study_model(folder / "model.cflm", risk.study, model, corpus)
@@ -76,8 +75,8 @@ def write_risk(
         "documents": documents_frame(risk, model, corpus.rows),
         "trace": stacked_traces(model.results_),
     }
-    if len(models) > 1:
-        tables["path"] = risk.path_frame(models)
+    if path is not None:
+        tables["path"] = path
     arrays = sparse_arrays("X", risk.study.X[risk.study.train])
     for k, result in enumerate(model.results_):
         arrays |= {f"{name}_{k}": getattr(result, name) for name in ("lam", "gam", "xi")}

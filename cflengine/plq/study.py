@@ -105,15 +105,12 @@ class RiskStudy:
             return float(np.mean(predicted[where] == self.target[where]))
         return float(model.loss_.parts.value(predicted[where] - self.values[where]).mean())
 
-    def best(self, models: Sequence[Any]) -> int:
-        """Which of a path's models to keep: the best on the development documents, of equal ones the most regularised.
-
-        Raises ValueError without development documents.
-        """
-        if not len(self.study.dev):
+    def best(self, path: pd.DataFrame) -> int:
+        """Which model of a path (:meth:`path_frame`) to keep: the best on the development documents, of equal ones the
+        most regularised. Raises ValueError without development documents."""
+        if "dev" not in path:
             raise InputError("choosing C needs development documents.")
-        sign = 1.0 if self.values is None else -1.0
-        return int(np.argmax([sign * self.judge(model)["dev"] for model in models]))
+        return int(np.argmax(path["dev"] if self.values is None else -path["dev"]))
 
     def path_frame(self, models: Sequence[Any]) -> pd.DataFrame:
         """A row a C: what it is worth by part, objective, bound, gap, features with a weight, passes, seconds."""

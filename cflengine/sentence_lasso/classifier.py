@@ -139,7 +139,7 @@ class GroupClassifier(ProbabilisticClassifier):
     ) -> Self:
         """Be fitted with results that are there already. features: what finds its features in texts, None for a model
         of a matrix."""
-        self._keep(results, warn=False)
+        self._keep(results)
         self.classes_, self.data_, self.penalty_, self._features = classes, data, penalty, features
         self._set(LinearModel.of(results))
         self.n_features_in_ = data.X.shape[1]

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.linear.export import about_corpus
+from pages.parts.concordance import draw_concordance
 from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
@@ -18,7 +19,7 @@ from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
 from pages.parts.state import watch_job
 from pages.parts.weights_figure import MOST_SHOWN, explained_figure, parsimony_figure, trajectories_figure
-from pages.parts.weights_run import TITLES, WeightsRun, contestants, occurrences
+from pages.parts.weights_run import TITLES, WeightsRun, contestants
 from pages.parts.words import gap_text, many, number, percent, plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
@@ -153,17 +154,7 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
     rows = picked["selection"]["rows"] if picked else []
     word = str(frame["word"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
     with right:
-        st.markdown(f"**{plain(word)}** in the text")
-        st.dataframe(
-            occurrences(loaded.corpus.texts, word), hide_index=True, height=320, alt="Where the word stands",
-            column_config={
-                "document": st.column_config.NumberColumn(width=70),
-                "before": st.column_config.TextColumn(alignment="right", width=230),
-                "word": st.column_config.TextColumn(width=80),
-                "after": st.column_config.TextColumn(width=230),
-            },
-        )  # fmt: skip
-        st.caption("Select a row of the table to see another word.")
+        draw_concordance(loaded.corpus.texts, word, height=320)
 
 
 def draw_explained(run: WeightsRun) -> None:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -216,19 +214,3 @@ def _rest(name: str) -> str:
 def _against_rest(values: pd.Series, name: str) -> pd.Series:
     text = values.astype(str)
     return text.where(text == name, _rest(name)).where(values.notna())
-
-
-def occurrences(texts: Sequence[str], word: str, *, most: int = 200, around: int = 36) -> pd.DataFrame:
-    """Where a word, or a K-gram, stands: document, the text before it, the word, the text behind it; in any case."""
-    words = r"\s*".join(map(re.escape, word.split()))
-    pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-    rows = []
-    began = time.monotonic()
-    for d, text in enumerate(texts):
-        for match in pattern.finditer(text):
-            before = " ".join(text[max(0, match.start() - around) : match.start()].split())
-            after = " ".join(text[match.end() : match.end() + around].split())
-            rows.append({"document": d, "before": before, "word": match[0], "after": after})
-        if len(rows) >= most or time.monotonic() - began > 2.0:
-            break
-    return pd.DataFrame(rows[:most], columns=["document", "before", "word", "after"])

@@ -20,7 +20,7 @@ from pages.parts.jobs import BOARD, Job
 from pages.parts.losses.controls import target_columns
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
 from pages.parts.losses.loss_editor import LEAST, MOST, clean_points, curve, parts_of
-from pages.parts.losses.run import DRAWN, POINTS, TITLES, TOL, LossRun, LossWish
+from pages.parts.losses.run import DRAWN, POINTS, TITLES, TOL, LossChoice, LossRun
 from pages.parts.losses.view import loss_command
 from pages.parts.models import read_uploaded
 
@@ -38,8 +38,8 @@ def reviews(n: int = 90) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["text", "mood", "score", "side"])
 
 
-def fitted(**wish) -> LossRun:
-    run = LossRun(LossWish(**({"column": "score", "numbers": True, "loss": "huber", "level": 1.0} | wish)))
+def fitted(**choice) -> LossRun:
+    run = LossRun(LossChoice(**({"column": "score", "numbers": True, "loss": "huber", "level": 1.0} | choice)))
     frame = reviews()
     run.run(frame["text"].tolist(), frame, None, Job("r", ("c",), print))
     return run
@@ -75,12 +75,12 @@ def test_a_band_of_two_quantiles_and_constraints():
 
 
 def test_a_drawn_loss_is_the_hull_of_its_points():
-    wish = LossWish("score", True, DRAWN, points=((-2.0, 2.0), (-1.0, 3.0), (0.0, 0.0), (2.0, 1.0)))
-    loss = wish.made()
+    choice = LossChoice("score", True, DRAWN, points=((-2.0, 2.0), (-1.0, 3.0), (0.0, 0.0), (2.0, 1.0)))
+    loss = choice.made()
     np.testing.assert_allclose(loss.parts.value(np.array([-2.0, -1.0, 0.0, 1.0])), [2.0, 1.0, 0.0, 0.5])
     total = sum(np.array(part["curve"])[:, 1] for part in parts_of(loss))
     np.testing.assert_allclose(total, np.array(curve(loss.parts.value))[:, 1] - loss.parts.constant, atol=2e-4)
-    assert fitted(loss=DRAWN, points=wish.points).model.duality_gap_ <= TOL
+    assert fitted(loss=DRAWN, points=choice.points).model.duality_gap_ <= TOL
 
 
 def test_points_from_the_browser_are_bounded_and_ascending():
@@ -136,10 +136,10 @@ def test_the_page_fits_and_shows_what_it_found(page, tmp_path):
 
 def test_numbers_another_loss_and_what_has_changed(page):
     sound(page.selectbox(key="widget_loss_column").set_value("score").run())
-    assert page.session_state["loss_wish"].loss == "quantile"
+    assert page.session_state["loss_choice"].loss == "quantile"
     sound(page.toggle(key="widget_loss_band").set_value(True).run())
     sound(page.multiselect(key="widget_loss_constraints").set_value(["nonnegative", "fair"]).run())
-    assert page.session_state["loss_wish"].sensitive == "mood"
+    assert page.session_state["loss_choice"].sensitive == "mood"
     press(page, "Fit")
     finish(page)
     shown = numbers(page)
@@ -148,7 +148,7 @@ def test_numbers_another_loss_and_what_has_changed(page):
     sound(page.selectbox(key="widget_loss_True").set_value("huber").run())
     assert "changed since this model was fitted" in captions(page)
     sound(page.selectbox(key="widget_loss_True").set_value(DRAWN).run())
-    assert page.session_state["loss_wish"].points == POINTS and not page.error
+    assert page.session_state["loss_choice"].points == POINTS and not page.error
 
 
 def test_the_command_that_is_shown_fits_the_same_model(page, tmp_path, monkeypatch):
@@ -173,8 +173,8 @@ def test_commands_quote_what_needs_it(page):
 
     loaded = corpora.recall(page.session_state["corpus_id"])
     hostile = "x' ; echo pwned ; '"
-    wish = LossWish("score", True, "quantile", constraints=("nonnegative", "fair:0.01"), sensitive=hostile)
-    words = shlex.split(loss_command(loaded, replace(wish, features="kgrams", lam=0.3, max_gram=2)))
+    choice = LossChoice("score", True, "quantile", constraints=("nonnegative", "fair:0.01"), sensitive=hostile)
+    words = shlex.split(loss_command(loaded, replace(choice, features="kgrams", lam=0.3, max_gram=2)))
     assert words[:3] == ["cflengine", "erm", "reviews.csv"] and words[-1] == f"--constraint=fair:{hostile}:0.01"
     assert {"--loss=quantile:0.9", "--features=cfl", "--max-gram=2", "--lam=0.3"} <= set(words)
 

@@ -9,11 +9,12 @@ from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
 from pages.parts import tagger
+from pages.parts.concordance import occurrences
 from pages.parts.jobs import BOARD, Job
 from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.tagger_view import parts_of
 from pages.parts.weights_figure import explained_figure, parsimony_figure, trajectories_figure
-from pages.parts.weights_run import TIES, TITLES, TOL, WeightsRun, WeightsWish, occurrences
+from pages.parts.weights_run import TIES, TITLES, TOL, WeightsRun, WeightsWish
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
 

@@ -14,7 +14,7 @@ from cflengine.plq.losses import LOSSES
 from pages.parts.controls import run_and_stop
 from pages.parts.jobs import Job
 from pages.parts.losses.loss_editor import clean_points, loss_editor
-from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossRun, LossWish
+from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
 from pages.parts.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.study_controls import label_columns
 from pages.parts.words import plain
@@ -46,35 +46,35 @@ def draw_loss_controls() -> bool:
             "numbers. Choose another corpus, or one with a rating or a label for every document."
         )
         return False
-    job, wish = current_job(LOSS), _wish(columns)
+    job, choice = current_job(LOSS), _choice(columns)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "Predict", list(columns), index=list(columns).index(wish.column), key="widget_loss_column", width=190,
+            "Predict", list(columns), index=list(columns).index(choice.column), key="widget_loss_column", width=190,
             format_func=lambda column: f"{column} ({'a number' if columns[column] else 'classes'})",
             on_change=lambda: _change_column(columns),
         )  # fmt: skip
-        names = [name for name in TITLES if name == DRAWN or LOSSES[name][0] == wish.of]
+        names = [name for name in TITLES if name == DRAWN or LOSSES[name][0] == choice.of]
         st.selectbox(
-            "Loss", names, index=names.index(wish.loss), format_func=TITLES.__getitem__, width=340,
-            key=f"widget_loss_{wish.numbers}",
-            on_change=lambda: _set(loss=st.session_state[f"widget_loss_{wish.numbers}"], level=0.9),
+            "Loss", names, index=names.index(choice.loss), format_func=TITLES.__getitem__, width=340,
+            key=f"widget_loss_{choice.numbers}",
+            on_change=lambda: _set(loss=st.session_state[f"widget_loss_{choice.numbers}"], level=0.9),
             help="What an error costs. Every one of these is convex and piecewise linear or quadratic, and so solved "
             "by the same algorithm, with a proof.",
         )  # fmt: skip
-        _level(wish)
+        _level(choice)
         with st.container(width=220):
             run_and_stop(job, start_loss, lambda: stop_job(LOSS), label="Fit")
     try:
-        loss = wish.made()
+        loss = choice.made()
     except ValueError as error:
         st.error(plain(str(error)))
         return False
     picture, more = st.columns([3, 2], gap="medium")
     with picture:
-        drawn = wish.loss == DRAWN
-        loss_editor(loss, wish.points if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
+        drawn = choice.loss == DRAWN
+        loss_editor(loss, choice.points if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
     with more:
-        _details(wish)
+        _details(choice)
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since this model was fitted.")
     return True
@@ -88,64 +88,65 @@ def _columns() -> dict[str, bool]:
     return known[1]
 
 
-def _level(wish: LossWish) -> None:
+def _level(choice: LossChoice) -> None:
     """The number that a loss has, if it has one."""
-    if wish.loss == DRAWN or LOSSES[wish.loss][2] is None:
+    if choice.loss == DRAWN or LOSSES[choice.loss][2] is None:
         return
-    if wish.loss in _BETWEEN_0_AND_1:
+    if choice.loss in _BETWEEN_0_AND_1:
         st.slider(
-            "Level", 0.05, 0.95, min(max(wish.level, 0.05), 0.95), 0.05, key="widget_loss_level", width=200,
+            "Level", 0.05, 0.95, min(max(choice.level, 0.05), 0.95), 0.05, key="widget_loss_level", width=200,
             on_change=lambda: _set(level=st.session_state.widget_loss_level),
             help="0.9: nine of ten documents are meant to lie below what is predicted.",
         )  # fmt: skip
     else:
         st.number_input(
-            "Width", 0.01, 100.0, wish.level, key="widget_loss_width", width=120,
+            "Width", 0.01, 100.0, choice.level, key="widget_loss_width", width=120,
             on_change=lambda: _set(level=st.session_state.widget_loss_width),
             help="How large an error counts as small.",
         )  # fmt: skip
 
 
-def _details(wish: LossWish) -> None:
+def _details(choice: LossChoice) -> None:
     """Strength, features, constraints."""
     st.select_slider(
-        "C, weight of the errors", STRENGTHS, wish.C, format_func=lambda C: f"{C:g}", key="widget_loss_C",
+        "C, weight of the errors", STRENGTHS, choice.C, format_func=lambda C: f"{C:g}", key="widget_loss_C",
         on_change=lambda: _set(C=st.session_state.widget_loss_C),
         help="Small: few, careful coefficients. Large: the training documents are followed closely.",
     )  # fmt: skip
     kinds = {"words": "words", "kgrams": "compressive K-grams"}
     st.segmented_control(
-        "Features", list(kinds), default=wish.features, required=True, format_func=kinds.__getitem__,
+        "Features", list(kinds), default=choice.features, required=True, format_func=kinds.__getitem__,
         key="widget_loss_features", on_change=lambda: _set(features=st.session_state.widget_loss_features),
         help="K-grams: word sequences that compress the training documents, with λ and K of the Solve page.",
     )  # fmt: skip
-    chosen = [name for name in _CONSTRAINTS if any(one.split(":")[0] == name for one in wish.constraints)]
+    chosen = [name for name in _CONSTRAINTS if any(one.split(":")[0] == name for one in choice.constraints)]
     st.multiselect(
         "Constraints", list(_CONSTRAINTS), default=chosen, format_func=_CONSTRAINTS.__getitem__,
         key="widget_loss_constraints", on_change=_take_constraints, placeholder="none",
     )  # fmt: skip
     if "fair" in chosen:
-        _fairness(wish)
-    if wish.loss == "quantile":
+        _fairness(choice)
+    if choice.loss == "quantile":
         st.toggle(
-            "A band of two quantiles", wish.band, key="widget_loss_band",
+            "A band of two quantiles", choice.band, key="widget_loss_band",
             on_change=lambda: _set(band=st.session_state.widget_loss_band),
             help="Also fits the opposite quantile, so that the two enclose most documents.",
         )  # fmt: skip
 
 
-def _fairness(wish: LossWish) -> None:
+def _fairness(choice: LossChoice) -> None:
     metadata = current_corpus().corpus.metadata
-    names = [str(name) for name in metadata.columns if name != wish.column and _can_be_sensitive(metadata[name])]
+    names = [str(name) for name in metadata.columns if name != choice.column and _can_be_sensitive(metadata[name])]
     if not names:
         st.caption("No other column of this corpus has numbers, or two values, for every document.")
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "To which column", names, index=names.index(wish.sensitive) if wish.sensitive in names else 0, width=180,
-            key="widget_loss_sensitive", on_change=_take_constraints,
+            "To which column", names, width=180,
+            index=names.index(choice.sensitive) if choice.sensitive in names else 0, key="widget_loss_sensitive",
+            on_change=_take_constraints,
         )  # fmt: skip
-        most = next((float(one.split(":")[1]) for one in wish.constraints if one.startswith("fair:")), 0.01)
+        most = next((float(one.split(":")[1]) for one in choice.constraints if one.startswith("fair:")), 0.01)
         st.select_slider(
             "Covariance allowed", _FAIRNESS, most, format_func=lambda value: f"{value:g}", width=220,
             key="widget_loss_fairness", on_change=_take_constraints,
@@ -161,12 +162,12 @@ def _can_be_sensitive(values: pd.Series) -> bool:
 
 def _take_constraints() -> None:
     state = st.session_state
-    wish: LossWish = state.loss_wish
+    choice: LossChoice = state.loss_choice
     found, sensitive = [], None
     for name in state.widget_loss_constraints:
         if name == "fair":
             metadata = current_corpus().corpus.metadata
-            usable = [str(one) for one in metadata.columns if one != wish.column and _can_be_sensitive(metadata[one])]
+            usable = [str(one) for one in metadata.columns if one != choice.column and _can_be_sensitive(metadata[one])]
             sensitive = state.get("widget_loss_sensitive") or (usable[0] if usable else None)
             if sensitive is not None:
                 found.append(f"fair:{state.get('widget_loss_fairness', 0.01):g}")
@@ -184,41 +185,41 @@ def _take_points() -> None:
 
 def _change_column(columns: dict[str, bool]) -> None:
     column = st.session_state.widget_loss_column
-    if columns[column] != st.session_state.loss_wish.numbers:
+    if columns[column] != st.session_state.loss_choice.numbers:
         _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None)
     else:
-        wish = st.session_state.loss_wish
-        kept = tuple(one for one in wish.constraints if wish.sensitive != column or not one.startswith("fair:"))
-        _set(column=column, constraints=kept, sensitive=None if wish.sensitive == column else wish.sensitive)
+        choice = st.session_state.loss_choice
+        kept = tuple(one for one in choice.constraints if choice.sensitive != column or not one.startswith("fair:"))
+        _set(column=column, constraints=kept, sensitive=None if choice.sensitive == column else choice.sensitive)
 
 
 def _usual(numbers: bool) -> str:
     return "quantile" if numbers else "hinge"
 
 
-def _wish(columns: dict[str, bool]) -> LossWish:
-    """The session's wish, if this corpus can fulfil it; else its first column and the usual loss."""
-    wish, corpus = st.session_state.get("loss_wish"), st.session_state.corpus_id
-    if wish is None or st.session_state.get("loss_corpus") != corpus or columns.get(wish.column) != wish.numbers:
+def _choice(columns: dict[str, bool]) -> LossChoice:
+    """The session's choice, if this corpus can fulfil it; else its first column and the usual loss."""
+    choice, corpus = st.session_state.get("loss_choice"), st.session_state.corpus_id
+    if choice is None or st.session_state.get("loss_corpus") != corpus or columns.get(choice.column) != choice.numbers:
         st.session_state.loss_corpus = corpus
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
         own = "split" in metadata and (metadata["split"] == "test").any()
-        wish = LossWish(column, columns[column], _usual(columns[column]), test="split=test" if own else 0.2)
-        st.session_state.loss_wish = wish
-    return wish
+        choice = LossChoice(column, columns[column], _usual(columns[column]), test="split=test" if own else 0.2)
+        st.session_state.loss_choice = choice
+    return choice
 
 
 def _set(**changes: Any) -> None:
-    st.session_state.loss_wish = replace(st.session_state.loss_wish, **changes)
+    st.session_state.loss_choice = replace(st.session_state.loss_choice, **changes)
 
 
 def _key() -> tuple[Any, ...]:
-    """Corpus, kind, wish; of K-grams also what they depend on."""
-    wish: LossWish = st.session_state.loss_wish
-    if wish.features == "kgrams":
-        wish = replace(wish, lam=settings().lam, max_gram=settings().max_gram)
-    return (st.session_state.corpus_id, LOSS, wish)
+    """Corpus, kind, choice; of K-grams also what they depend on."""
+    choice: LossChoice = st.session_state.loss_choice
+    if choice.features == "kgrams":
+        choice = replace(choice, lam=settings().lam, max_gram=settings().max_gram)
+    return (st.session_state.corpus_id, LOSS, choice)
 
 
 def start_loss() -> None:

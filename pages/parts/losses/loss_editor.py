@@ -102,10 +102,10 @@ def parts_of(loss: Loss) -> list[dict[str, Any]]:
     return found
 
 
-def _line(slope: float, shift: float) -> str:
+def _line(u: float, v: float) -> str:
     """u·r + v as one would write it."""
-    head = {1.0: "r", -1.0: "−r"}.get(slope, f"{slope:.3g} r".replace("-", "−"))
-    return head if shift == 0 else f"{head} {'+' if shift > 0 else '−'} {abs(shift):.3g}"
+    head = {1.0: "r", -1.0: "−r"}.get(u, f"{u:.3g} r".replace("-", "−"))
+    return head if v == 0 else f"{head} {'+' if v > 0 else '−'} {abs(v):.3g}"
 
 
 def clean_points(points: Any) -> tuple[tuple[float, float], ...] | None:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from cflengine import CompressiveFeatures, IterationStats
 from cflengine.engine.checks import InputError
+from cflengine.linear.export import largest_weights
 from cflengine.linear.vectorizer import vectorizer
 from cflengine.plq.losses import LOSSES, Loss, drawn_loss, named_loss
 from cflengine.plq.race import CONTESTANTS, DualSVM
@@ -44,7 +45,7 @@ POINTS = ((-2.0, 1.5), (-1.0, 0.5), (0.0, 0.0), (1.0, 1.0), (2.0, 3.0))
 
 
 @dataclass(frozen=True)
-class LossWish:
+class LossChoice:
     """What to predict, and how. numbers: whether the column is one of numbers; level: of a loss with a number; points:
     of a drawn one; band: the opposite quantile beside it; constraints: as estimators take them; lam,
     max_gram: of K-grams."""
@@ -80,7 +81,7 @@ class LossWish:
 class LossRun:
     """``risk`` and ``model`` are there once the job is done; ``other``: of the opposite quantile."""
 
-    wish: LossWish
+    choice: LossChoice
     risk: RiskStudy | None = None
     model: Any = None
     other: Any = None
@@ -88,26 +89,32 @@ class LossRun:
 
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, grams: CompressiveFeatures | None, job: Job) -> None:
         """Make the matrix and fit. grams: an estimator of K-grams, for features of that kind. Raises ValueError."""
-        wish = self.wish
-        loss = wish.made()
+        choice = self.choice
+        loss = choice.made()
         warm_up()
         if grams is not None:
             grams.set_params(listeners=(lambda stats: job.poll(),))
-        pipeline = vectorizer("tf-idf", grams=grams if wish.features == "kgrams" else None)
+        pipeline = vectorizer("tf-idf", grams=grams if choice.features == "kgrams" else None)
         self.risk = RiskStudy.of(
-            texts, metadata, wish.column, pipeline, numbers=wish.numbers, test=wish.test, sensitive=wish.sensitive
-        )
+            texts,
+            metadata,
+            choice.column,
+            pipeline,
+            numbers=choice.numbers,
+            test=choice.test,
+            sensitive=choice.sensitive,
+        )  # fmt: skip
         if grams is not None:
             grams.set_params(listeners=())
         self.model = self._fit(loss, _Fit(job))
-        if wish.band and wish.loss == "quantile" and job.poll():
-            self.other = self._fit(wish.made(round(1.0 - wish.level, 6)), lambda stats: job.poll())
+        if choice.band and choice.loss == "quantile" and job.poll():
+            self.other = self._fit(choice.made(round(1.0 - choice.level, 6)), lambda stats: job.poll())
 
     def _fit(self, loss: Loss, listener: Any) -> Any:
         assert self.risk is not None
-        given: Any = loss if self.wish.loss == DRAWN else loss.name
+        given: Any = loss if self.choice.loss == DRAWN else loss.name
         model = self.risk.estimator(
-            given, C=self.wish.C, constraints=self.wish.constraints, listeners=(listener,),
+            given, C=self.choice.C, constraints=self.choice.constraints, listeners=(listener,),
             settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=1),
         )  # fmt: skip
         fitted = self.risk.fit(model)
@@ -117,10 +124,8 @@ class LossRun:
         """Features with a weight, largest first: feature, weight, documents of the training part that have it."""
         assert self.risk is not None
         study, coef = self.risk.study, np.atleast_2d(self.model.coef_)[row]
-        kept = np.flatnonzero(coef)
         documents = np.bincount(study.X[study.train].indices, minlength=len(coef))
-        frame = pd.DataFrame({"feature": study.names[kept], "weight": coef[kept], "documents": documents[kept]})
-        return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
+        return largest_weights(study.names, coef, len(coef), documents=documents)
 
     def proof_rows(self) -> list[dict[str, Any]]:
         """The fit's events as rows of the live chart; of several classes those of the one with the largest gap."""
@@ -133,7 +138,7 @@ class LossRun:
         """Pure against primal-dual coordinate descent on the second class against the others, of some of the documents.
         Raises ValueError for numbers."""
         assert self.risk is not None
-        if self.wish.numbers:
+        if self.choice.numbers:
             raise InputError("The race is one of support vector machines: predict a class.")
         study = self.risk.study
         where = study.train[:RACE_DOCUMENTS]
@@ -142,7 +147,7 @@ class LossRun:
         for number, name in enumerate(CONTESTANTS):
             if not job.poll():
                 break
-            self.races[name] = DualSVM(name, X, y, self.wish.C, settings, (_Lane(job, number),)).run()
+            self.races[name] = DualSVM(name, X, y, self.choice.C, settings, (_Lane(job, number),)).run()
 
 
 class _Fit:

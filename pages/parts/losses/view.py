@@ -14,16 +14,16 @@ from cflengine.linear.export import about_corpus, row_names, study_pipeline
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.export import coefficients_frame, documents_frame
 from pages.parts.commands import command_line
+from pages.parts.concordance import draw_concordance
 from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
-from pages.parts.losses.run import DRAWN, RACE_DOCUMENTS, LossRun, LossWish
+from pages.parts.losses.run import DRAWN, RACE_DOCUMENTS, LossChoice, LossRun
 from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
-from pages.parts.weights_run import occurrences
 from pages.parts.words import gap_text, many, number, percent, plain
 
 
@@ -52,12 +52,14 @@ def draw_numbers(run: LossRun) -> None:
     worth, study = risk.judge(model), risk.study
     judged = f"Of {many(len(study.test), 'document')} that took no part; {many(len(study.train), 'document')} did."
     items: list[Any] = []
-    if not run.wish.numbers:
+    if not run.choice.numbers:
         items.append(("Right on the test set", percent(worth["test"], 1), judged))
-    elif run.wish.loss == "quantile":
+    elif run.choice.loss == "quantile":
         below = float(np.mean(risk.values[study.test] <= model.predict(study.X[study.test])))
-        items.append(("At or below, test set", percent(below, 1), f"Asked for: {percent(run.wish.level, 0)}. {judged}"))
-    if run.wish.numbers:
+        items.append(
+            ("At or below, test set", percent(below, 1), f"Asked for: {percent(run.choice.level, 0)}. {judged}")
+        )
+    if run.choice.numbers:
         items.append(("Mean loss, test set", number(worth["test"], 3), judged))
     proved = model.violation_ <= FEASIBLE
     objective = sum(result.objective for result in model.results_)
@@ -68,12 +70,12 @@ def draw_numbers(run: LossRun) -> None:
          f"Of {number(len(study.names))}."),
         ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
     ]  # fmt: skip
-    if run.wish.constraints:
+    if run.choice.constraints:
         note = "Of the constraints, relative; up to 1e-9 the gap is one of the constrained problem."
         items.append(("Largest violation", f"{model.violation_:.0e}" if model.violation_ else "0", note))
     metric_row(items)
     if risk.n_unread:
-        st.caption(f"{many(risk.n_unread, 'value')} of {plain(run.wish.column)} are no numbers, and left aside.")
+        st.caption(f"{many(risk.n_unread, 'value')} of {plain(run.choice.column)} are no numbers, and left aside.")
 
 
 def _certified(objective: float, bound: float) -> str:
@@ -88,7 +90,7 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
     risk = run.risk
     assert risk is not None
     row = 0
-    if not run.wish.numbers and len(run.model.coef_) > 1:
+    if not run.choice.numbers and len(run.model.coef_) > 1:
         names = row_names(risk.study, len(run.model.coef_))
         row = st.selectbox(
             "Class, against the rest", range(len(names)), format_func=lambda k: names[k], key="loss_row", width=260
@@ -108,22 +110,12 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
     rows = picked["selection"]["rows"] if picked else []
     feature = str(frame["feature"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
     with right:
-        st.markdown(f"**{plain(feature)}** in the text")
-        st.dataframe(
-            occurrences(loaded.corpus.texts, feature), hide_index=True, height=360, alt="Where the feature stands",
-            column_config={
-                "document": st.column_config.NumberColumn(width=70),
-                "before": st.column_config.TextColumn(alignment="right", width=230),
-                "word": st.column_config.TextColumn(width=110),
-                "after": st.column_config.TextColumn(width=230),
-            },
-        )  # fmt: skip
-        st.caption("Select a row of the table to see another feature.")
+        draw_concordance(loaded.corpus.texts, feature, height=360)
 
 
 def _meaning(run: LossRun, row: int) -> str:
-    if run.wish.numbers:
-        return f"Above 0: raises the predicted **{plain(run.wish.column)}**"
+    if run.choice.numbers:
+        return f"Above 0: raises the predicted **{plain(run.choice.column)}**"
     assert run.risk is not None
     names = row_names(run.risk.study, len(run.model.coef_))
     return f"Above 0: speaks for **{plain(names[row])}**"
@@ -131,10 +123,10 @@ def _meaning(run: LossRun, row: int) -> str:
 
 def draw_predictions(run: LossRun) -> None:
     """Test documents: the band, or predicted against true; of classes a table of how they are confused."""
-    risk, wish = run.risk, run.wish
+    risk, choice = run.risk, run.choice
     assert risk is not None
     test = risk.study.test
-    if wish.numbers:
+    if choice.numbers:
         assert risk.values is not None
         truth, predicted = risk.values[test], run.model.predict(risk.study.X[test])
         if run.other is not None:
@@ -142,15 +134,15 @@ def draw_predictions(run: LossRun) -> None:
             low, high = np.minimum(predicted, other), np.maximum(predicted, other)
             gap = max(run.model.duality_gap_, run.other.duality_gap_)
             inside = float(np.mean((truth >= low) & (truth <= high)))
-            figure = band_figure(truth, low, high, wish.column)
+            figure = band_figure(truth, low, high, choice.column)
             st.plotly_chart(figure, key="loss_band", config={"displayModeBar": False})
             st.caption(
                 f"The band between two quantiles, each fitted on its own and proved to {gap_text(gap)}, is meant to "
-                f"hold {percent(abs(2 * wish.level - 1), 0)} of the documents; on the test set it holds "
+                f"hold {percent(abs(2 * choice.level - 1), 0)} of the documents; on the test set it holds "
                 f"{percent(inside, 1)}."
             )
             return
-        figure = prediction_figure(truth, predicted, wish.column)
+        figure = prediction_figure(truth, predicted, choice.column)
         st.plotly_chart(figure, key="loss_points", config={"displayModeBar": False})
         st.caption("Documents that took no part in the fit.")
         return
@@ -162,7 +154,7 @@ def draw_predictions(run: LossRun) -> None:
 
 def draw_race(run: LossRun, job: Job) -> None:
     """Pure and primal-dual coordinate descent on the same problem: the same steps at other costs."""
-    if run.wish.numbers:
+    if run.choice.numbers:
         st.info("The race is one of support vector machines: predict a class to see it.")
         return
     st.markdown(
@@ -233,23 +225,23 @@ def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
         "The model goes from a text to its prediction, in a file without code: for this app's page Saved models, for "
         "`cflengine predict`, and for `cflengine.load_model`."
     )
-    if run.wish.loss == DRAWN:
+    if run.choice.loss == DRAWN:
         st.caption("A drawn loss has no name for the command line; the model's file holds its parts.")
         return
     st.caption("The same from the command line:")
-    st.code(loss_command(loaded, run.wish), language="shell", wrap_lines=True)
+    st.code(loss_command(loaded, run.choice), language="shell", wrap_lines=True)
 
 
-def loss_command(loaded: LoadedCorpus, wish: LossWish) -> str:
+def loss_command(loaded: LoadedCorpus, choice: LossChoice) -> str:
     """The ``cflengine erm`` call that fits the same model."""
-    options: dict[str, Any] = {"loss": wish.made().name, "label_column": wish.column, "test_split": wish.test}
-    options |= {"C": f"{wish.C:g}", "features": "cfl" if wish.features == "kgrams" else "words", "gap": "1e-6"}
-    if wish.features == "kgrams":
-        options |= {"max_gram": wish.max_gram, "lam": f"{wish.lam:g}"}
+    options: dict[str, Any] = {"loss": choice.made().name, "label_column": choice.column, "test_split": choice.test}
+    options |= {"C": f"{choice.C:g}", "features": "cfl" if choice.features == "kgrams" else "words", "gap": "1e-6"}
+    if choice.features == "kgrams":
+        options |= {"max_gram": choice.max_gram, "lam": f"{choice.lam:g}"}
     line = command_line("erm", loaded, options, "fit")
-    for one in wish.constraints:
+    for one in choice.constraints:
         kind, _, most = one.partition(":")
         line += " " + shlex.quote(
-            f"--constraint=fair:{wish.sensitive}:{most}" if kind == "fair" else f"--constraint={one}"
+            f"--constraint=fair:{choice.sensitive}:{most}" if kind == "fair" else f"--constraint={one}"
         )
     return line
