@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from cflengine.compression.homotopy import HomotopySettings
     from cflengine.compression.relay import RelaySettings
     from cflengine.compression.reweighting import ReweightingSettings
-    from cflengine.compression.search import CompressiveSearchCV
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
+    from cflengine.experiments.search import CompressiveSearchCV
     from cflengine.linear.persistence import load_model, save_model
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.logistic import LogisticClassifier, LogisticModel
@@ -52,7 +52,7 @@ _PUBLIC = {
     "ClusteredSettings": "cflengine.loglinear.settings",
     "CompressiveFeatures": "cflengine.compression.estimator",
     "CompressionSession": "cflengine.compression.session",
-    "CompressiveSearchCV": "cflengine.compression.search",
+    "CompressiveSearchCV": "cflengine.experiments.search",
     "ExactSettings": "cflengine.compression.exact",
     "GuidedSettings": "cflengine.compression.guided_settings",
     "HomotopySettings": "cflengine.compression.homotopy",

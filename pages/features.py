@@ -31,7 +31,7 @@ st.segmented_control(
     help="count: pointers. tf: divided by the document's pointers. idf: counts times the inverse document "
     "frequency. tf-idf: both.",
 )
-features = model.weigh(model.encoding_, chosen.weighting)
+features = model.features(weighting=chosen.weighting)
 metric_row(
     [
         ("Documents", number(features.shape[0])),

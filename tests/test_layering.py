@@ -14,7 +14,7 @@ PACKAGE = ROOT / "cflengine"
 SYSTEMS = sorted(
     path.name
     for path in PACKAGE.iterdir()
-    if (path / "__init__.py").exists() and path.name not in ("engine", "text", "linear", "verify", "cli")
+    if (path / "__init__.py").exists() and path.name not in ("engine", "text", "linear", "verify", "cli", "experiments")
 )
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "pages").glob("*.py"))
@@ -127,6 +127,18 @@ def test_linear_knows_only_itself_and_what_is_below(path):
 @each(files_of(*SYSTEMS))
 def test_a_system_knows_itself_and_what_is_below(path):
     assert all(within(name, f"cflengine.{path.parent.name}", *BELOW) for name in own(path))
+
+
+@each(files_of("experiments"))
+def test_experiments_use_every_system_and_no_interface(path):
+    allowed = [f"cflengine.{system}" for system in (*SYSTEMS, "experiments")]
+    assert all(within(name, *allowed, *BELOW) for name in own(path))
+    assert not any(name.startswith("_") for module, name in imports_of(path) if within(module, "cflengine"))
+
+
+@each([path for path in SOURCES if path.parent.name not in ("experiments", "cli")])
+def test_no_system_knows_the_experiments(path):
+    assert path.parent == PACKAGE or not any(within(name, "cflengine.experiments") for name in own(path))
 
 
 @each(files_of("verify"))

@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
                 n_threads=arguments.threads,
                 settings=solver_settings(arguments, clock.left),
             ).fit(corpus.texts)
-        features = model.weigh(model.encoding_)
+        features = model.features()
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
         with results(out) as folder:
             write_run(folder, model, features, document_table(model, corpus), report)

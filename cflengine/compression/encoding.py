@@ -125,8 +125,8 @@ class Codebook:
             self._feature_of.append(feature_of)
             parent = gram_of
 
-    def encode(self, table: TokenTable) -> tuple[Encoding, float]:
-        """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
+    def find(self, table: TokenTable) -> np.ndarray:
+        """int32 (K, n): the K-gram of the dictionary that stands at each token, by length; -1 for none. Θ(Kn)."""
         known = np.array([self.vocabulary.get(form, -1) for form in table.vocabulary], dtype=np.int32)
         tokens = known[table.tokens] if len(known) else table.tokens
         features = np.empty((len(self._tables), table.n_tokens), dtype=np.int32)
@@ -134,6 +134,11 @@ class Codebook:
         for k, (grams, feature_of) in enumerate(zip(self._tables, self._feature_of, strict=True)):
             parent = grams.find(tokens, table.doc_ptr, k + 1, parent)
             features[k] = np.where(parent >= 0, feature_of[parent], -1)
+        return features
+
+    def encode(self, table: TokenTable) -> tuple[Encoding, float]:
+        """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
+        features = self.find(table)
         blocks, marks = cut_documents(table.doc_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
         no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
         prices = (np.zeros(max(len(self.grams), 1)), self.pointer_by_length, no_extra, self.literal_cost)

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression import saved
 from cflengine.compression.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
+from cflengine.compression.counting import check_counting, count_occurrences, count_places, places_of
 from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided_settings import GuidedSettings
@@ -28,7 +28,7 @@ from cflengine.compression.result import CompressionResult
 from cflengine.compression.saved import dictionary_frame
 from cflengine.compression.solvers import SOLVERS, Settings
 from cflengine.engine.checks import InputError
-from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
@@ -44,7 +44,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
 
     ``fit`` finds a dictionary of K-grams and a set of pointers that reconstructs the documents at a low cost,
     pointer cost λ times the number of pointers plus the dictionary's cost (problem (1) of Paskov, Mitchell,
-    Hastie, AISTATS 2014); ``transform`` encodes documents with that dictionary and counts pointers.
+    Hastie, AISTATS 2014); ``transform`` encodes documents with that dictionary and counts pointers, or counts otherwise
+    (``counting``): the paper's counts are brittle, and for learning every occurrence is usually worth more.
 
     Parameters
     ----------
@@ -54,7 +55,11 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         the homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
     token_pattern : regular expression; every match is a token.
     lowercase : lower-case tokens (offsets still point into the original text).
-    weighting : "count", "tf", "idf" (count × idf) or "tf-idf"; idf from the documents of ``fit``.
+    weighting : "count", "tf", "idf" (count × idf), "tf-idf" or "damped" (√count × idf, documents scaled to length 1);
+        idf from the documents of ``fit``.
+    counting : "pointers", the paper's; "occurrences", of every K-gram of the dictionary, overlapping ones too; or
+        "soft", expected uses over all encodings (:mod:`~cflengine.compression.counting`).
+    temperature : of "soft", above 0; near 0 the encodings of fewest pointers count, at large values all alike.
     listeners : callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve,
         and the best solution so far, with its certificate, is kept.
     random_state : whole number, None or numpy's RandomState: the seed of what the guided solver draws, where
@@ -66,7 +71,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     dictionary_cost : c(s): "words" (default) or "characters" of a K-gram; or a callable that takes a tuple of words
         and returns a number; or an array over the K-grams of the index.
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
-        a pointer plus the storage of a word.
+        a pointer plus the storage of a word, and for 3 where ``counting`` is "soft", whose pointers cost 1.
     settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or
         ExactSettings: every other parameter of the solver, random_state included.
     polish : better the solution of the homotopy or of reweighting by the guided solver's local search.
@@ -80,7 +85,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     grams_ : list of tuples of words, the features in order.
     encoding_ : the pointers of the documents of ``fit``.
     gram_ids_ : int32 (features,), the features' numbers in ``index_``.
-    idf_ : float64 (features,).
+    idf_ : float64 (features,), as ``counting`` finds the features in the documents of ``fit``.
     corpus_ : :class:`~cflengine.compression.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the index
         of their K-grams and its prices; frozen. index_, table_ : its index and tokens.
 
@@ -101,6 +106,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
         weighting: str = "count",
+        counting: str = "pointers",
+        temperature: float = 3.0,
         listeners: Sequence[Listener] = (),
         random_state: int | np.random.RandomState | None = 0,
         n_threads: int | None = None,
@@ -116,6 +123,8 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.weighting = weighting
+        self.counting = counting
+        self.temperature = temperature
         self.listeners = listeners
         self.random_state = random_state
         self.n_threads = n_threads
@@ -205,13 +214,32 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Iterable[str]) -> sparse.csr_matrix | pd.DataFrame:
         """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``."""
-        check_is_fitted(self, "grams_")
-        return self._output(self.encode(X))
+        return self._output(self.features(X))
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
         """``fit`` and the features of the same documents, without encoding them again."""
-        self.fit(X, y)
-        return self._output(self.encoding_)
+        return self._output(self.fit(X, y).features())
+
+    def features(
+        self, X: Iterable[str] | TokenTable | None = None, *, weighting: str | None = None
+    ) -> sparse.csr_matrix:
+        """The features of documents, or of their tokens, None for those of ``fit``: CSR (documents, features), counted
+        by ``counting``; weighting: None for the model's own."""
+        check_is_fitted(self, "grams_")
+        if X is None and not hasattr(self, "corpus_"):
+            raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
+        with threads(self.n_threads):
+            counts = self._counted(X if X is None or isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+        return weigh(counts, weighting or self.weighting, self.idf_)
+
+    def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
+        """Counts of tokens, or of those of ``fit``."""
+        n = len(self.grams_)
+        if self.counting == "pointers":
+            return count_matrix(self.encoding_ if table is None else self._codebook.encode(table)[0], n)
+        places = places_of(self.index_, self.gram_ids_) if table is None else self._codebook.find(table)
+        doc_ptr = self.index_.doc_ptr if table is None else table.doc_ptr
+        return count_places(places, doc_ptr, n, self.counting, self.temperature, self.literal_cost)
 
     def encode(self, X: Iterable[str]) -> Encoding:
         """The cheapest pointers for each document, given the dictionary; words it lacks become literals."""
@@ -224,11 +252,6 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""
         check_is_fitted(self, "grams_")
         return decode(encoding, self.grams_)
-
-    def weigh(self, encoding: Encoding, weighting: str | None = None) -> sparse.csr_matrix:
-        """The features of encoded documents, CSR (documents, features); ``weighting`` defaults to the model's own."""
-        check_is_fitted(self, "grams_")
-        return weigh(count_matrix(encoding, len(self.grams_)), weighting or self.weighting, self.idf_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The K-grams, words joined by blanks: object array (features,)."""
@@ -260,6 +283,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def _check_settings(self) -> None:
         check_lam(self.lam)
         check_weighting(self.weighting)
+        check_counting(self.counting, self.temperature)
         if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
             raise InputError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
         self._solver_settings()
@@ -273,7 +297,7 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
     def _solver_settings(self) -> Settings:
         """The settings given, or the solver's own with this seed. ValueError for another solver's."""
         solver = SOLVERS.find(self.solver)
-        own = {"random_state": _seed(self.random_state)} if hasattr(solver.settings, "random_state") else {}
+        own = {"random_state": seed_of(self.random_state)} if hasattr(solver.settings, "random_state") else {}
         return solver.check(self.settings, polish=self.polish, **own)
 
     def _fitted(self, corpus: PreparedCorpus, result: CompressionResult) -> dict[str, Any]:
@@ -288,6 +312,10 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         encoding = collect_pointers(result.marks, index.gram_of, corpus.table)
         encoding.gram[:] = feature_of[encoding.gram]
         frequency = document_frequency(count_matrix(encoding, len(order)))
+        counted = frequency
+        if self.counting != "pointers":  # softly counted is all that occurs
+            occurrences = count_occurrences(places_of(index, gram_ids), index.doc_ptr, len(order))
+            counted = document_frequency(occurrences)
         count = np.bincount(encoding.gram, minlength=len(order))
         dictionary = dictionary_frame(grams, count, frequency, costs.dictionary[gram_ids])
         by_length = mean_pointer_cost(costs, index.gram_of)
@@ -299,13 +327,12 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
             "grams_": grams,
             "gram_ids_": gram_ids,
             "encoding_": encoding,
-            "idf_": inverse_document_frequency(frequency, encoding.n_documents),
+            "idf_": inverse_document_frequency(counted, encoding.n_documents),
             "dictionary_": dictionary,
             "_codebook": Codebook(grams, by_length, literal),
         }
 
-    def _output(self, encoding: Encoding) -> sparse.csr_matrix | pd.DataFrame:
-        features = self.weigh(encoding)
+    def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | pd.DataFrame:
         # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here
         if _get_output_config("transform", self)["dense"] == "pandas":
             return pd.DataFrame.sparse.from_spmatrix(features, columns=self.get_feature_names_out())
@@ -329,10 +356,3 @@ def _documents(X: Iterable[str]) -> list[str]:
     if isinstance(X, pd.DataFrame):
         raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")
     return list(X)
-
-
-def _seed(random_state: Any) -> int:
-    """A whole number as it is; None and generators draw one."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))

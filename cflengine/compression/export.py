@@ -78,5 +78,5 @@ def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: d
         model = path.model(lam)
         below = folder / name
         below.mkdir(exist_ok=True)
-        _write_features(below, model, model.weigh(model.encoding_))
+        _write_features(below, model, model.features())
     write_report(folder, report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
@@ -34,7 +34,8 @@ class FeaturePath:
     def __len__(self) -> int:
         return len(self.points)
 
-    def model(self, lam: float) -> CompressiveFeatures:
-        """The fitted estimator at ``lam`` or, if that is not on the path, at the nearest λ that is."""
+    def model(self, lam: float, **parameters: Any) -> CompressiveFeatures:
+        """The fitted estimator at ``lam`` or, if that is not on the path, at the nearest λ that is; parameters: of
+        how features are counted and weighted."""
         point = self.points.nearest(lam)
-        return clone(self.estimator).set_params(lam=point.lam).adopt(self.corpus, point.result)
+        return clone(self.estimator).set_params(lam=point.lam, **parameters).adopt(self.corpus, point.result)

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
 
 #: parameters that a file holds; the others are for learning alone
-_WRITTEN = ("lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost")
+_WRITTEN = (
+    "lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost",
+    "counting", "temperature",
+)  # fmt: skip
+_LATER = {"counting": "pointers", "temperature": 3.0}  # of files of before there were these
 
 
 def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -48,7 +52,9 @@ def features_of(
     """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
     require({"parameters", "grams", "gap"} <= set(header), name)
     parameters, grams, gap = header["parameters"], header["grams"], header["gap"]
-    require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN) and isinstance(grams, list), name)
+    require(isinstance(parameters, dict) and isinstance(grams, list), name)
+    parameters = _LATER | parameters
+    require(set(parameters) == set(_WRITTEN), name)
     require(all(isinstance(gram, list) and all(isinstance(word, str) for word in gram) for gram in grams), name)
     require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
     require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,12 @@ def checked_labels(y: Any) -> np.ndarray:
         raise InputError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
     check_classification_targets(y)
     return y
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number as it is; None and numpy's generators draw one."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -27,11 +27,13 @@ class Labels:
         return int(np.count_nonzero(self.y < 0))
 
 
-def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | None = None) -> Labels:
-    """The classes in a column, or those of them that are named.
+def read_labels(
+    metadata: pd.DataFrame, column: str, classes: Sequence[str] | None = None, *, most: int | None = MOST_CLASSES
+) -> Labels:
+    """The classes in a column, or those of them that are named; most: how many there may be, None for any number.
 
     Raises ValueError, with what there is instead, for a column that is not there, for one with fewer than two values or
-    with more than ``MOST_CLASSES``, and for a class that is not in it.
+    with more than ``most``, and for a class that is not in it.
     """
     values = _column(metadata, column)
     names = values.astype(str).where(values.notna())
@@ -46,9 +48,9 @@ def read_labels(metadata: pd.DataFrame, column: str, classes: Sequence[str] | No
         found = sorted(counts.index)
     if len(found) < 2:
         raise InputError(f"a classifier needs two classes, but column {column!r} gives {_some(counts[found])}.")
-    if len(found) > MOST_CLASSES:
+    if most is not None and len(found) > most:
         raise InputError(
-            f"column {column!r} has {len(found):,} different values, more than the {MOST_CLASSES} classes that are "
+            f"column {column!r} has {len(found):,} different values, more than the {most} classes that are "
             "possible: name the classes you want, or another column."
         )
     number = {name: k for k, name in enumerate(found)}

@@ -283,7 +283,7 @@ def _take_away(run: PathRun, here: Here) -> None:
         st.caption("Features are those of a λ that is solved: let go of the slider and wait a moment.")
         return
     model, weighting = run.model(here.lam), settings().weighting
-    features = model.weigh(model.encoding_, weighting)
+    features = model.features(weighting=weighting)
     st.caption(
         f"{number(features.shape[0])} documents × {number(features.shape[1])} K-grams, weighting {weighting} (to be "
         "changed on the Features page)."

@@ -303,7 +303,7 @@ def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change)
     namespace: dict = {}
     exec(downloads.python_lines(loaded(str(path), text_column="text", min_words=3), fitted, "idf"), namespace)
     assert float(capsys.readouterr().out) == fitted.result_.gap
-    assert np.array_equal(namespace["features"].toarray(), fitted.weigh(fitted.encoding_, "idf").toarray())
+    assert np.array_equal(namespace["features"].toarray(), fitted.features(weighting="idf").toarray())
     assert namespace["names"].tolist() == fitted.get_feature_names_out().tolist()
     with_newsgroups = downloads.python_lines(loaded(corpora.NEWSGROUPS), fitted, "count")
     compile(with_newsgroups, "lines", "exec")
@@ -311,7 +311,7 @@ def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change)
 
 
 def test_the_preview_holds_the_most_frequent_features(model, corpus):
-    frame = downloads.preview_table(model, model.weigh(model.encoding_, "tf"), corpus)
+    frame = downloads.preview_table(model, model.features(weighting="tf"), corpus)
     assert len(frame) == 3 and frame.shape[1] == min(downloads.PREVIEW_FEATURES, len(model.grams_))
     assert np.allclose(frame.sum(axis=1), 1.0, atol=1e-3)
     used = model.dictionary_.set_index("gram")["documents"][list(frame.columns)]

@@ -161,7 +161,7 @@ def test_each_lam_is_judged_by_documents_its_dictionary_has_not_seen(search):
         own = CompressiveFeatures().path([texts[i] for i in train], lams)
         for lam, score in zip(lams, found.cv_results_[f"split{k}_test_score"], strict=True):
             model = own.model(lam)
-            fitted = LogisticRegression(C=100.0).fit(model.weigh(model.encoding_), y[train])
+            fitted = LogisticRegression(C=100.0).fit(model.features(), y[train])
             assert score == fitted.score(model.transform([texts[i] for i in test]), y[test])
     results = found.cv_results_
     assert results["mean_test_score"].tolist() == found.results_["mean_score"].tolist()

@@ -96,7 +96,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_lam_, self.best_score_ = path.lams[self.best_index_], float(mean[self.best_index_])
         self.best_params_ = {"lam": self.best_lam_}
         self.features_ = path.model(self.best_lam_)
-        self.estimator_ = clone(self.estimator).fit(self.features_.weigh(self.features_.encoding_), y)
+        self.estimator_ = clone(self.estimator).fit(self.features_.features(), y)
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
@@ -110,14 +110,14 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.transductive:
             for lam in path.lams:
                 model = path.model(lam)
-                X = model.weigh(model.encoding_)
+                X = model.features()
                 scores.append(float(scorer(clone(self.estimator).fit(X[train], y[train]), X[test], y[test])))
             return scores
         own = clone(self.features).path([texts[i] for i in train], path.lams)
         unseen = [texts[i] for i in test]
         for lam in own.lams:
             model = own.model(lam)
-            fitted = clone(self.estimator).fit(model.weigh(model.encoding_), y[train])
+            fitted = clone(self.estimator).fit(model.features(), y[train])
             scores.append(float(scorer(fitted, model.transform(unseen), y[test])))
         return scores
 

@@ -1,0 +1,198 @@
+"""Author identification as in Section 5.1.1: whose are these texts?
+
+Authors with enough documents take part; documents of few words do not. Some documents of each author are held out; an
+author is the centroid of the others, and the average of the held-out ones is given to the nearest centroid. A quarter
+of the authors is to choose by (λ, counting, distance), the others are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+from cflengine.experiments.centroids import ShrunkenCentroids, class_means, nearest
+from cflengine.experiments.learners import fit_classes
+from cflengine.experiments.statistics import Resampling, weighted_mean, whole
+from cflengine.experiments.targets import Target
+from cflengine.experiments.tasks import Matrix, Outcome, matrix_of, telling_frame
+from cflengine.linear.labels import Labels, Split
+
+DELTAS = (0.0, 0.5, 1.0, 2.0)
+SVM_AUTHORS = 150
+_MOST_DENSE = 200_000_000  # classes × features that shrunken centroids may have
+
+
+@dataclass(frozen=True)
+class AuthorRules:
+    """Who takes part: documents of at least ``min_words`` words (between white space), authors with at least
+    ``min_documents`` of them, of whose ``held_out`` are not learnt from; dev: share of authors to choose by;
+    most_authors: so many, drawn at random, None for all."""
+
+    min_words: int = 10
+    min_documents: int = 10
+    held_out: int = 3
+    dev: float = 0.25
+    most_authors: int | None = None
+
+
+class AuthorTask:
+    """Authors as classes; the units are the authors that are judged.
+
+    distance: "cosine" or "euclidean"; single: one held-out document of each author is asked about, not the average.
+    Raises ValueError where fewer than four authors have enough documents.
+    """
+
+    measure, larger_is_better = "accuracy", True
+
+    def __init__(
+        self,
+        target: Target,
+        texts: Sequence[str],
+        rules: AuthorRules | None = None,
+        *,
+        distance: str = "cosine",
+        single: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.rules, self.distance, self.single, self.seed = rules or AuthorRules(), distance, single, seed
+        rules, y = self.rules, target.labels.y
+        if rules.min_documents <= rules.held_out:
+            raise InputError("an author needs more documents than are held out.")
+        long = np.array([len(text.split()) >= rules.min_words for text in texts]) & (y >= 0)
+        counts = np.bincount(y[long], minlength=len(target.labels.classes))
+        authors = np.flatnonzero(counts >= rules.min_documents)
+        rng = np.random.default_rng(seed)
+        if rules.most_authors is not None and len(authors) > rules.most_authors:
+            authors = np.sort(rng.choice(authors, rules.most_authors, replace=False))
+        if len(authors) < 4:
+            raise InputError(
+                f"column {target.column!r}: {len(authors)} of {len(counts):,} authors have {rules.min_documents} or "
+                f"more documents of {rules.min_words} or more words; at least four are needed."
+            )
+        number = np.full(len(counts) + 1, -1, dtype=np.int64)
+        number[authors] = np.arange(len(authors))
+        self.y = np.where(long, number[y], -1)
+        names = tuple(target.labels.classes[k] for k in authors.tolist())
+        self.target = Target(
+            target.column, "author", Labels(target.column, names, self.y), n_missing=target.n_missing,
+            n_rare=int((y >= 0).sum() - (self.y >= 0).sum()) + target.n_rare,
+        )  # fmt: skip
+        self.held = np.stack(
+            [rng.permutation(np.flatnonzero(self.y == k))[: rules.held_out] for k in range(len(authors))]
+        )
+        self.train = np.setdiff1d(np.flatnonzero(self.y >= 0), self.held.ravel())
+        beside = rng.permutation(len(authors))[: max(1, int(rules.dev * len(authors)))]
+        self.dev = np.zeros(len(authors), dtype=bool)
+        self.dev[beside] = True
+        of = "one held-out document" if single else f"the average of {rules.held_out} held-out documents"
+        self.learner = f"nearest centroid, {distance}"
+        self.how = f"{len(authors):,} authors, {len(self.train):,} documents to learn from; judged on {of} of each"
+
+    @property
+    def truth(self) -> np.ndarray:
+        """(units,): the authors that are judged, by number."""
+        return np.flatnonzero(~self.dev)
+
+    @property
+    def training(self) -> list[np.ndarray]:
+        """int64: the documents that are learnt from."""
+        return [self.train]
+
+    @property
+    def held_out(self) -> list[np.ndarray]:
+        """int64: the documents that are not."""
+        return [np.sort(self.held.ravel())]
+
+    def judge(self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = ()) -> Outcome:
+        """share: of each author's training documents."""
+        X = matrix_of(X, 0)
+        train = self.train
+        if share < 1.0:
+            train = self._share(share)
+        found = nearest(self._asked(X), class_means(X[train], self.y[train], self.target.n_classes), self.distance)
+        return self._outcome(found)
+
+    def _asked(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """CSR (authors, d): what is asked about."""
+        if self.single:
+            return X[self.held[:, 0]]
+        total = X[self.held[:, 0]]
+        for column in self.held.T[1:]:
+            total = total + X[column]
+        return sparse.csr_matrix(total / self.held.shape[1])
+
+    def _outcome(self, found: np.ndarray, chosen: tuple[Any, ...] = ()) -> Outcome:
+        dev = float(np.mean((found == np.arange(len(found)))[self.dev]))
+        return Outcome(found[~self.dev], dev, chosen)
+
+    def _share(self, share: float) -> np.ndarray:
+        order = np.random.default_rng(self.seed).permutation(self.train)
+        y = self.y[order]
+        by_author = np.argsort(y, kind="stable")
+        rank = np.arange(len(y)) - np.searchsorted(y[by_author], y[by_author])
+        counts = np.bincount(y, minlength=self.target.n_classes)
+        kept = rank < np.maximum(np.round(share * counts[y[by_author]]), 1)
+        return np.sort(order[by_author[kept]])
+
+    def judge_shrunken(self, X: sparse.csr_matrix) -> Outcome:
+        """Shrunken centroids, Δ chosen on the authors beside. ValueError where their table would be too large."""
+        n_classes = self.target.n_classes
+        if n_classes * X.shape[1] > _MOST_DENSE:
+            raise InputError(f"shrunken centroids of {n_classes:,} classes and {X.shape[1]:,} features are too large.")
+        model, asked = ShrunkenCentroids(X[self.train], self.y[self.train], n_classes), self._asked(X)
+        found = [self._outcome(model.predict(asked, delta), (delta,)) for delta in DELTAS]
+        return max(found, key=lambda outcome: outcome.dev)
+
+    def judge_svm(self, X: sparse.csr_matrix, n_threads: int | None = None) -> float:
+        """Share of single held-out documents that a linear SVM gives to the right one of SVM_AUTHORS seeded authors.
+
+        Its strength is chosen on the first held-out documents, it is judged on the others."""
+        rng = np.random.default_rng(self.seed)
+        n = self.target.n_classes
+        drawn = np.sort(rng.choice(n, min(SVM_AUTHORS, n), replace=False))
+        inside = np.isin(self.y, drawn)
+        train, held = self.train[inside[self.train]], self.held[drawn]
+        fit = fit_classes(X, self.y, Split(train, held[:, 0], held[:, 1:].ravel()), n_threads=n_threads)
+        return float(np.mean(fit.model.predict(X[held[:, 1:].ravel()]) == self.y[held[:, 1:].ravel()]))
+
+    def worth(self, outcome: Outcome) -> np.ndarray:
+        """bool (units,)."""
+        return np.asarray(outcome.predicted == self.truth)
+
+    def resampling(self) -> Resampling:
+        """Of the authors."""
+        return Resampling(len(self.truth), None, self.seed)
+
+    def score(self, outcome: Outcome) -> dict[str, Any]:
+        """Accuracy with a 95 % interval."""
+        statistic = weighted_mean(self.worth(outcome).astype(np.float64))
+        interval = self.resampling().interval(statistic)
+        return {"accuracy": whole(statistic, len(self.truth)), "accuracy_interval": list(interval)}
+
+    def baseline(self) -> dict[str, Any]:
+        """Chance."""
+        return {"accuracy": 1.0 / self.target.n_classes}
+
+    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = ()) -> pd.DataFrame:
+        """What the most prolific authors have more of than the average: author, column, weight, documents."""
+        rows, y = X[self.train], self.y[self.train]
+        means = class_means(rows, y, self.target.n_classes)
+        order = np.argsort(-np.bincount(y, minlength=self.target.n_classes), kind="stable")[:60]
+        average = sparse.csr_matrix(rows.mean(axis=0))
+        more = sparse.csr_matrix(means[order] - average[np.zeros(len(order), dtype=int)])
+        names = tuple(self.target.labels.classes[k] for k in order.tolist())
+        shown = Target(self.target.column, "author", Labels(self.target.column, names, self.y))
+        return telling_frame(more, rows, shown)
+
+    def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> None:
+        """Centroids are not kept as a model."""
+
+    def units(self) -> pd.DataFrame:
+        """A row a unit: the author, and the first document of theirs that is asked about."""
+        return pd.DataFrame({"document": self.held[~self.dev, 0]})

@@ -1,0 +1,114 @@
+"""The dictionaries of a corpus at every λ, found once for all targets, and kept in files where a folder is given.
+
+A folder holds, for each corpus (by the digest of its tokens) and settings, a file of features a λ and, written last, a
+table of the path (report.json): what is there is read, what is not is solved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from cflengine.compression.estimator import CompressiveFeatures
+from cflengine.compression.guided_settings import GuidedSettings
+from cflengine.engine.files import write_report
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.linear.saving import ModelFileError
+from cflengine.text.tokens import TokenTable
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """One λ: features that count any tokens; gap: proved; seconds: that finding it took."""
+
+    lam: float
+    model: CompressiveFeatures = field(repr=False)
+    gap: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DictionaryPath:
+    """By rising λ; seconds: that solving took, now or when it was kept; stopped: before every λ was there."""
+
+    dictionaries: tuple[Dictionary, ...]
+    seconds: float
+    read: bool = False
+    stopped: bool = False
+
+    def frame(self) -> pd.DataFrame:
+        """A row a λ: lam, features, gap, seconds."""
+        return pd.DataFrame(
+            {
+                "lam": [one.lam for one in self.dictionaries],
+                "features": [len(one.model.grams_) for one in self.dictionaries],
+                "gap": [one.gap for one in self.dictionaries],
+                "seconds": [one.seconds for one in self.dictionaries],
+            }
+        )
+
+
+def find_dictionaries(
+    features: CompressiveFeatures,
+    table: TokenTable,
+    lams: Iterable[float],
+    *,
+    listeners: Sequence[Listener] = (),
+    folder: Path | None = None,
+) -> DictionaryPath:
+    """Solve a λ-path, or read it from ``folder`` if it is there, and keep it there if it was solved to its end.
+
+    features: not fitted; its ``settings`` are the path's.
+    """
+    lams = sorted({float(lam) for lam in lams})
+    kept = None if folder is None else folder / f"path-{_key(features, table, lams)}"
+    if kept is not None:
+        found = _read(kept)
+        if found is not None:
+            return found
+    features = features.set_params(listeners=tuple(listeners))
+    path = features.path(table, lams)
+    features.set_params(listeners=())
+    points = tuple(
+        Dictionary(point.lam, path.model(point.lam, listeners=()), point.result.gap, point.seconds)
+        for point in path.points
+    )
+    ended = all(point.result.reason is not TerminationReason.INTERRUPTED for point in path.points)
+    whole = DictionaryPath(points, sum(one.seconds for one in points), stopped=not ended or len(points) < len(lams))
+    if kept is not None and not whole.stopped:
+        _write(kept, whole)
+    return whole
+
+
+def _key(features: CompressiveFeatures, table: TokenTable, lams: list[float]) -> str:
+    settings = features.settings if isinstance(features.settings, GuidedSettings) else None
+    asked = [table.digest(int(features.max_gram)), lams, features.token_pattern, features.lowercase, repr(settings)]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
+
+
+def _write(folder: Path, path: DictionaryPath) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for k, one in enumerate(path.dictionaries):
+        one.model.save(folder / f"{k}.cflm")
+    rows = [{"lam": one.lam, "gap": one.gap, "seconds": one.seconds} for one in path.dictionaries]
+    write_report(folder, {"points": rows})
+
+
+def _read(folder: Path) -> DictionaryPath | None:
+    """What is kept; None where it is not there, or cannot be read, so that it is solved again."""
+    try:
+        points = json.loads((folder / "report.json").read_text(encoding="utf-8"))["points"]
+        found = tuple(
+            Dictionary(
+                float(row["lam"]), CompressiveFeatures.load(folder / f"{k}.cflm"), float(row["gap"]), row["seconds"]
+            )
+            for k, row in enumerate(points)
+        )
+    except (OSError, ValueError, KeyError, TypeError, ModelFileError):
+        return None
+    return DictionaryPath(found, sum(one.seconds for one in found), read=True)

@@ -1,0 +1,271 @@
+"""An evaluation: targets, methods, a λ-path found once, and what each method is worth for each target.
+
+Every candidate's features are made once for all targets. A method's candidate (λ, temperature, size) is chosen on the
+development documents, and what is told of it is told of the test documents. Dictionaries are found in all documents,
+without any label, as in Section 5.1; how much that helps is measured beside, by the same λ in training documents alone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from cflengine.compression.corpus import PreparedCorpus
+from cflengine.compression.counting import COUNTINGS, check_counting
+from cflengine.compression.estimator import CompressiveFeatures
+from cflengine.compression.path import PATH_SETTINGS, path_lams
+from cflengine.engine.checks import InputError
+from cflengine.engine.progress import IterationStats, Listener
+from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
+from cflengine.experiments.methods import SEVERAL, TEMPERATURES, UNIGRAMS, Candidate, Features
+from cflengine.experiments.tasks import Outcome, Task
+from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """lams: of the path; countings, temperatures: which ways to count are tried; weighting: of all features alike;
+    rivals: whether selected K-grams and other phrases are tried, too; time_limit: seconds for all."""
+
+    lams: tuple[float, ...] = tuple(path_lams(0.01, 3.0, 10))
+    max_gram: int = 3
+    countings: tuple[str, ...] = COUNTINGS
+    temperatures: tuple[float, ...] = TEMPERATURES
+    weighting: str = "damped"
+    token_pattern: str = DEFAULT_TOKEN_PATTERN
+    lowercase: bool = True
+    rivals: bool = True
+    n_threads: int | None = None
+    time_limit: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_weighting(self.weighting)
+        for counting in self.countings:
+            check_counting(counting, 1.0)
+        for temperature in self.temperatures:
+            check_counting("soft", temperature)
+        if not self.countings:
+            raise InputError("there is no way to count: name one at least.")
+
+
+class Budget:
+    """The time of one evaluation, and whether its user has said stop: a listener of everything that is solved."""
+
+    def __init__(self, limit: float | None, poll: Callable[[], bool] = lambda: True) -> None:
+        self.ends = None if limit is None else time.monotonic() + limit
+        self.asked, self.stopped, self.lock = poll, False, threading.Lock()
+
+    def poll(self) -> bool:
+        """Whether to go on; once False, always."""
+        with self.lock:
+            late = self.ends is not None and time.monotonic() > self.ends
+            self.stopped = self.stopped or late or not self.asked()
+            return not self.stopped
+
+    def __call__(self, stats: IterationStats) -> bool:
+        return self.poll()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate's outcome for a task; features: their number; seconds: of learning."""
+
+    candidate: Candidate
+    outcome: Outcome
+    features: int
+    seconds: float
+
+
+@dataclass
+class Standing:
+    """What is known of one task: the best candidate of each method, and a row for every one that was tried."""
+
+    task: Task
+    best: dict[str, Judged] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    learning_s: dict[str, float] = field(default_factory=dict)
+
+    def add(self, judged: Judged) -> dict[str, Any]:
+        """Note an outcome; returns its row. Of equal ones on the development documents fewer features win."""
+        method, task = judged.candidate.method, self.task
+        self.learning_s[method] = self.learning_s.get(method, 0.0) + judged.seconds
+        before = self.best.get(method)
+        better = before is None or (judged.outcome.dev, -judged.features) > (before.outcome.dev, -before.features)
+        if better:
+            self.best[method] = judged
+        dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
+        row = {"target": task.target.column, "method": method} | dict(judged.candidate.label)
+        row |= {"features": judged.features, "dev": dev, "test": float(np.mean(task.worth(judged.outcome)))}
+        row |= {"gap": judged.outcome.gap, "dictionary_gap": judged.candidate.gap, "seconds": judged.seconds}
+        self.rows.append(row)
+        return row
+
+    @property
+    def recommended(self) -> Judged | None:
+        """The best on the development documents of those with one dictionary; None before there is any."""
+        own = [one for name, one in self.best.items() if name.startswith("compressed:") and name != SEVERAL]
+        return max(own, key=lambda one: (one.outcome.dev, -one.features), default=None)
+
+
+class Evaluation:
+    """One run. on_row: called with each outcome's row; on_stage: with what is being done, in words; listeners: of the
+    λ-path. ``standings``, ``features`` and ``notes`` may be read while it runs."""
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        tasks: Sequence[Task],
+        settings: EvaluationSettings | None = None,
+        *,
+        budget: Budget | None = None,
+        on_row: Callable[[dict[str, Any]], None] = lambda row: None,
+        on_stage: Callable[[str], None] = lambda stage: None,
+        listeners: Sequence[Listener] = (),
+        folder: Path | None = None,
+    ) -> None:
+        self.settings = settings or EvaluationSettings()
+        self.texts, self.folder, self.listeners = texts, folder, tuple(listeners)
+        self.budget = budget or Budget(self.settings.time_limit)
+        self.on_row, self.on_stage = on_row, on_stage
+        self.standings = [Standing(task) for task in tasks]
+        self.features: Features | None = None
+        self.notes: list[str] = []
+        self.began = time.perf_counter()
+
+    @property
+    def model(self) -> CompressiveFeatures:
+        """Features as the path finds them, not fitted."""
+        own = self.settings
+        return CompressiveFeatures(
+            max_gram=own.max_gram, token_pattern=own.token_pattern, lowercase=own.lowercase, n_threads=own.n_threads,
+            settings=PATH_SETTINGS,
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Everything, until it is done or stopped; what is there stays."""
+        self.features = self.prepare()
+        for candidate in self._shared():
+            if not self._try(candidate, self.standings):
+                return
+        if not self.settings.rivals:
+            return
+        for standing in self.standings:
+            for candidate in self._rivals(standing):
+                if not self._try(candidate, [standing]):
+                    return
+
+    def prepare(self) -> Features:
+        """Tokens, K-grams and dictionaries."""
+        self.on_stage("Cutting texts into words")
+        own = self.settings
+        table = Tokenizer(own.token_pattern, own.lowercase)(list(self.texts))
+        corpus: PreparedCorpus = self.model.prepare(table)
+        self.on_stage("Finding dictionaries at every λ")
+        heard: tuple[Listener, ...] = (*self.listeners, self.budget)
+        path = find_dictionaries(self.model, table, own.lams, listeners=heard, folder=self.folder)
+        if path.stopped:
+            self.notes.append(f"stopped after {len(path.dictionaries)} of {len(own.lams)} λ: the others were not tried")
+        return Features(table, corpus.index, path)
+
+    def _shared(self) -> Iterator[Candidate]:
+        """Candidates for all tasks; words first, so that all others can be set beside them."""
+        assert self.features is not None
+        self.on_stage("Learning from words")
+        yield self.features.unigrams()
+        self.on_stage("Learning from compressive features")
+        yield from self.features.compressed(self.settings.countings, self.settings.temperatures)
+        if len(self.features.path.dictionaries) > 1:
+            yield self.features.several()
+        self.on_stage("Learning from all K-grams")
+        every = self.features.all_kgrams()
+        if every is None:
+            self.notes.append("all K-grams together do not fit, and were left out")
+        else:
+            yield every
+        if self.settings.rivals:
+            self.on_stage("Learning from other tools' phrases")
+            sizes = [one.recommended.features for one in self.standings if one.recommended]
+            yield from self.features.phrases(sizes[0] if sizes else 10_000)
+
+    def _rivals(self, standing: Standing) -> Iterator[Candidate]:
+        assert self.features is not None
+        self.on_stage(f"Learning {standing.task.target.column} from selected K-grams")
+        found = standing.recommended
+        yield from self.features.selected(standing.task, found.features if found else 10_000)
+
+    def _try(self, candidate: Candidate, standings: Sequence[Standing]) -> bool:
+        """Judge a candidate for some tasks, side by side; False if there is no time left."""
+        assert self.features is not None
+        if not self.budget.poll():
+            self.notes.append(f"stopped before {candidate.method}: later methods were not tried")
+            return False
+        counts = self.features.counts(candidate)
+        whole = None if candidate.columns else self.weighted(counts)
+        lock = threading.Lock()
+
+        def judge(standing: Standing) -> None:
+            began, task = time.perf_counter(), standing.task
+            if whole is None:
+                made, width = self._selected(counts, candidate, task)
+                outcome = task.judge(made)
+            else:
+                outcome, width = task.judge(whole), counts.shape[1]
+            if self.budget.stopped:
+                return  # what was cut off says nothing of its features
+            judged = Judged(candidate, outcome, width, time.perf_counter() - began)
+            with lock:
+                self.on_row(standing.add(judged))
+
+        if len(standings) == 1:
+            judge(standings[0])
+        else:
+            with ThreadPoolExecutor(min(len(standings), os.cpu_count() or 1)) as pool:
+                list(pool.map(judge, standings))
+        return True
+
+    def weighted(self, counts: sparse.csr_matrix, unseen: np.ndarray | None = None) -> sparse.csr_matrix:
+        """As learners get them; unseen: documents that idf is not to know of."""
+        known = counts if unseen is None else counts[np.setdiff1d(np.arange(counts.shape[0]), unseen)]
+        idf = inverse_document_frequency(document_frequency(known), known.shape[0])
+        return weigh(counts, self.settings.weighting, idf)
+
+    def _selected(
+        self, counts: sparse.csr_matrix, candidate: Candidate, task: Task
+    ) -> tuple[Callable[[int], sparse.csr_matrix], int]:
+        assert candidate.columns is not None
+        chosen = [candidate.columns(counts, task, train) for train in task.training]
+        return (lambda split: self.weighted(counts[:, chosen[split]])), len(chosen[0])
+
+    def frame(self) -> pd.DataFrame:
+        """A row a target, method and candidate; dev and test: accuracy, or mean squared error."""
+        rows = [row for standing in self.standings for row in standing.rows]
+        return pd.DataFrame(rows)
+
+    @property
+    def path(self) -> DictionaryPath:
+        """The dictionaries."""
+        assert self.features is not None
+        return self.features.path
+
+    def saved_seconds(self) -> float:
+        """What the targets after the first did not have to wait for, since features are made once."""
+        if self.features is None:
+            return 0.0
+        shared = sum(s for name, s in self.features.seconds.items() if not name.startswith("kgrams:"))
+        return (len(self.standings) - 1) * (self.path.seconds + shared)
+
+    def unigrams(self, standing: Standing) -> Judged | None:
+        """What everything is compared with."""
+        return standing.best.get(UNIGRAMS)

@@ -1,0 +1,202 @@
+"""What an evaluation found of one target: methods side by side, and more about the recommended one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.evaluation import Evaluation, Judged, Standing
+from cflengine.experiments.methods import UNIGRAMS
+from cflengine.experiments.tasks import DocumentTask, compare
+from cflengine.text.tokens import Tokenizer
+
+SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One target. methods: by name, what report.json says of each; recommended: the best compressed one's name, or
+    None; telling: class, feature, weight, documents; predictions: a row a unit; curve: a row a share and method;
+    unseen: the recommended one's score with a dictionary of training documents alone, beside its own; learners: other
+    learners on the same features (authors); notes."""
+
+    standing: Standing
+    methods: dict[str, dict[str, Any]]
+    baseline: dict[str, Any]
+    recommended: str | None
+    telling: pd.DataFrame = field(repr=False)
+    predictions: pd.DataFrame = field(repr=False)
+    curve: pd.DataFrame = field(repr=False)
+    unseen: dict[str, Any] = field(default_factory=dict)
+    learners: list[dict[str, Any]] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> Any:
+        return self.standing.task
+
+    def table(self) -> pd.DataFrame:
+        """A row a method, the best on the development documents first, then the baseline."""
+        measure = self.task.measure
+        rows = [{"method": name} | entry for name, entry in self.methods.items()]
+        frame = pd.DataFrame(rows)
+        if len(frame):
+            frame = frame.sort_values("dev", ascending=not self.task.larger_is_better, kind="stable", ignore_index=True)
+        base = pd.DataFrame([{"method": "baseline", measure: self.baseline[measure]}])
+        return pd.concat([frame, base], ignore_index=True)
+
+
+def find(evaluation: Evaluation, standing: Standing) -> Finding:
+    """Scores with intervals, tests against unigrams, and the recommended method looked at closely; what there is no
+    time for is left out, and said."""
+    task, notes = standing.task, []
+    words = standing.best.get(UNIGRAMS)
+    methods = {name: _entry(evaluation, standing, judged, words) for name, judged in standing.best.items()}
+    best = standing.recommended
+    nothing = pd.DataFrame(columns=["class", "feature", "weight", "documents"])
+    telling, curve, unseen, learners = nothing, pd.DataFrame(), {}, []
+    if best is not None and evaluation.budget.poll():
+        evaluation.on_stage(f"Looking closer at {task.target.column}")
+        telling = _telling(evaluation, best, task)
+        unseen = _unseen(evaluation, best, task)
+        curve = _curve(evaluation, [one for one in (words, best) if one], task)
+        if isinstance(task, AuthorTask):
+            learners = _learners(evaluation, [one for one in (words, best) if one], task)
+    elif best is not None:
+        notes.append("stopped before the recommended features were looked at closely")
+    predictions = _predictions(task, words, best)
+    return Finding(
+        standing, methods, task.baseline(), best.candidate.method if best else None, telling, predictions, curve,
+        unseen, learners, tuple(notes),
+    )  # fmt: skip
+
+
+def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Judged | None) -> dict[str, Any]:
+    """What a report says of a method."""
+    task, name, features = standing.task, judged.candidate.method, evaluation.features
+    assert features is not None
+    entry: dict[str, Any] = task.score(judged.outcome)
+    dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
+    entry |= {"dev": dev, "features": judged.features} | dict(judged.candidate.label)
+    entry |= {"chosen": [vars(one) if hasattr(one, "__dict__") else one for one in judged.outcome.chosen if one]}
+    seconds = features.seconds.get(name, 0.0)
+    entry |= {"feature_seconds": seconds, "learning_seconds": standing.learning_s[name], "gap": judged.outcome.gap}
+    if name.startswith("compressed:"):
+        entry |= {"dictionary_seconds": evaluation.path.seconds, "dictionary_gap": judged.candidate.gap}
+    if words is not None and judged is not words:
+        entry["against_unigrams"] = compare(task, judged.outcome, words.outcome)
+    return entry
+
+
+def _telling(evaluation: Evaluation, best: Judged, task: Any) -> pd.DataFrame:
+    X = evaluation.weighted(best.candidate.make())
+    frame = task.telling(X, best.outcome.chosen)
+    frame.insert(1, "feature", best.candidate.names(frame.pop("column").to_numpy()))
+    return frame
+
+
+def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
+    """The same λ and counting with K-grams, and idf, of the documents that are not held out."""
+    features, label, made, began = evaluation.features, best.candidate.label, [], time.perf_counter()
+    assert features is not None
+    counting = best.candidate.method.partition(":")[2]
+    cut = Tokenizer(evaluation.settings.token_pattern, evaluation.settings.lowercase)
+    own = {"lam": label["lam"], "counting": counting, "listeners": (evaluation.budget,)}
+    own |= {"temperature": label["temperature"]} if "temperature" in label else {}
+    gaps = []
+    for held in task.held_out:
+        known = np.setdiff1d(np.arange(features.table.n_documents), held)
+        model = evaluation.model.set_params(**own).fit_tokens(cut([evaluation.texts[d] for d in known.tolist()]))
+        made.append(evaluation.weighted(model.features(features.table, weighting="count"), unseen=held))
+        gaps.append(model.duality_gap_)
+        if not evaluation.budget.poll():
+            return {}
+    outcome = task.judge(lambda split: made[split])
+    found = task.score(outcome) | {"features": made[0].shape[1], "dictionary_gap": max(gaps)}
+    against = compare(task, outcome, best.outcome)
+    return found | {"against_all_texts": against, "seconds": time.perf_counter() - began}
+
+
+def _curve(evaluation: Evaluation, judged: Sequence[Judged], task: Any) -> pd.DataFrame:
+    """What a share of the training documents is worth, at the strengths that all of them chose."""
+    rows = []
+    for one in judged:
+        X = evaluation.weighted(one.candidate.make())
+        for share in SHARES:
+            if share < 1.0 and not evaluation.budget.poll():
+                continue
+            outcome = one.outcome if share == 1.0 else task.judge(X, share=share, chosen=one.outcome.chosen)
+            value = float(np.mean(task.worth(outcome)))
+            rows.append({"method": one.candidate.method, "share": share, task.measure: value})
+    return pd.DataFrame(rows)
+
+
+def _learners(evaluation: Evaluation, judged: Sequence[Judged], task: AuthorTask) -> list[dict[str, Any]]:
+    """Shrunken centroids of all authors, and a linear SVM of some of them on single documents."""
+    rows = []
+    for one in judged:
+        X = evaluation.weighted(one.candidate.make())
+        row: dict[str, Any] = {"method": one.candidate.method}
+        try:
+            shrunken = task.judge_shrunken(X)
+            row |= {"shrunken_centroids": task.score(shrunken)["accuracy"], "delta": shrunken.chosen[0]}
+        except ValueError as error:
+            row["shrunken_centroids"] = str(error)
+        row["linear_svm_single_documents"] = task.judge_svm(X, evaluation.settings.n_threads)
+        rows.append(row)
+    return rows
+
+
+def _predictions(task: Any, words: Judged | None, best: Judged | None) -> pd.DataFrame:
+    """A row a unit: document, truth, what unigrams and the recommended features predict, and how wrong that is."""
+    frame = task.units().assign(truth=_named(task, task.truth))
+    for name, one in (("unigrams", words), ("compressed", best)):
+        if one is not None:
+            frame[name] = _named(task, one.outcome.predicted)
+    wrong = best.outcome.wrong if best is not None else None
+    return frame if wrong is None else frame.assign(wrong=wrong)
+
+
+def _named(task: Any, values: np.ndarray) -> np.ndarray:
+    """Classes by their names; numbers as they are."""
+    if task.target.values is not None:
+        return values
+    return np.array(task.target.labels.classes, dtype=object)[values]
+
+
+def final_model(evaluation: Evaluation, finding: Finding) -> Any:
+    """A pipeline from a text to the target, learnt from every document that has one, by the recommended features; None
+    where there is none (centroids, several λ together)."""
+    from sklearn.pipeline import Pipeline
+
+    best, task = finding.standing.recommended, finding.task
+    if best is None or not isinstance(task, DocumentTask) or not task.linear or "lam" not in best.candidate.label:
+        return None
+    label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
+    own: dict[str, Any] = {"counting": counting, "weighting": evaluation.settings.weighting}
+    own |= {"temperature": label["temperature"]} if "temperature" in label else {}
+    features = _refitted(evaluation, float(label["lam"]), own)
+    assert evaluation.features is not None
+    model = task.final(features.features(evaluation.features.table), best.outcome.chosen)
+    return Pipeline([("features", features), ("model", model)])
+
+
+def _refitted(evaluation: Evaluation, lam: float, own: dict[str, Any]) -> Any:
+    """The dictionary of a λ, counted and weighted as asked for, with idf of all documents."""
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.linear.weighting import document_frequency, inverse_document_frequency
+
+    assert evaluation.features is not None
+    found = next(one for one in evaluation.path.dictionaries if one.lam == lam).model
+    header, arrays = found.to_parts()
+    header["parameters"] |= own
+    features = CompressiveFeatures.from_parts(header, arrays, "the dictionary")
+    counts = features.features(evaluation.features.table, weighting="count")
+    features.idf_ = inverse_document_frequency(document_frequency(counts), counts.shape[0])
+    return features

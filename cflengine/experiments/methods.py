@@ -1,0 +1,182 @@
+"""Methods: ways from documents to features, each a series of candidates among which a target's own documents choose.
+
+    unigrams                     words (λ = 0)
+    all_kgrams                   every K-gram that occurs
+    compressed:pointers          dictionaries of every λ, counted as the paper does
+    compressed:occurrences       the same, every occurrence counted
+    compressed:soft              the same, expected uses over all encodings, at several temperatures
+    compressed:several           the dictionaries of all λ together, occurrences
+    kgrams:SCORE                 K-grams of two or more documents, the best by a score (rivals.py), some sizes
+    kgrams:SCORE:equal           the same, as many as the best compressed candidate has
+    phrases:gensim, phrases:bpe  where installed
+
+No method but kgrams:SCORE looks at a label.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.compression.corpus import words_of
+from cflengine.compression.counting import COUNTINGS, count_occurrences
+from cflengine.compression.encoding import Codebook
+from cflengine.experiments import rivals
+from cflengine.experiments.dictionaries import DictionaryPath
+from cflengine.text.kgrams import KGramIndex
+from cflengine.text.tokens import TokenTable, printable
+
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+TEMPERATURES = (0.5, 3.0)
+UNIGRAMS, ALL_KGRAMS, SEVERAL = "unigrams", "all_kgrams", "compressed:several"
+_MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting of a method. make: counts, CSR (N, d), of all documents; names: of some of its columns; label: λ,
+    temperature, size; gap: proved, of its dictionary; columns: of a task and its training documents, None for all."""
+
+    method: str
+    make: Callable[[], sparse.csr_matrix] = field(repr=False)
+    names: Callable[[np.ndarray], list[str]] = field(repr=False)
+    label: Mapping[str, float] = field(default_factory=dict)
+    gap: float = float("nan")
+    columns: Callable[[sparse.csr_matrix, Any, np.ndarray], np.ndarray] | None = field(repr=False, default=None)
+    for_task: Any = field(repr=False, default=None)
+
+
+@dataclass
+class Features:
+    """What methods are made of: tokens, their K-grams, dictionaries. seconds: spent on features, by method."""
+
+    table: TokenTable
+    index: KGramIndex
+    path: DictionaryPath
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def counts(self, candidate: Candidate) -> sparse.csr_matrix:
+        """Its counts, timed."""
+        began = time.perf_counter()
+        matrix = candidate.make()
+        spent = time.perf_counter() - began
+        self.seconds[candidate.method] = self.seconds.get(candidate.method, 0.0) + spent
+        return matrix
+
+    def unigrams(self) -> Candidate:
+        """Words."""
+        return Candidate(UNIGRAMS, lambda: self._all(1), self._index_names, {"lam": 0.0})
+
+    def all_kgrams(self) -> Candidate | None:
+        """Every K-gram; None where they do not fit."""
+        if self.index.n_pointers > _MOST_ENTRIES:
+            return None
+        return Candidate(ALL_KGRAMS, lambda: self._all(self.index.max_gram), self._index_names)
+
+    def compressed(
+        self, countings: Sequence[str] = COUNTINGS, temperatures: Sequence[float] = TEMPERATURES
+    ) -> Iterator[Candidate]:
+        """Every λ by every way to count."""
+        for one in self.path.dictionaries:
+            for counting in countings:
+                for temperature in temperatures if counting == "soft" else (None,):
+                    own: dict[str, Any] = {"counting": counting}
+                    label = {"lam": one.lam}
+                    if temperature is not None:
+                        own["temperature"] = label["temperature"] = float(temperature)
+                    yield Candidate(
+                        f"compressed:{counting}", _counter(one.model, own, self.table), _gram_names(one.model.grams_),
+                        label, one.gap,
+                    )  # fmt: skip
+
+    def several(self) -> Candidate:
+        """The dictionaries of all λ together."""
+        grams = sorted({gram for one in self.path.dictionaries for gram in one.model.grams_})
+        book = Codebook(grams, np.ones(self.index.max_gram), 1.0)
+        return Candidate(
+            SEVERAL, lambda: count_occurrences(book.find(self.table), self.table.doc_ptr, len(grams)),
+            _gram_names(grams),
+        )  # fmt: skip
+
+    def selected(self, task: Any, equal: int) -> Iterator[Candidate]:
+        """K-grams of two or more documents by every score that fits the task; equal: a size beside SIZES."""
+        if self.index.n_pointers > _MOST_ENTRIES:
+            return
+        matrix = self._all(self.index.max_gram)
+        frequent = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
+        matrix = matrix[:, frequent]
+
+        def names(columns: np.ndarray) -> list[str]:
+            return self._index_names(frequent[columns])
+
+        for name in rivals.selections_for(task):
+            ranks: dict[int, np.ndarray] = {}
+            sizes = [(f"kgrams:{name}", size) for size in SIZES if size < matrix.shape[1]]
+            for method, size in [*sizes, (f"kgrams:{name}:equal", equal)]:
+                yield Candidate(
+                    method, lambda: matrix, names, {"size": size}, columns=_ranked(name, size, ranks),
+                    for_task=task,
+                )  # fmt: skip
+
+    def phrases(self, size: int) -> Iterator[Candidate]:
+        """gensim's and BPE's, where installed; size: kinds of pieces for BPE."""
+        words = [self.table.words(d) for d in range(self.table.n_documents)]
+        for name, cut in (
+            ("gensim", lambda: rivals.gensim_phrases(words)),
+            ("bpe", lambda: rivals.byte_pairs(words, size)),
+        ):
+            began = time.perf_counter()
+            documents = cut()
+            if documents is None:
+                continue
+            matrix, kinds = rivals.count_pieces(documents)
+            self.seconds[f"phrases:{name}"] = time.perf_counter() - began
+            yield Candidate(f"phrases:{name}", _same(matrix), _listed(kinds), {"size": matrix.shape[1]})
+
+    def _all(self, max_gram: int) -> sparse.csr_matrix:
+        return count_occurrences(self.index.gram_of[:max_gram], self.index.doc_ptr, int(self.index.len_ptr[max_gram]))
+
+    def _index_names(self, columns: np.ndarray) -> list[str]:
+        return [" ".join(map(printable, gram)) for gram in words_of(self.table, self.index, columns)]
+
+
+def _counter(model: Any, own: dict[str, Any], table: TokenTable) -> Callable[[], sparse.csr_matrix]:
+    def make() -> sparse.csr_matrix:
+        return model.set_params(**own).features(table, weighting="count")
+
+    return make
+
+
+def _gram_names(grams: Sequence[tuple[str, ...]]) -> Callable[[np.ndarray], list[str]]:
+    return lambda columns: [" ".join(map(printable, grams[j])) for j in columns.tolist()]
+
+
+def _listed(names: Sequence[str]) -> Callable[[np.ndarray], list[str]]:
+    return lambda columns: [printable_line(names[j]) for j in columns.tolist()]
+
+
+def printable_line(text: str) -> str:
+    """Words parted by blanks, each as it can be printed."""
+    return " ".join(map(printable, text.split(" ")))
+
+
+def _same(matrix: sparse.csr_matrix) -> Callable[[], sparse.csr_matrix]:
+    return lambda: matrix
+
+
+def _ranked(name: str, size: int, ranks: dict[int, np.ndarray]) -> Callable[..., np.ndarray]:
+    """The first ``size`` columns of a ranking by the training documents, found once for all sizes."""
+
+    def columns(counts: sparse.csr_matrix, task: Any, train: np.ndarray) -> np.ndarray:
+        key = int(train[0]) if len(train) else -1
+        key = hash((key, len(train), train.sum()))
+        if key not in ranks:
+            ranks[key] = rivals.ranking(name, counts, task, train)
+        return np.sort(ranks[key][:size])
+
+    return columns

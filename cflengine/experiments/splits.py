@@ -1,0 +1,188 @@
+"""Which documents are learnt from, chosen by and judged by: one plan for all methods and all targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.checks import InputError
+from cflengine.experiments.targets import Target
+from cflengine.linear.labels import Labels, Split, split_documents
+
+TEST_SHARE, DEV_SHARE = 0.25, 0.2  # of all, and of what is left
+FEW_DOCUMENTS, FOLDS = 1000, 5  # below so many, every document is judged once, by so many models
+_MOST_FOLDS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Splits, one or a fold each, whose test parts do not overlap.
+
+    how: in words; groups: int64 (N,), documents that are only drawn together, -1 for none; None: each stands alone.
+    """
+
+    splits: tuple[Split, ...]
+    how: str
+    groups: np.ndarray | None = field(repr=False, default=None)
+
+    @property
+    def test(self) -> np.ndarray:
+        """int64: all documents that are judged by, in the order of the splits."""
+        return np.concatenate([split.test for split in self.splits])
+
+
+def restricted(split: Split, known: np.ndarray) -> Split:
+    """The documents of a split that have a target; known: bool (N,)."""
+    return Split(*(part[known[part]] for part in (split.train, split.dev, split.test)))
+
+
+def make_plan(
+    metadata: pd.DataFrame,
+    targets: Sequence[Target],
+    *,
+    test: str | float | None = None,
+    dev: str | float | None = None,
+    folds: int | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    seed: int = 0,
+) -> Plan:
+    """The plan for these targets: documents with any of them, stratified by the first class there is.
+
+    test, dev: as :func:`~cflengine.linear.labels.split_documents` has them; None: the corpus's own split, where there
+    is one, else shares. folds: None for FOLDS where there are fewer than FEW_DOCUMENTS and nothing else was asked for.
+    group: a column; documents of one value stay together. time: a column; the test is on the latest documents.
+    Raises ValueError for columns that do not fit, for parts that are empty, and for more folds than documents.
+    """
+    if group is not None and time is not None:
+        raise InputError("documents are split by a group or by time, not by both.")
+    if folds is not None and (time is not None or test is not None):
+        raise InputError("folds take the place of a test split, and of one by time.")
+    known = np.logical_or.reduce([target.known for target in targets])
+    strata = next((target.labels for target in targets if target.task == "class"), None)
+    labels = _strata(strata, known)
+    own = _own_test(metadata) if test is None and group is None and time is None and folds is None else None
+    if own is not None:
+        test, dev = own, _own_dev(metadata) if dev is None else dev
+    dev = DEV_SHARE if dev is None else dev
+    if group is not None:
+        return _grouped(metadata, group, known, folds, seed)
+    if time is not None:
+        return _by_time(metadata, time, known)
+    few = int(known.sum()) < FEW_DOCUMENTS and test is None
+    if folds is not None or few:
+        return _folds(labels, known, FOLDS if folds is None else folds, dev, metadata, seed)
+    split = split_documents(labels, metadata, dev=dev, test=TEST_SHARE if test is None else test, seed=seed)
+    how = f"the documents with {own}" if own is not None else f"a random {_share(test)} of the documents"
+    return Plan((split,), f"judged on {how}")
+
+
+def _strata(strata: Labels | None, known: np.ndarray) -> Labels:
+    """Classes to stratify by; those without one, but with another target, are a class of their own."""
+    if strata is None:
+        return Labels("", ("",), np.where(known, 0, -1))
+    rest = known & (strata.y < 0)
+    if not rest.any():
+        return strata
+    return Labels(strata.column, (*strata.classes, ""), np.where(rest, len(strata.classes), strata.y))
+
+
+def _own_test(metadata: pd.DataFrame) -> str | None:
+    own = "split" in metadata.columns and (metadata["split"].astype(str) == "test").any()
+    return "split=test" if own else None
+
+
+def _own_dev(metadata: pd.DataFrame) -> str | None:
+    names = set(metadata["split"].astype(str))
+    return next((f"split={name}" for name in ("dev", "validation", "valid") if name in names), None)
+
+
+def _share(test: str | float | None) -> str:
+    return f"{100 * TEST_SHARE:g} %" if test is None else (f"{test}" if "=" in str(test) else f"{float(test):.0%}")
+
+
+def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, metadata: pd.DataFrame, seed: int) -> Plan:
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    documents = np.flatnonzero(known)
+    _check_folds(folds, len(documents), "documents")
+    y = labels.y[documents]
+    counts = np.bincount(y)
+    stratified = len(labels.classes) > 1 and counts[counts > 0].min() >= folds
+    kind = StratifiedKFold if stratified else KFold
+    splits = []
+    for rest, test in kind(folds, shuffle=True, random_state=seed).split(documents, y):
+        inside = np.full(len(known), -1, dtype=np.int64)
+        inside[documents[rest]] = 0
+        parts = split_documents(Labels("", ("",), inside), metadata, dev=dev, seed=seed)
+        splits.append(Split(parts.train, parts.dev, documents[test]))
+    return Plan(tuple(splits), f"every document judged once, in {folds} folds")
+
+
+def _check_folds(folds: int, n: int, what: str) -> None:
+    if not 2 <= folds <= _MOST_FOLDS:
+        raise InputError(f"there must be 2 to {_MOST_FOLDS} folds, not {folds}.")
+    if n < 2 * folds:
+        raise InputError(f"{n:,} {what} are too few for {folds} folds: at least {2 * folds} are needed.")
+
+
+def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int | None, seed: int) -> Plan:
+    from sklearn.model_selection import GroupKFold, GroupShuffleSplit
+
+    if column not in metadata.columns:
+        raise InputError(f"there is no column {column!r} to group documents by.")
+    codes, _names = pd.factorize(metadata[column].astype(str).where(metadata[column].notna()))
+    documents = np.flatnonzero(known & (codes >= 0))
+    groups = codes[documents]
+    n_groups = len(np.unique(groups))
+    if n_groups < 3:
+        raise InputError(
+            f"column {column!r} makes {n_groups} group{'' if n_groups == 1 else 's'} of the documents with a target: "
+            "to learn, to choose and to judge takes at least three."
+        )
+    if folds is not None:
+        _check_folds(folds, n_groups, "groups")
+        tests = [test for _, test in GroupKFold(folds, shuffle=True, random_state=seed).split(documents, groups=groups)]
+    else:
+        shuffle = GroupShuffleSplit(1, test_size=TEST_SHARE, random_state=seed)
+        tests = [test for _, test in shuffle.split(documents, groups=groups)]
+    splits = []
+    for test in tests:
+        rest = np.setdiff1d(np.arange(len(documents)), test)
+        if len(np.unique(groups[rest])) < 2:
+            raise InputError(f"column {column!r} leaves one group to learn from and to choose by: take another.")
+        inner = GroupShuffleSplit(1, test_size=DEV_SHARE, random_state=seed)
+        train, dev = next(inner.split(rest, groups=groups[rest]))
+        splits.append(Split(documents[rest[train]], documents[rest[dev]], documents[test]))
+    fold = f"in {folds} folds" if folds is not None else f"judged on {100 * TEST_SHARE:g} % of them"
+    return Plan(tuple(splits), f"whole groups of {column} ({n_groups:,}), {fold}", codes.astype(np.int64))
+
+
+def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
+    if column not in metadata.columns:
+        raise InputError(f"there is no column {column!r} to order documents by.")
+    values = metadata[column]
+    when = pd.to_numeric(values, errors="coerce")
+    if not when.notna().any():
+        when = pd.to_datetime(values.astype(str).where(values.notna()), errors="coerce", format="mixed", utc=True)
+    at = np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
+    documents = np.flatnonzero(known & (at >= 0))
+    if len(np.unique(at[documents])) < 3:
+        raise InputError(
+            f"column {column!r} does not order the documents with a target: fewer than three different times."
+        )
+    order = documents[np.argsort(at[documents], kind="stable")]
+    moments = at[order]
+    # a moment is never torn apart: what is judged by is later than all that is learnt from
+    last = int(np.searchsorted(moments, moments[int(len(order) * (1.0 - TEST_SHARE))]))
+    last = last or int(np.searchsorted(moments, moments[0], side="right"))
+    before = int(np.searchsorted(moments[:last], moments[int(last * (1.0 - DEV_SHARE))]))
+    before = before or int(np.searchsorted(moments[:last], moments[0], side="right"))
+    parts = (order[:before], order[before:last], order[last:])
+    if not all(len(part) for part in parts):
+        raise InputError(f"column {column!r} has too few different times to learn, to choose and to judge.")
+    split = Split(*(np.sort(part) for part in parts))
+    return Plan((split,), f"judged on the latest documents by {column}")

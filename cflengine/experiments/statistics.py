@@ -1,0 +1,95 @@
+"""Intervals and paired tests, by resampling what is judged: documents, whole groups of them, or authors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from cflengine.linear.search import paired_test
+
+DRAWS = 1000
+_CHUNK_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Bootstrap weights of n units; the same seed gives the same draws, so that differences are paired.
+
+    groups: int (n,), units that are only drawn together (-1: alone); None where each stands alone.
+    """
+
+    n: int
+    groups: np.ndarray | None = field(repr=False, default=None)
+    seed: int = 0
+    draws: int = DRAWS
+
+    def weights(self) -> Iterator[np.ndarray]:
+        """float64 (some draws, n): how often each unit was drawn."""
+        rng = np.random.default_rng(self.seed)
+        member = np.arange(self.n)
+        if self.groups is not None:
+            alone = self.groups < 0
+            _, member = np.unique(np.where(alone, -1 - np.arange(self.n), self.groups), return_inverse=True)
+        size = int(member.max()) + 1
+        step = max(1, _CHUNK_ENTRIES // max(self.n, 1))
+        for begin in range(0, self.draws, step):
+            count = min(step, self.draws - begin)
+            yield rng.multinomial(size, np.full(size, 1.0 / size), size=count)[:, member].astype(np.float64)
+
+    def interval(self, statistic: Callable[[np.ndarray], np.ndarray], level: float = 0.95) -> tuple[float, float]:
+        """Percentiles of a statistic, which takes weights (draws, n) and gives (draws,); NaN without units."""
+        if self.n == 0:
+            return (np.nan, np.nan)
+        found = np.concatenate([statistic(weights) for weights in self.weights()])
+        low, high = np.nanquantile(found, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+        return float(low), float(high)
+
+
+def weighted_mean(values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The mean of values (n,) as a statistic."""
+    return lambda weights: (weights @ values) / np.maximum(weights.sum(axis=1), 1e-300)
+
+
+def macro_f1(truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The mean over classes of F1, classes that are neither there nor predicted left out, as a statistic."""
+    of_class = np.eye(n_classes)
+    right, true, said = of_class[truth] * (truth == predicted)[:, None], of_class[truth], of_class[predicted]
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        total = weights @ true + weights @ said
+        f1 = np.divide(2.0 * (weights @ right), total, out=np.full_like(total, np.nan), where=total > 0)
+        return np.nanmean(f1, axis=1)
+
+    return statistic
+
+
+def r_squared(truth: np.ndarray, predicted: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """1 − MSE/variance, as a statistic."""
+    errors = (truth - predicted) ** 2
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        total = weights.sum(axis=1)
+        mean = weights @ truth / total
+        spread = weights @ truth**2 / total - mean**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 1.0 - (weights @ errors / total) / spread
+
+    return statistic
+
+
+def whole(statistic: Callable[[np.ndarray], np.ndarray], n: int) -> float:
+    """A statistic of all units, each once; NaN for none."""
+    return float(statistic(np.ones((1, n)))[0]) if n else float("nan")
+
+
+def paired_p(first: np.ndarray, second: np.ndarray) -> float:
+    """p that two methods are equally good, from what each unit was worth: an exact sign test for right and wrong
+    (bool), a paired t-test for errors (float). 1 where they never differ. Units count as independent."""
+    if first.dtype == bool:
+        return paired_test(first, second)
+    if np.array_equal(first, second) or len(first) < 2:
+        return 1.0
+    return float(ttest_rel(first, second).pvalue)

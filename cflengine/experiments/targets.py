@@ -1,0 +1,117 @@
+"""Targets: what is to be predicted of each document: a class, a number, or who wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.checks import InputError
+from cflengine.linear.labels import Labels, read_labels, read_numbers
+
+TASKS = ("auto", "class", "number", "author")
+FEWEST_OF_A_CLASS = 3  # one to learn from, one to choose by, one to be judged by
+_MANY_CLASSES = 50  # from here on the values of a column may be authors
+_FEWEST_NUMBERS = 5  # different values, below which numbers are names of classes
+_AUTHOR_DOCUMENTS = 10
+_FEWEST_AUTHORS = 8
+
+
+@dataclass(frozen=True)
+class Target:
+    """A column as a target. task: "class", "number" or "author".
+
+    labels: the classes and each document's, of a class or an author; values: float64 (N,), NaN where there is none, of
+    a number. n_missing: documents without a value; n_unread: values that were no numbers; n_rare: documents whose class
+    has fewer than FEWEST_OF_A_CLASS. A document without a target still counts for the dictionary.
+    """
+
+    column: str
+    task: str
+    labels: Labels
+    values: np.ndarray | None = field(repr=False, default=None)
+    n_missing: int = 0
+    n_unread: int = 0
+    n_rare: int = 0
+
+    @property
+    def known(self) -> np.ndarray:
+        """bool (N,): the documents that have a target."""
+        return self.labels.y >= 0
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.labels.classes) if self.values is None else 0
+
+    @property
+    def truth(self) -> np.ndarray:
+        """(N,): classes by number, or values."""
+        return self.labels.y if self.values is None else self.values
+
+    def summary(self) -> dict[str, object]:
+        """For a report."""
+        facts = {"column": self.column, "task": self.task, "n_documents": int(self.known.sum())}
+        facts |= {"n_missing": self.n_missing, "n_unread": self.n_unread, "n_rare": self.n_rare}
+        return facts | ({"n_classes": self.n_classes} if self.values is None else {})
+
+
+def read_target(metadata: pd.DataFrame, column: str, task: str = "auto") -> Target:
+    """A column as a target; "auto" takes numbers of many values for numbers, and many names, most of them of ten or
+    more documents, for authors.
+
+    Raises ValueError for a column that is not there, without a value, with one value only, with another value in nearly
+    every document, and one that does not hold what ``task`` says.
+    """
+    if task not in TASKS:
+        raise InputError(f"the task must be one of {', '.join(TASKS)}, not {task!r}.")
+    if column in metadata.columns and not metadata[column].notna().any():
+        raise InputError(f"column {column!r} has no value at all: there is nothing to predict.")
+    if task == "auto":
+        task = _task_of(metadata, column)
+    return _number(metadata, column) if task == "number" else _named(metadata, column, task)
+
+
+def read_targets(metadata: pd.DataFrame, columns: Sequence[str], task: str = "auto") -> list[Target]:
+    """Several columns, each once. Raises ValueError for none at all."""
+    if not columns:
+        raise InputError("there is no target: name a column to predict.")
+    return [read_target(metadata, column, task) for column in dict.fromkeys(columns)]
+
+
+def _task_of(metadata: pd.DataFrame, column: str) -> str:
+    if column not in metadata.columns:
+        return "class"  # whose reader says what there is
+    values = metadata[column]
+    kind = values.dtype
+    if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
+        return "number" if values.nunique() >= _FEWEST_NUMBERS else "class"
+    counts = values.astype(str).where(values.notna()).value_counts()
+    prolific = counts[counts >= _AUTHOR_DOCUMENTS]
+    authors = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
+    return "author" if authors else "class"
+
+
+def _number(metadata: pd.DataFrame, column: str) -> Target:
+    found = read_numbers(metadata, column)
+    if np.unique(found.y[~np.isnan(found.y)]).size < 2:
+        raise InputError(f"column {column!r} has the same number everywhere: there is nothing to predict.")
+    missing = int(np.isnan(found.y).sum()) - found.n_unread
+    return Target(column, "number", found.stratum, found.y, n_missing=missing, n_unread=found.n_unread)
+
+
+def _named(metadata: pd.DataFrame, column: str, task: str) -> Target:
+    labels = read_labels(metadata, column, most=None)
+    counts = np.bincount(labels.y[labels.y >= 0], minlength=len(labels.classes))
+    usual = np.flatnonzero(counts >= FEWEST_OF_A_CLASS)
+    if len(usual) < 2:
+        raise InputError(
+            f"column {column!r} has {len(counts):,} different values in {int(counts.sum()):,} documents, and "
+            f"{('none', 'only one')[len(usual)]} of them in {FEWEST_OF_A_CLASS} or more: there is nothing to learn."
+        )
+    number = np.full(len(counts) + 1, -1, dtype=np.int64)
+    number[usual] = np.arange(len(usual))
+    kept = Labels(column, tuple(labels.classes[k] for k in usual.tolist()), number[labels.y])
+    rare = int(counts.sum() - counts[usual].sum())
+    return Target(column, task, kept, n_missing=labels.n_unlabelled, n_rare=rare)

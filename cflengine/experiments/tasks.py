@@ -1,0 +1,263 @@
+"""Targets as tasks: what features are worth for one, judged on documents that nothing was learnt from.
+
+A task is given features of all documents and answers with an :class:`Outcome`: what each unit that is judged (a
+document; an author in authors.py) was predicted to be. Outcomes of the same task are compared unit by unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.progress import Listener
+from cflengine.experiments.centroids import class_means, nearest
+from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
+from cflengine.experiments.splits import Plan, restricted
+from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
+from cflengine.experiments.targets import Target
+from cflengine.linear.labels import Split
+
+MOST_LINEAR = 50  # classes; beyond, centroids, since a linear model for each class would take too long
+MOST_TELLING = 200
+
+
+#: features of all documents, CSR (N, d); or what makes them, of the number of a split, where they depend on labels
+Matrix: TypeAlias = sparse.csr_matrix | Callable[[int], sparse.csr_matrix]
+
+
+def matrix_of(X: Matrix, split: int) -> sparse.csr_matrix:
+    """The features for one split."""
+    return X(split) if callable(X) else X
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """predicted: (units,); dev: on the documents beside, the larger the better; chosen: strengths and the like, by
+    split; gap: the largest proved one, 0 where nothing was optimised; wrong: float64 (units,), by how much what was
+    predicted was preferred to the truth, or how far off a number is; None where it is not known."""
+
+    predicted: np.ndarray = field(repr=False)
+    dev: float
+    chosen: tuple[Any, ...] = ()
+    gap: float = 0.0
+    wrong: np.ndarray | None = field(repr=False, default=None)
+
+
+class Task(Protocol):
+    """A target with its plan. measure: what is told of outcomes; larger_is_better: of it."""
+
+    target: Target
+    measure: str
+    learner: str
+    larger_is_better: bool
+
+    @property
+    def truth(self) -> np.ndarray: ...
+    @property
+    def training(self) -> list[np.ndarray]: ...
+    @property
+    def held_out(self) -> list[np.ndarray]: ...
+    def judge(self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = ()) -> Outcome: ...
+    def worth(self, outcome: Outcome) -> np.ndarray: ...
+    def score(self, outcome: Outcome) -> dict[str, Any]: ...
+    def baseline(self) -> dict[str, Any]: ...
+    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> pd.DataFrame: ...
+    def units(self) -> pd.DataFrame: ...
+    def resampling(self) -> Resampling: ...
+
+
+class DocumentTask:
+    """A class or a number of each document."""
+
+    def __init__(
+        self,
+        target: Target,
+        plan: Plan,
+        *,
+        seed: int = 0,
+        n_threads: int | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self.target, self.seed, self.n_threads, self.listeners = target, seed, n_threads, tuple(listeners)
+        self.how = plan.how
+        known = target.known
+        self.splits = [restricted(split, known) for split in plan.splits]
+        for split in self.splits:
+            if not (len(split.train) and len(split.dev) and len(split.test)):
+                raise InputError(
+                    f"of the documents with {target.column!r}, none is left to learn from, to choose by or to judge by."
+                )
+        self.documents = np.concatenate([split.test for split in self.splits])
+        self.groups = None if plan.groups is None else plan.groups[self.documents]
+        self.numbers = target.values is not None
+        self.linear = self.numbers or target.n_classes <= MOST_LINEAR
+        self.learner = "elastic net" if self.numbers else "linear SVM" if self.linear else "nearest centroid, cosine"
+        self.measure, self.larger_is_better = ("mse", False) if self.numbers else ("accuracy", True)
+
+    @property
+    def truth(self) -> np.ndarray:
+        """(units,): of the documents that are judged."""
+        return self.target.truth[self.documents]
+
+    @property
+    def training(self) -> list[np.ndarray]:
+        """int64: the documents of each split that are learnt from."""
+        return [split.train for split in self.splits]
+
+    @property
+    def held_out(self) -> list[np.ndarray]:
+        """int64: the documents of each split that are not."""
+        return [np.concatenate([split.dev, split.test]) for split in self.splits]
+
+    def judge(self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = ()) -> Outcome:
+        """share: of the training documents, the first of a seeded order; chosen: strengths of an earlier outcome, not
+        to be searched again."""
+        found = []
+        for k, split in enumerate(self.splits):
+            own = Split(_share_of(split.train, share, self.seed, self.target), split.dev, split.test)
+            found.append(self._fit(matrix_of(X, k), own, chosen[k] if chosen else None))
+        wrong = [one.wrong for one in found if one.wrong is not None]
+        return Outcome(
+            np.concatenate([one.predicted for one in found]),
+            float(np.mean([one.dev for one in found])),
+            tuple(strength for one in found for strength in one.chosen),
+            max(one.gap for one in found),
+            np.concatenate(wrong) if wrong else None,
+        )
+
+    def _fit(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Outcome:
+        y = self.target.truth
+        if not self.linear:
+            means = class_means(X[split.train], y[split.train], self.target.n_classes)
+            dev = nearest(X[split.dev], means, "cosine") == y[split.dev]
+            return Outcome(nearest(X[split.test], means, "cosine"), float(np.mean(dev)), (None,))
+        fit, asked, truth = self._linear(X, split, chosen), X[split.test], y[split.test]
+        predicted = fit.model.predict(asked)
+        if self.numbers:
+            return Outcome(predicted, fit.dev, (fit.strength,), fit.gap, np.abs(predicted - truth))
+        return Outcome(predicted, fit.dev, (fit.strength,), fit.gap, _preference(fit.model, asked, predicted, truth))
+
+    def _linear(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Any:
+        strengths = None if chosen is None else [chosen]
+        if self.numbers:
+            return fit_numbers(X, self.target.truth, split, strengths, listeners=self.listeners)
+        return fit_classes(
+            X, self.target.labels.y, split, strengths, n_threads=self.n_threads, listeners=self.listeners
+        )
+
+    def worth(self, outcome: Outcome) -> np.ndarray:
+        """(units,): right or wrong (bool), or squared errors."""
+        if self.numbers:
+            return (outcome.predicted - self.truth) ** 2
+        return np.asarray(outcome.predicted == self.truth)
+
+    def resampling(self) -> Resampling:
+        """Of the documents, or their groups."""
+        return Resampling(len(self.documents), self.groups, self.seed)
+
+    def score(self, outcome: Outcome) -> dict[str, Any]:
+        """The measures, each with a 95 % interval."""
+        if self.numbers:
+            second = ("r2", r_squared(self.truth, outcome.predicted))
+        else:
+            second = ("macro_f1", macro_f1(self.truth, outcome.predicted, self.target.n_classes))
+        found: dict[str, Any] = {}
+        for name, statistic in ((self.measure, weighted_mean(self.worth(outcome).astype(np.float64))), second):
+            found[name] = whole(statistic, len(self.documents))
+            found[f"{name}_interval"] = list(self.resampling().interval(statistic))
+        return found
+
+    def baseline(self) -> dict[str, Any]:
+        """The score of always saying the most frequent class, or the mean, of the training documents."""
+        parts = []
+        for split in self.splits:
+            y = self.target.truth[split.train]
+            best = y.mean() if self.numbers else np.bincount(y).argmax()
+            parts.append(np.full(len(split.test), best))
+        return self.score(Outcome(np.concatenate(parts), 0.0))
+
+    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> pd.DataFrame:
+        """The features of largest weight, of the first split's model: column (of X), class, weight, documents."""
+        split = self.splits[0]
+        if self.linear:
+            coef = np.atleast_2d(self._linear(X, split, chosen[0] if chosen else None).model.coef_)
+        else:
+            coef = class_means(X[split.train], self.target.labels.y[split.train], self.target.n_classes)
+            coef = coef - sparse.csr_matrix(X[split.train].mean(axis=0))[np.zeros(coef.shape[0], dtype=int)]
+        return telling_frame(coef, X[split.train], self.target)
+
+    def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Any:
+        """A model learnt from every document with a target, at the first split's strengths; None of centroids."""
+        if not self.linear:
+            return None
+        none = np.zeros(0, dtype=np.int64)
+        model = self._linear(X, Split(np.flatnonzero(self.target.known), none, none), chosen[0]).model
+        if not self.numbers:
+            model.classes_ = np.array(self.target.labels.classes, dtype=object)[model.classes_]
+        return model.set_params(listeners=())
+
+    def units(self) -> pd.DataFrame:
+        """A row a unit: its document."""
+        return pd.DataFrame({"document": self.documents})
+
+
+def _preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """float64 (n,): the score of the class that is predicted less that of the true one."""
+    scores = model.decision_function(X)
+    table = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    place = {label: k for k, label in enumerate(model.classes_.tolist())}
+    at = np.array([place.get(label, -1) for label in truth.tolist()])
+    rows = np.arange(len(truth))
+    said = table[rows, [place[label] for label in predicted.tolist()]]
+    return np.where(at >= 0, said - table[rows, at], np.inf)  # a class that was not there to learn from
+
+
+def telling_frame(coef: Any, X: sparse.csr_matrix, target: Target) -> pd.DataFrame:
+    """The largest weights of each row of coefficients, in all about MOST_TELLING of them; documents: that have it."""
+    names = ("",) if target.values is not None else target.labels.classes
+    rows = names[1:] if len(names) == 2 and coef.shape[0] == 1 else names
+    most = max(MOST_TELLING // len(rows), 3)
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    frames = []
+    for row, name in enumerate(rows[: MOST_TELLING // 3 + 1]):
+        values = coef[row].toarray().ravel() if sparse.issparse(coef) else coef[row]
+        top = np.argsort(-np.abs(values), kind="stable")[:most]
+        top = top[values[top] != 0]
+        own = {"class": name, "column": top, "weight": values[top], "documents": frequency[top]}
+        frames.append(pd.DataFrame(own))
+    return pd.concat(frames, ignore_index=True)
+
+
+def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:
+    """How much better the first is: difference (of accuracies; of squared errors as a share of the second's), its
+    interval, and p of a paired test."""
+    a, b = task.worth(first), task.worth(second)
+    one, other = a.astype(np.float64), b.astype(np.float64)
+
+    def gain(weights: np.ndarray) -> np.ndarray:
+        mean_a, mean_b = weighted_mean(one)(weights), weighted_mean(other)(weights)
+        if task.larger_is_better:
+            return mean_a - mean_b
+        return 1.0 - mean_a / np.maximum(mean_b, 1e-300)
+
+    facts: Mapping[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling().interval(gain))}
+    return dict(facts) | {"p": paired_p(a, b)}
+
+
+def _share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:
+    """The first documents of a seeded order, with at least one of every class."""
+    if share >= 1.0:
+        return train
+    order = np.random.default_rng(seed).permutation(train)
+    size = max(round(share * len(train)), 2)
+    if target.values is not None:
+        return np.sort(order[:size])
+    _, first = np.unique(target.labels.y[order], return_index=True)
+    rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
+    return np.sort(order[np.concatenate([first, rest])[: max(size, len(first))]])

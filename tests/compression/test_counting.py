@@ -1,0 +1,124 @@
+"""Three ways to count K-grams, against all encodings written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cflengine import CompressiveFeatures
+from cflengine.compression import counting
+
+TEXTS = ["the cat sat on the cat", "the dog sat on the mat", "a cat", "", "the cat the cat the cat", "on the mat sat"]
+
+
+def encodings(features, first, last):
+    """Every way to cover tokens first .. last − 1 without overlap: lists of (k, i), k = 0 for a literal."""
+    if first == last:
+        yield []
+        return
+    for k in range(1, features.shape[0] + 1):
+        if first + k <= last and features[k - 1, first] >= 0:
+            yield from ([(k, first), *rest] for rest in encodings(features, first + k, last))
+    if features[0, first] < 0:
+        yield from ([(0, first), *rest] for rest in encodings(features, first + 1, last))
+
+
+def expected_counts(features, doc_ptr, n_features, temperature, literal):
+    table = np.zeros((len(doc_ptr) - 1, n_features))
+    for d, (a, b) in enumerate(zip(doc_ptr[:-1], doc_ptr[1:], strict=True)):
+        found = list(encodings(features, a, b))
+        costs = np.array([sum(1.0 if k else literal for k, _ in one) for one in found])
+        weights = np.exp(-(costs - costs.min()) / temperature)
+        for one, weight in zip(found, weights / weights.sum(), strict=True):
+            for k, i in one:
+                if k:
+                    table[d, features[k - 1, i]] += weight
+    return table
+
+
+@st.composite
+def corpora(draw):
+    sizes = draw(st.lists(st.integers(0, 7), min_size=1, max_size=4))
+    max_gram, n = draw(st.integers(1, 3)), sum(sizes)
+    n_features = draw(st.integers(1, 5))
+    features = np.full((max_gram, n), -1, dtype=np.int32)
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    for a, b in zip(ptr[:-1], ptr[1:], strict=True):
+        for i in range(a, b):
+            for k in range(1, max_gram + 1):
+                if i + k <= b:
+                    features[k - 1, i] = draw(st.integers(-1, n_features - 1))
+    return features, ptr.astype(np.int64), n_features
+
+
+@settings(deadline=None, max_examples=60)
+@given(corpora(), st.sampled_from([0.05, 0.7, 3.0, 50.0]), st.sampled_from([0.0, 1.0, 3.0]))
+def test_soft_counts_are_the_expectation_over_all_encodings(corpus, temperature, literal):
+    features, doc_ptr, n = corpus
+    found = counting.count_softly(features, doc_ptr, n, temperature, literal).toarray()
+    np.testing.assert_allclose(found, expected_counts(features, doc_ptr, n, temperature, literal), atol=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora())
+def test_occurrences_are_counted_wherever_they_stand(corpus):
+    features, doc_ptr, n = corpus
+    table = np.zeros((len(doc_ptr) - 1, n), dtype=np.int64)
+    for d, (a, b) in enumerate(zip(doc_ptr[:-1], doc_ptr[1:], strict=True)):
+        for entry in features[:, a:b][features[:, a:b] >= 0]:
+            table[d, entry] += 1
+    found = counting.count_occurrences(features, doc_ptr, n)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found.toarray(), table)
+
+
+def test_chunks_of_documents_change_nothing(monkeypatch):
+    model = CompressiveFeatures(lam=3.0, counting="soft").fit(TEXTS)
+    whole = model.features()
+    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 4)
+    assert len(counting._chunks(model.index_.doc_ptr)) > 2
+    np.testing.assert_array_equal(model.features().toarray(), whole.toarray())
+
+
+def test_nearly_no_temperature_counts_encodings_of_fewest_pointers():
+    model = CompressiveFeatures(lam=3.0, counting="soft", temperature=1e-3).fit(TEXTS)
+    pointers = model.features().sum(axis=1)
+    fewest = CompressiveFeatures(lam=3.0).fit(TEXTS)
+    assert np.all(pointers <= fewest.features().sum(axis=1) + 1e-9)
+    assert np.isfinite(pointers).all() and abs(pointers - np.round(pointers)).max() < 1e-9
+
+
+@pytest.mark.parametrize("how", counting.COUNTINGS)
+def test_documents_of_fit_count_as_new_ones_do(how):
+    model = CompressiveFeatures(lam=1.0, counting=how, weighting="idf").fit(TEXTS)
+    np.testing.assert_allclose(model.features().toarray(), model.transform(TEXTS).toarray())
+    frequency = (model.features(weighting="count") > 0).sum(axis=0)
+    np.testing.assert_allclose(model.idf_, np.log((1 + len(TEXTS)) / (1 + np.asarray(frequency).ravel())) + 1)
+
+
+def test_a_word_that_is_not_in_the_dictionary_passes_without_a_feature():
+    model = CompressiveFeatures(lam=0.0, counting="soft").fit(TEXTS)  # single words
+    assert model.transform(["zebra zebra"]).sum() == 0.0
+    with_word = model.transform(["the zebra"]).sum()
+    assert with_word == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("how", ["occurrences", "soft"])
+def test_saved_features_count_the_same(tmp_path, how):
+    model = CompressiveFeatures(counting=how, temperature=0.5).fit(TEXTS)
+    model.save(tmp_path / "m.cflm")
+    loaded = CompressiveFeatures.load(tmp_path / "m.cflm")
+    assert loaded.counting == how and loaded.temperature == 0.5
+    np.testing.assert_array_equal(loaded.transform(TEXTS).toarray(), model.features().toarray())
+    with pytest.raises(ValueError, match="does not hold the documents"):
+        loaded.features()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"counting": "all"}, {"temperature": 0.0}, {"temperature": np.nan}, {"temperature": True}]
+)
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match="counting|temperature"):
+        CompressiveFeatures(**wrong).fit(TEXTS)
