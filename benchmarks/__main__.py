@@ -18,6 +18,7 @@ BENCHMARKS = {
     "sentences": "benchmarks.sentences",
     "loglinear": "benchmarks.loglinear",
     "plq": "benchmarks.plq",
+    "tasks": "benchmarks.tasks",
 }
 
 

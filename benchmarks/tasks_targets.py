@@ -1,0 +1,169 @@
+"""The sections of the tasks benchmark: corpora, targets, what is evaluated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.corpora import corpus_path
+from benchmarks.report import say
+from cflengine.experiments.authors import AuthorRules, AuthorTask
+from cflengine.experiments.evaluation import Evaluation, EvaluationSettings, Standing
+from cflengine.experiments.findings import Finding, find
+from cflengine.experiments.splits import make_plan
+from cflengine.experiments.targets import read_target
+from cflengine.experiments.tasks import DocumentTask, Task, compare
+
+SCORES = {"overall": 20, "appearance": 5, "aroma": 10, "palate": 5, "taste": 10}  # and their largest values
+TEST, DEV = 500_000 / 1_586_259, 100_000 / 1_086_259  # the paper's shares
+_QUICK = 400
+
+
+def read(name: str, data: str | None, quick: bool) -> tuple[list[str], pd.DataFrame]:
+    """Texts and their other columns. Raises FileNotFoundError."""
+    with gzip.open(corpus_path(name, data), "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    if quick:
+        records = records[:: max(1, len(records) // _QUICK)] if name != "ratebeer" else records[:_QUICK]
+    frame = pd.DataFrame(records)
+    return frame.pop("text").tolist(), frame
+
+
+def settings(quick: bool, n_threads: int | None, **own: Any) -> EvaluationSettings:
+    """Ten λ, or two."""
+    lams: dict[str, Any] = {"lams": (0.1, 1.0)} if quick else {}
+    return EvaluationSettings(n_threads=n_threads, **lams, **own)
+
+
+def evaluate(texts: Sequence[str], tasks: Sequence[Task], own: EvaluationSettings, work: Path) -> Evaluation:
+    """Run, saying how far it is."""
+
+    def row(found: dict[str, Any]) -> None:
+        shown = f"{found['target']}: {found['method']} {found.get('lam', ''):<8} {found['test']:.4f}"
+        say(f"  {shown}  ({found['seconds']:.1f} s)")
+
+    evaluation = Evaluation(texts, tasks, own, on_row=row, on_stage=say, folder=work / "dictionaries")
+    evaluation.run()
+    return evaluation
+
+
+def told(evaluation: Evaluation, finding: Finding) -> dict[str, Any]:
+    """What the results keep of one target."""
+    telling = finding.telling.head(20).to_dict("records")
+    return {
+        "how": finding.task.how,
+        "learner": finding.task.learner,
+        "baseline": finding.baseline,
+        "recommended": finding.recommended,
+        "methods": finding.methods,
+        "curve": [_slim(row) for row in finding.standing.rows],
+        "telling": telling,
+        "unseen": finding.unseen,
+        "learners": finding.learners,
+        "learning_curve": finding.curve.to_dict("records"),
+    }
+
+
+def _slim(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("method", "lam", "temperature", "size", "features", "dev", "test") if key in row}
+
+
+def authors(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+    """Author identification, by variants of what the paper leaves open or has differently."""
+    texts, metadata = read("ratebeer", data, quick)
+    target = read_target(metadata, "author", "author")
+    rules = AuthorRules(min_documents=5) if quick else AuthorRules()
+    variants = {
+        "average of three, cosine": {},
+        "average of three, Euclidean": {"distance": "euclidean"},
+        "single review, cosine": {"single": True},
+        "single review, Euclidean": {"single": True, "distance": "euclidean"},
+        "100 authors, cosine": {"rules": replace(rules, most_authors=100)},
+        "100 authors, Euclidean": {"rules": replace(rules, most_authors=100), "distance": "euclidean"},
+        "authors of 40 or more, cosine": {"rules": replace(rules, min_documents=6 if quick else 40)},
+        "authors of 40 or more, Euclidean": {
+            "rules": replace(rules, min_documents=6 if quick else 40), "distance": "euclidean",
+        },
+    }  # fmt: skip
+    found: dict[str, Any] = {}
+    for weighting in ("damped", "idf"):
+        tasks = [AuthorTask(target, texts, **({"rules": rules} | own)) for own in variants.values()]
+        own = settings(quick, n_threads, weighting=weighting, rivals=weighting == "damped")
+        evaluation = evaluate(texts, tasks, own, work)
+        for k, (name, standing) in enumerate(zip(variants, evaluation.standings, strict=True)):
+            # looked at closely once: the others are variations
+            finding = find(evaluation, standing) if k == 0 else None
+            own_facts = told(evaluation, finding) if finding else _variant(evaluation, standing)
+            found[f"{name}, {weighting}"] = own_facts
+        found.setdefault("path", evaluation.path.frame().to_dict("records"))
+    return found
+
+
+def _variant(evaluation: Evaluation, standing: Standing) -> dict[str, Any]:
+    """Scores of the best candidates alone."""
+    words = standing.best["unigrams"]
+    methods = {
+        name: standing.task.score(one.outcome)
+        | dict(one.candidate.label)
+        | {"dev": one.outcome.dev, "features": one.features}
+        | {"against_unigrams": compare(standing.task, one.outcome, words.outcome)}
+        for name, one in standing.best.items()
+    }
+    return {
+        "how": standing.task.how,
+        "learner": standing.task.learner,
+        "baseline": standing.task.baseline(),
+        "recommended": standing.recommended.candidate.method if standing.recommended else None,
+        "methods": methods,
+        "curve": [_slim(row) for row in standing.rows],
+    }
+
+
+def ratings(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+    """Five scores and ABV from reviews of ten or more words, by one split of the paper's shares."""
+    texts, metadata = read("ratebeer", data, quick)
+    short = np.array([len(text.split()) < 10 for text in texts])
+    columns = {name: 5.0 * metadata[name].astype(float) / most for name, most in SCORES.items()}
+    frame = pd.DataFrame(columns | {"abv": metadata["abv"].astype(float)})
+    frame.loc[short] = np.nan
+    targets = [read_target(frame, name, "number") for name in frame]
+    plan = make_plan(frame, targets, test=TEST, dev=DEV)
+    found: dict[str, Any] = {}
+    for weighting in ("damped", "idf"):
+        plain = {"rivals": False, "temperatures": (3.0,)} if weighting == "idf" else {}
+        tasks = [DocumentTask(target, plan) for target in targets]
+        evaluation = evaluate(texts, tasks, settings(quick, n_threads, weighting=weighting, **plain), work)
+        for standing in evaluation.standings:
+            close = find(evaluation, standing) if weighting == "damped" else None
+            name = f"{standing.task.target.column}, {weighting}"
+            found[name] = told(evaluation, close) if close else _variant(evaluation, standing)
+        if weighting == "damped":
+            found["saved_seconds"] = evaluation.saved_seconds()
+    return found
+
+
+def newsgroups(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+    """20 Newsgroups by its own split."""
+    return _classes("20news_bydate", data, work, quick, n_threads)
+
+
+def polarity(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+    """Movie reviews, in five folds."""
+    return _classes("movie_polarity_v2", data, work, quick, n_threads, folds=5)
+
+
+def _classes(
+    name: str, data: str | None, work: Path, quick: bool, n_threads: int | None, **plan: Any
+) -> dict[str, Any]:
+    texts, metadata = read(name, data, quick)
+    target = read_target(metadata, "label", "class")
+    task = DocumentTask(target, make_plan(metadata, [target], **plan), n_threads=n_threads)
+    evaluation = evaluate(texts, [task], settings(quick, n_threads), work)
+    return {"label, damped": told(evaluation, find(evaluation, evaluation.standings[0]))}
