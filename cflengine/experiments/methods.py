@@ -116,7 +116,14 @@ class Features:
 
         for name in rivals.selections_for(task):
             ranks: dict[int, np.ndarray] = {}
-            sizes = [(f"kgrams:{name}", size) for size in SIZES if size < matrix.shape[1]]
+            if name == "l1":
+                for strength in rivals.L1_STRENGTHS:
+                    yield Candidate(
+                        "kgrams:l1", lambda: matrix, names, {"l1_strength": strength}, columns=_nonzero(strength),
+                        for_task=task,
+                    )  # fmt: skip
+            own = () if name == "l1" else SIZES  # a model's weights say by themselves how many there are
+            sizes = [(f"kgrams:{name}", size) for size in own if size < matrix.shape[1]]
             for method, size in [*sizes, (f"kgrams:{name}:equal", equal)]:
                 yield Candidate(
                     method, lambda: matrix, names, {"size": size}, columns=_ranked(name, size, ranks),
@@ -167,6 +174,16 @@ def printable_line(text: str) -> str:
 
 def _same(matrix: sparse.csr_matrix) -> Callable[[], sparse.csr_matrix]:
     return lambda: matrix
+
+
+def _nonzero(strength: float) -> Callable[..., np.ndarray]:
+    """The columns that an ℓ1-penalised model of the training documents has a weight for."""
+
+    def columns(counts: sparse.csr_matrix, task: Any, train: np.ndarray) -> np.ndarray:
+        weights = rivals.l1_weights(counts[train].astype(np.float64), task.target.truth[train], strength)
+        return np.flatnonzero(weights) if weights.any() else np.arange(min(counts.shape[1], SIZES[0]))
+
+    return columns
 
 
 def _ranked(name: str, size: int, ranks: dict[int, np.ndarray]) -> Callable[..., np.ndarray]:

@@ -21,7 +21,7 @@ SELECTIONS = {
     "f_test": "number",
     "l1": "class number",
 }
-_MOST_SCORED = 64  # classes that mutual information is taken over
+L1_STRENGTHS = (0.3, 1.0, 3.0)
 
 
 def selections_for(task: Any) -> list[str]:
@@ -37,15 +37,12 @@ def ranking(name: str, counts: sparse.csr_matrix, task: Any, train: np.ndarray) 
     if name == "document_frequency":
         return np.argsort(-frequency, kind="stable")
     X, y = counts[train].astype(np.float64), task.target.truth[train]
-    score = np.nan_to_num(_score(name, X, y), nan=0.0, posinf=np.finfo(float).max)
-    return np.lexsort((-frequency, -score))
+    score = l1_weights(X, y, L1_STRENGTHS[-1]) if name == "l1" else _score(name, X, y)
+    return np.lexsort((-frequency, -np.nan_to_num(score, nan=0.0, posinf=np.finfo(float).max)))
 
 
 def _score(name: str, X: sparse.csr_matrix, y: np.ndarray) -> np.ndarray:
     from sklearn.feature_selection import chi2, f_regression
-    from sklearn.linear_model import Lasso
-    from sklearn.preprocessing import normalize
-    from sklearn.svm import LinearSVC
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -53,13 +50,23 @@ def _score(name: str, X: sparse.csr_matrix, y: np.ndarray) -> np.ndarray:
             return chi2(X, y)[0]
         if name == "mutual_information":
             return mutual_information(X, y)
-        if name == "f_test":
-            return f_regression(X, y)[0]
-        unit = normalize(X)
+        return f_regression(X, y)[0]
+
+
+def l1_weights(X: sparse.csr_matrix, y: np.ndarray, strength: float) -> np.ndarray:
+    """float64 (d,): the largest weight of each column in ℓ1-penalised models by scikit-learn, most of them 0; y: whole
+    numbers for classes."""
+    from sklearn.linear_model import Lasso
+    from sklearn.preprocessing import normalize
+    from sklearn.svm import LinearSVC
+
+    unit = normalize(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         if np.issubdtype(y.dtype, np.integer):
-            coef = LinearSVC(penalty="l1", dual=False, C=1.0, max_iter=50, tol=1e-2).fit(unit, y).coef_
+            coef = LinearSVC(penalty="l1", dual=False, C=strength, max_iter=50, tol=1e-2).fit(unit, y).coef_
         else:
-            coef = Lasso(alpha=2e-4 * float(y.std() or 1.0), max_iter=100, tol=1e-2).fit(unit, y).coef_
+            coef = Lasso(alpha=1e-3 * float(y.std() or 1.0) / strength, max_iter=100, tol=1e-2).fit(unit, y).coef_
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 

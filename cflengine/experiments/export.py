@@ -1,0 +1,122 @@
+"""What ``cflengine evaluate`` leaves in its output folder (see its help)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cflengine.engine.files import frame_csv, write_report
+from cflengine.engine.memory import peak_bytes
+from cflengine.engine.results import versions
+from cflengine.experiments.evaluation import Evaluation
+from cflengine.experiments.findings import Finding, final_model
+from cflengine.linear.persistence import save_model
+
+_TELLING = 20
+
+
+def by_target(findings: Sequence[Finding], name: str) -> pd.DataFrame:
+    """A table of every finding, one under the other, with the target in front."""
+    frames = []
+    for finding in findings:
+        frame = getattr(finding, name)
+        frame = frame() if callable(frame) else frame
+        if len(frame):
+            frame = frame.copy()
+            frame.insert(0, "target", finding.task.target.column)
+            frames.append(frame)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({"target": []})
+
+
+def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:
+    """methods.csv: a row a target and method, intervals and the test against unigrams in columns of their own."""
+    frame = by_target(findings, "table")
+    for name in [str(name) for name in frame if str(name).endswith("_interval")]:
+        pairs = frame.pop(name)
+        for k, side in enumerate(("low", "high")):
+            frame[f"{name.removesuffix('_interval')}_{side}"] = [_at(pair, k) for pair in pairs]
+    if "against_unigrams" in frame:
+        tests = frame.pop("against_unigrams")
+        for key in ("gain", "p"):
+            frame[f"{key}_against_unigrams"] = [
+                test.get(key) if isinstance(test, dict) else float("nan") for test in tests
+            ]
+    return frame.drop(columns="chosen", errors="ignore")
+
+
+def _at(pair: Any, k: int) -> float:
+    return pair[k] if isinstance(pair, list) else float("nan")
+
+
+def evaluation_report(
+    evaluation: Evaluation, findings: Sequence[Finding], corpus: Any, command: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    """What report.json says: an entry a target, in which there is one a method."""
+    own = evaluation.settings
+    return {
+        "targets": {finding.task.target.column: _told(finding) for finding in findings},
+        "path": evaluation.path.frame().to_dict("records"),
+        "path_seconds": evaluation.path.seconds,
+        "path_read": evaluation.path.read,
+        "feature_seconds": evaluation.features.seconds if evaluation.features else {},
+        "saved_seconds": evaluation.saved_seconds(),
+        "notes": evaluation.notes,
+        "weighting": own.weighting,
+        "max_gram": own.max_gram,
+        "seconds": seconds,
+        "peak_memory_bytes": peak_bytes(),
+        "corpus": corpus.report.to_dict(),
+        "versions": versions(),
+    } | command
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    task = finding.task
+    return task.target.summary() | {
+        "split": task.how,
+        "learner": task.learner,
+        "measure": task.measure,
+        "n_judged": len(task.truth),
+        "baseline": finding.baseline,
+        "recommended": finding.recommended,
+        "methods": finding.methods,
+        "dictionary_of_training_texts": finding.unseen,
+        "learners": finding.learners,
+        "telling": finding.telling.head(_TELLING).to_dict("records"),
+        "learning_curve": finding.curve.to_dict("records"),
+        "notes": list(finding.notes),
+    }
+
+
+def model_name(column: str) -> str:
+    """The name of a target's model file, of any column's name."""
+    return f"model-{re.sub(r'[^0-9A-Za-z_-]+', '_', column)[:60] or 'target'}.cflm"
+
+
+def write_evaluation(
+    folder: Path, evaluation: Evaluation, findings: Sequence[Finding], corpus: Any, report: dict[str, Any]
+) -> None:
+    """Everything, into a folder that is there; report.json last."""
+    predictions = by_target(findings, "predictions")
+    if len(predictions):
+        predictions.insert(2, "row", corpus.rows[predictions["document"].to_numpy(dtype=int)])
+    tables = {
+        "methods": flat_table(findings),
+        "path": evaluation.frame(),
+        "predictions": predictions,
+        "telling": by_target(findings, "telling"),
+        "learning_curve": by_target(findings, "curve"),
+    }
+    for name, frame in tables.items():
+        (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    for finding in findings:
+        model = final_model(evaluation, finding) if evaluation.budget.poll() else None
+        if model is not None:
+            column = finding.task.target.column
+            about = {"target": column, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
+            save_model(model, folder / model_name(column), about=about)
+    write_report(folder, report)
