@@ -10,6 +10,7 @@ from typing import Any
 
 from cflengine.cli.options import (
     Clock,
+    add_counting,
     add_labels,
     add_limits,
     add_output,
@@ -90,6 +91,7 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of cfl (default: 3)")
     model.add_argument("--lam", type=number(float, 0), default=1.0, metavar="λ", help="of cfl (default: 1)")
+    add_counting(model)
     model.add_argument(
         "--weighting", choices=("binary", "count", "tf-idf"), default="tf-idf", help="of the features (default: tf-idf)"
     )

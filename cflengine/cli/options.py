@@ -101,8 +101,25 @@ def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:
     return data
 
 
+def add_counting(model: Any) -> None:
+    """How K-grams are counted."""
+    model.add_argument(
+        "--counting", choices=("pointers", "occurrences", "soft"), default="pointers",
+        help="of K-grams: pointers (the paper's, default); every occurrence; soft: expected uses over all encodings",
+    )  # fmt: skip
+    model.add_argument(
+        "--temperature", type=number(float, 1e-6), default=3.0, metavar="T",
+        help="of --counting soft: near 0 the fewest pointers, large all encodings alike (default: 3)",
+    )  # fmt: skip
+
+
+def counting(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What :func:`add_counting` asked for, as parameters of the K-gram estimator; nothing where it was not asked."""
+    return {name: getattr(arguments, name) for name in ("counting", "temperature") if hasattr(arguments, name)}
+
+
 def add_model(model: Any) -> None:
-    """K and the weighting of features."""
+    """K, the weighting of features, how they are counted."""
     model.add_argument(
         "--max-gram",
         type=number(int, 1, 8),
@@ -112,10 +129,11 @@ def add_model(model: Any) -> None:
     )
     model.add_argument(
         "--weighting",
-        choices=("count", "tf", "idf", "tf-idf"),
+        choices=("count", "tf", "idf", "tf-idf", "damped"),
         default="count",
-        help="of the features (default: count)",
+        help="of the features; damped: √count × idf, a document scaled to length 1 (default: count)",
     )
+    add_counting(model)
 
 
 def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
@@ -127,6 +145,7 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
         max_gram=arguments.max_gram,
         token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
         lowercase=not arguments.keep_case,
+        **counting(arguments),
         **others,
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from cflengine.cli.options import (
     Clock,
+    add_counting,
     add_labels,
     add_limits,
     add_output,
@@ -77,6 +78,7 @@ def add_command(commands: Any) -> None:
         help="kgrams: as cflengine compress finds them in the training documents (default: words)",
     )  # fmt: skip
     model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of kgrams (default: 3)")
+    add_counting(model)
     model.add_argument(
         "--weighting", choices=("binary", "count", "tf-idf"), default="binary", help="of the features (default: binary)"
     )

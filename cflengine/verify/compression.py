@@ -24,6 +24,7 @@ from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
+from cflengine.verify.counts import expected_uses, gathered, weighted
 from cflengine.verify.findings import (
     Finding,
     close,
@@ -55,7 +56,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     )
     found = _pointers(folder, table, gram_of)
     _dictionary(folder, table, gram_of, found, costs, lengths)
-    _features(folder, table, found, str(settings["weighting"]))
+    _features(folder, table, found, gram_of, settings)
     proof = certify(found.marks, _prices(folder, table.n_tokens), gram_of, costs)
     require(proof.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
     require_same(report.get("n_pointers"), proof.n_pointers, "the number of pointers is")
@@ -182,14 +183,14 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise InputError(f"'{path}' cannot be read: {error}.") from error
 
 
-def _features(folder: Path, table: TokenTable, found: _Pointers, weighting: str) -> None:
-    """features.npz is what the pointers count to, weighted as the report says; and so are the two tables."""
+def _features(folder: Path, table: TokenTable, found: _Pointers, gram_of: np.ndarray, settings: dict[str, Any]) -> None:
+    """features.npz is what the documents count to, weighted as the report says; and so are the two tables."""
     try:
         matrix = sparse.csr_matrix(sparse.load_npz(folder / "features.npz"))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"features.npz cannot be read: {error}.") from error
-    expected = _counted(found, table.n_documents, weighting)
-    require(_equal(matrix, expected), "features.npz is not what the pointers count to.")
+    expected = weighted(_counted(table, found, gram_of, settings), str(settings["weighting"]))
+    require(_equal(matrix, expected), "features.npz is not what the documents count to.")
     _long_csv(folder, found.names, expected)
     documents = _rows(folder / "documents.csv")
     tokens, pointers = np.diff(table.doc_ptr), np.bincount(found.document, minlength=table.n_documents)
@@ -199,19 +200,23 @@ def _features(folder: Path, table: TokenTable, found: _Pointers, weighting: str)
         require(same, f"documents.csv is wrong about document {d}.")
 
 
-def _counted(found: _Pointers, n_documents: int, weighting: str) -> sparse.csr_matrix:
-    """Pointers of each document to each entry, weighted: float64 (N, F)."""
-    ones = np.ones(len(found.feature))
-    counts = sparse.csr_matrix((ones, (found.document, found.feature)), shape=(n_documents, len(found.names)))
-    counts.sum_duplicates()
-    expected = counts
-    if weighting in ("tf", "tf-idf"):
-        totals = np.asarray(counts.sum(axis=1)).ravel()
-        expected = sparse.diags(1.0 / np.maximum(totals, 1.0)) @ expected
-    if weighting in ("idf", "tf-idf"):
-        frequency = np.bincount(counts.indices, minlength=len(found.names))
-        expected = expected @ sparse.diags(np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0)
-    return sparse.csr_matrix(expected)
+def _counted(table: TokenTable, found: _Pointers, gram_of: np.ndarray, settings: dict[str, Any]) -> sparse.csr_matrix:
+    """Counts of each document and entry, as the report says they were counted: float64 (N, F)."""
+    shape, counting = (table.n_documents, len(found.names)), settings.get("counting", "pointers")
+    if counting == "pointers":
+        counts = sparse.csr_matrix((np.ones(len(found.feature)), (found.document, found.feature)), shape=shape)
+        counts.sum_duplicates()
+        return counts
+    require(counting in ("occurrences", "soft"), f"features were counted in an unknown way, {counting!r}.")
+    entry = np.full(int(gram_of.max()) + 2, -1, dtype=np.int64)
+    entry[found.gram] = found.feature
+    places = entry[gram_of]  # where no K-gram is, -1 finds the last entry, which is -1
+    if counting == "occurrences":
+        return gathered(places, np.ones(places.shape), table.doc_ptr, shape[1])
+    literal = settings.get("literal_cost")
+    cost = 3.0 if literal is None else float(literal)
+    return gathered(places, expected_uses(places, table.doc_ptr, float(settings["temperature"]), cost), table.doc_ptr,
+                    shape[1])  # fmt: skip
 
 
 def _equal(matrix: sparse.csr_matrix, expected: sparse.csr_matrix) -> bool:
@@ -237,7 +242,7 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
     where = np.concatenate(rows), np.concatenate(columns)
     inside = where[0].min() >= 0 and where[0].max() < expected.shape[0] and len(where[0]) == expected.nnz
     same = inside and _equal(sparse.csr_matrix((np.concatenate(values), where), shape=expected.shape), expected)
-    require(same, "features.csv is not what the pointers count to.")
+    require(same, "features.csv is not what the documents count to.")
 
 
 def _prices(folder: Path, n_tokens: int) -> np.ndarray:

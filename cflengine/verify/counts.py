@@ -1,0 +1,68 @@
+"""Features counted and weighted again, in numpy: occurrences, expected uses over all encodings, idf and the like.
+
+Shapes: places int64 (K, n), the entry of the dictionary that stands at each token by length, -1 for none; doc_ptr int64
+(N+1,).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+
+def gathered(places: np.ndarray, value: np.ndarray, doc_ptr: np.ndarray, n_entries: int) -> sparse.csr_matrix:
+    """float64 CSR (N, n_entries): values (K, n) summed by document and entry."""
+    length, token = np.nonzero(places >= 0)
+    document = np.repeat(np.arange(len(doc_ptr) - 1), np.diff(doc_ptr))[token]
+    where = (document, places[length, token])
+    counts = sparse.csr_matrix((value[length, token], where), shape=(len(doc_ptr) - 1, n_entries))
+    counts.sum_duplicates()
+    return counts
+
+
+def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, literal_cost: float) -> np.ndarray:
+    """float64 (K, n): expected uses of every pointer over all encodings without overlap, one of cost c weighted by
+    e^(-c/temperature); a pointer costs 1. All documents step by step side by side."""
+    max_gram, sizes = places.shape[0], np.diff(doc_ptr)
+    use, literal = -1.0 / temperature, -literal_cost / temperature
+    longest = int(sizes.max(initial=0))
+    ahead, behind = (np.full(int(doc_ptr[-1]) + len(sizes), -np.inf) for _ in range(2))
+    base = doc_ptr[:-1] + np.arange(len(sizes))  # where a document's sums begin: one more than it has tokens
+    ahead[base], behind[base + sizes] = 0.0, 0.0
+    for i in range(1, longest + 1):
+        for sums, forward in ((ahead, True), (behind, False)):
+            of = np.flatnonzero(sizes >= i)
+            here = base[of] + (i if forward else sizes[of] - i)
+            total = np.full(len(of), -np.inf)
+            for k in range(1, min(max_gram, i) + 1):
+                start = doc_ptr[of] + (i - k if forward else sizes[of] - i)
+                before = sums[here - k if forward else here + k]
+                there = places[k - 1, start] >= 0
+                cost = np.where(there, use, literal if k == 1 else -np.inf)
+                total = np.logaddexp(total, before + cost)
+            sums[here] = total
+    value = np.zeros(places.shape)
+    document = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(document)) + document
+    for k in range(1, max_gram + 1):
+        token = np.flatnonzero(places[k - 1] >= 0)
+        whole = ahead[base[document[token]] + sizes[document[token]]]
+        value[k - 1, token] = np.exp(ahead[place[token]] + use + behind[place[token] + k] - whole)
+    return value
+
+
+def weighted(counts: sparse.csr_matrix, weighting: str) -> sparse.csr_matrix:
+    """Counts as the report says that they were weighted."""
+    n, expected = counts.shape[0], sparse.csr_matrix(counts, dtype=np.float64, copy=True)
+    if weighting in ("tf", "tf-idf"):
+        totals = np.asarray(counts.sum(axis=1)).ravel()
+        expected = sparse.diags(1.0 / np.where(totals > 0, totals, 1.0)) @ expected
+    if weighting == "damped":
+        expected = expected.sqrt()
+    if weighting in ("idf", "tf-idf", "damped"):
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        expected = expected @ sparse.diags(np.log((1.0 + n) / (1.0 + frequency)) + 1.0)
+    if weighting == "damped":
+        lengths = np.sqrt(np.asarray(expected.multiply(expected).sum(axis=1)).ravel())
+        expected = sparse.diags(1.0 / np.where(lengths > 0, lengths, 1.0)) @ expected
+    return sparse.csr_matrix(expected)
