@@ -19,6 +19,7 @@ PAGES = {
         ("pages/vocabulary.py", "Your vocabulary", "📖"),
     ),
     "Learn from labels": (
+        ("pages/tasks.py", "Tasks", "🎯"),
         ("pages/sentences.py", "Sentences", "💬"),
         ("pages/losses.py", "Losses", "⚖️"),
         ("pages/clusters.py", "Weight clusters", "🪢"),

@@ -248,6 +248,11 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
             encoding, _ = self._codebook.encode(self._tokenizer()(_documents(X)))
         return encoding
 
+    def places(self, X: Iterable[str] | TokenTable) -> np.ndarray:
+        """int32 (K, n): the feature that stands at each of n tokens, by length; -1 for none."""
+        check_is_fitted(self, "grams_")
+        return self._codebook.find(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+
     def decode(self, encoding: Encoding) -> list[list[str]]:
         """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""
         check_is_fitted(self, "grams_")

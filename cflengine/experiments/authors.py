@@ -20,11 +20,12 @@ from cflengine.experiments.centroids import ShrunkenCentroids, class_means, near
 from cflengine.experiments.learners import fit_classes
 from cflengine.experiments.statistics import Resampling, weighted_mean, whole
 from cflengine.experiments.targets import Target
-from cflengine.experiments.tasks import Matrix, Outcome, matrix_of, telling_frame
+from cflengine.experiments.tasks import Matrix, Outcome, Weights, matrix_of
 from cflengine.linear.labels import Labels, Split
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
 SVM_AUTHORS = 150
+MOST_SHOWN = 60
 _MOST_DENSE = 200_000_000  # classes × features that shrunken centroids may have
 
 
@@ -48,7 +49,7 @@ class AuthorTask:
     Raises ValueError where fewer than four authors have enough documents.
     """
 
-    measure, larger_is_better = "accuracy", True
+    measure, larger_is_better, linear = "accuracy", True, False
 
     def __init__(
         self,
@@ -179,16 +180,15 @@ class AuthorTask:
         """Chance."""
         return {"accuracy": 1.0 / self.target.n_classes}
 
-    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = ()) -> pd.DataFrame:
-        """What the most prolific authors have more of than the average: author, column, weight, documents."""
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = ()) -> Weights:
+        """What the most prolific authors have more of than the average document."""
         rows, y = X[self.train], self.y[self.train]
         means = class_means(rows, y, self.target.n_classes)
-        order = np.argsort(-np.bincount(y, minlength=self.target.n_classes), kind="stable")[:60]
+        order = np.argsort(-np.bincount(y, minlength=self.target.n_classes), kind="stable")[:MOST_SHOWN]
         average = sparse.csr_matrix(rows.mean(axis=0))
         more = sparse.csr_matrix(means[order] - average[np.zeros(len(order), dtype=int)])
         names = tuple(self.target.labels.classes[k] for k in order.tolist())
-        shown = Target(self.target.column, "author", Labels(self.target.column, names, self.y))
-        return telling_frame(more, rows, shown)
+        return Weights(more, names, np.bincount(rows.indices, minlength=X.shape[1]))
 
     def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> None:
         """Centroids are not kept as a model."""

@@ -13,7 +13,7 @@ import pandas as pd
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
-from cflengine.experiments.tasks import DocumentTask, compare
+from cflengine.experiments.tasks import Weights, compare
 from cflengine.text.tokens import Tokenizer
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -23,6 +23,7 @@ SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 class Finding:
     """One target. methods: by name, what report.json says of each; recommended: the best compressed one's name, or
     None; telling: class, feature, weight, documents; predictions: a row a unit; curve: a row a share and method;
+    weights: what the model makes of the recommended features;
     unseen: the recommended one's score with a dictionary of training documents alone, beside its own; learners: other
     learners on the same features (authors); notes."""
 
@@ -36,6 +37,7 @@ class Finding:
     unseen: dict[str, Any] = field(default_factory=dict)
     learners: list[dict[str, Any]] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    weights: Weights | None = field(repr=False, default=None)
 
     @property
     def task(self) -> Any:
@@ -60,10 +62,12 @@ def find(evaluation: Evaluation, standing: Standing) -> Finding:
     methods = {name: _entry(evaluation, standing, judged, words) for name, judged in standing.best.items()}
     best = standing.recommended
     nothing = pd.DataFrame(columns=["class", "feature", "weight", "documents"])
-    telling, curve, unseen, learners = nothing, pd.DataFrame(), {}, []
+    telling, curve, unseen, learners, weights = nothing, pd.DataFrame(), {}, [], None
     if best is not None and evaluation.budget.poll():
         evaluation.on_stage(f"Looking closer at {task.target.column}")
-        telling = _telling(evaluation, best, task)
+        weights = task.weights(evaluation.weighted(best.candidate.make()), best.outcome.chosen)
+        telling = weights.telling()
+        telling.insert(1, "feature", best.candidate.names(telling.pop("column").to_numpy()))
         unseen = _unseen(evaluation, best, task)
         curve = _curve(evaluation, [one for one in (words, best) if one], task)
         if isinstance(task, AuthorTask):
@@ -73,7 +77,7 @@ def find(evaluation: Evaluation, standing: Standing) -> Finding:
     predictions = _predictions(task, words, best)
     return Finding(
         standing, methods, task.baseline(), best.candidate.method if best else None, telling, predictions, curve,
-        unseen, learners, tuple(notes),
+        unseen, learners, tuple(notes), weights,
     )  # fmt: skip
 
 
@@ -92,13 +96,6 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
     if words is not None and judged is not words:
         entry["against_unigrams"] = compare(task, judged.outcome, words.outcome)
     return entry
-
-
-def _telling(evaluation: Evaluation, best: Judged, task: Any) -> pd.DataFrame:
-    X = evaluation.weighted(best.candidate.make())
-    frame = task.telling(X, best.outcome.chosen)
-    frame.insert(1, "feature", best.candidate.names(frame.pop("column").to_numpy()))
-    return frame
 
 
 def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
@@ -176,7 +173,7 @@ def final_model(evaluation: Evaluation, finding: Finding) -> Any:
     from sklearn.pipeline import Pipeline
 
     best, task = finding.standing.recommended, finding.task
-    if best is None or not isinstance(task, DocumentTask) or not task.linear or "lam" not in best.candidate.label:
+    if best is None or not task.linear or "lam" not in best.candidate.label:
         return None
     label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
     own: dict[str, Any] = {"counting": counting, "weighting": evaluation.settings.weighting}

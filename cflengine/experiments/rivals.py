@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.experiments.tasks import DocumentTask
 from cflengine.linear.selection import mutual_information
 
 #: name -> what is looked at: "" for no label, else the tasks that it is for
@@ -26,7 +25,7 @@ L1_STRENGTHS = (0.3, 1.0, 3.0)
 
 def selections_for(task: Any) -> list[str]:
     """The names of the scores that fit a task; of authors, whose classes are too many for the others, the first."""
-    if not isinstance(task, DocumentTask) or not task.linear:
+    if not task.linear:
         return ["document_frequency"]
     return [name for name, kinds in SELECTIONS.items() if not kinds or task.target.task in kinds.split()]
 

@@ -49,6 +49,37 @@ class Outcome:
     wrong: np.ndarray | None = field(repr=False, default=None)
 
 
+@dataclass(frozen=True)
+class Weights:
+    """What a model makes of features. coef: (rows, d), dense or CSR; names: of the rows, the class that each speaks
+    for ("" for a number; of two classes the second); documents: int64 (d,), how many learnt from have each."""
+
+    coef: Any = field(repr=False)
+    names: tuple[str, ...]
+    documents: np.ndarray = field(repr=False)
+
+    def telling(self) -> pd.DataFrame:
+        """The largest weights of each row, about MOST_TELLING in all: class, column, weight, documents."""
+        most, frames = max(MOST_TELLING // len(self.names), 3), []
+        for row, name in enumerate(self.names[: MOST_TELLING // 3 + 1]):
+            values = self.row(row)
+            top = np.argsort(-np.abs(values), kind="stable")[:most]
+            top = top[values[top] != 0]
+            own = {"class": name, "column": top, "weight": values[top], "documents": self.documents[top]}
+            frames.append(pd.DataFrame(own))
+        return pd.concat(frames, ignore_index=True)
+
+    def row(self, row: int) -> np.ndarray:
+        """float64 (d,)."""
+        return self.coef[row].toarray().ravel() if sparse.issparse(self.coef) else self.coef[row]
+
+    def towards(self, name: str, other: str) -> np.ndarray:
+        """float64 (d,): what speaks for one class and against another; of a number what raises it."""
+        if len(self.names) == 1:
+            return self.row(0) if name in ("", self.names[0]) else -self.row(0)
+        return self.row(self.names.index(name)) - self.row(self.names.index(other))
+
+
 class Task(Protocol):
     """A target with its plan. measure: what is told of outcomes; larger_is_better: of it."""
 
@@ -56,6 +87,7 @@ class Task(Protocol):
     measure: str
     learner: str
     larger_is_better: bool
+    linear: bool
 
     @property
     def truth(self) -> np.ndarray: ...
@@ -67,7 +99,7 @@ class Task(Protocol):
     def worth(self, outcome: Outcome) -> np.ndarray: ...
     def score(self, outcome: Outcome) -> dict[str, Any]: ...
     def baseline(self) -> dict[str, Any]: ...
-    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> pd.DataFrame: ...
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Weights: ...
     def units(self) -> pd.DataFrame: ...
     def resampling(self) -> Resampling: ...
 
@@ -182,15 +214,17 @@ class DocumentTask:
             parts.append(np.full(len(split.test), best))
         return self.score(Outcome(np.concatenate(parts), 0.0))
 
-    def telling(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> pd.DataFrame:
-        """The features of largest weight, of the first split's model: column (of X), class, weight, documents."""
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Weights:
+        """Of the first split's model: coefficients; of centroids, what each has more of than the average document."""
         split = self.splits[0]
         if self.linear:
-            coef = np.atleast_2d(self._linear(X, split, chosen[0] if chosen else None).model.coef_)
+            coef: Any = np.atleast_2d(self._linear(X, split, chosen[0] if chosen else None).model.coef_)
         else:
             coef = class_means(X[split.train], self.target.labels.y[split.train], self.target.n_classes)
             coef = coef - sparse.csr_matrix(X[split.train].mean(axis=0))[np.zeros(coef.shape[0], dtype=int)]
-        return telling_frame(coef, X[split.train], self.target)
+        names = ("",) if self.numbers else self.target.labels.classes
+        names = names[1:] if coef.shape[0] == 1 and len(names) == 2 else names
+        return Weights(coef, tuple(names), np.bincount(X[split.train].indices, minlength=X.shape[1]))
 
     def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Any:
         """A model learnt from every document with a target, at the first split's strengths; None of centroids."""
@@ -216,22 +250,6 @@ def _preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: 
     rows = np.arange(len(truth))
     said = table[rows, [place[label] for label in predicted.tolist()]]
     return np.where(at >= 0, said - table[rows, at], np.inf)  # a class that was not there to learn from
-
-
-def telling_frame(coef: Any, X: sparse.csr_matrix, target: Target) -> pd.DataFrame:
-    """The largest weights of each row of coefficients, in all about MOST_TELLING of them; documents: that have it."""
-    names = ("",) if target.values is not None else target.labels.classes
-    rows = names[1:] if len(names) == 2 and coef.shape[0] == 1 else names
-    most = max(MOST_TELLING // len(rows), 3)
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
-    frames = []
-    for row, name in enumerate(rows[: MOST_TELLING // 3 + 1]):
-        values = coef[row].toarray().ravel() if sparse.issparse(coef) else coef[row]
-        top = np.argsort(-np.abs(values), kind="stable")[:most]
-        top = top[values[top] != 0]
-        own = {"class": name, "column": top, "weight": values[top], "documents": frequency[top]}
-        frames.append(pd.DataFrame(own))
-    return pd.concat(frames, ignore_index=True)
 
 
 def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:

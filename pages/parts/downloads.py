@@ -56,7 +56,7 @@ def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weig
         pyarrow.parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
         return file.getvalue()
 
-    stem = f"features-{weighting}"
+    stem = f"features-{weighting}" if model.counting == "pointers" else f"features-{model.counting}-{weighting}"
     files = (
         ("CSV", csv, f"{stem}.csv", "text/csv", "document, feature, value: one row a non-zero entry"),
         ("Parquet", parquet, f"{stem}.parquet", "application/octet-stream", "the same, smaller and faster to read"),
@@ -92,6 +92,10 @@ def _code(settings: Any, used: set[str]) -> str:
 def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The ``cflengine compress`` call that writes these features."""
     options = {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
+    if model.counting != "pointers":
+        options["counting"] = model.counting
+    if model.counting == "soft":
+        options["temperature"] = f"{model.temperature:g}"
     if model.solver != "guided":
         options["solver"] = model.solver
     solving = _solving(model.settings)
@@ -112,8 +116,11 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     settings = f", settings={_code(model.settings, used)}" if _solving(model.settings) else ""
     names = ", ".join(["CompressiveFeatures", *sorted(used)])
     solver = f", solver={model.solver!r}" if model.solver != "guided" else ""
+    counting = f", counting={model.counting!r}" if model.counting != "pointers" else ""
+    counting += f", temperature={model.temperature:g}" if model.counting == "soft" else ""
     model_line = (
-        f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}{settings})"
+        f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}"
+        f"{counting}{settings})"
     )
     return (
         f"from cflengine import {names}\n{imports}\n"

@@ -20,7 +20,7 @@ from pages.parts.words import many, number, percent, plain
 
 _NAMES = {
     "race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger",
-    "loss": "Losses",
+    "loss": "Losses", "tasks": "Tasks",
 }  # fmt: skip
 
 
@@ -78,6 +78,8 @@ def _running(job: Job, kind: str) -> None:
         st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
     elif job.stop.is_set():
         st.markdown("Stopping: certifying the best solution so far …")
+    elif getattr(job.so_far, "stage", None) and engine_is_warm():
+        st.markdown(plain(job.so_far.stage))
     elif not job.rows:
         st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
         if kind != SOLVE and engine_is_warm():

@@ -24,6 +24,7 @@ from cflengine import (
     ReweightingSettings,
     warm_up,
 )
+from cflengine.compression.counting import COUNTINGS
 from cflengine.compression.relay import RelaySettings, estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from cflengine.linear.weighting import WEIGHTINGS
@@ -36,7 +37,8 @@ LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS)
+TASKS = "tasks"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS)
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,14 @@ class Settings:
 
     solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
     gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
-    reweighting.
+    reweighting. counting, temperature: how the features are counted.
     """
 
     lam: float = 1.0
     max_gram: int = 3
     weighting: str = "count"
+    counting: str = "pointers"
+    temperature: float = 3.0
     solver: str | None = None
     gap: float = 1e-3
     stage_iterations: int = 150
@@ -76,7 +80,7 @@ class Settings:
         )
 
     def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
-        """What a solve depends on: not on the weighting, which only reads its result, nor on another solver's
+        """What a solve depends on: not on counting and weighting, which only read its result, nor on another solver's
         settings."""
         return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
 
@@ -157,7 +161,7 @@ def _settings_from(query: Any) -> Settings:
         found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
     if query.get("k") in tuple("12345678"):
         found["max_gram"] = int(query["k"])
-    for name, choices in (("weighting", WEIGHTINGS), ("solver", SOLVERS)):
+    for name, choices in (("weighting", WEIGHTINGS), ("counting", COUNTINGS), ("solver", SOLVERS)):
         if query.get(name) in choices:
             found[name] = query[name]
     return Settings(**found)
@@ -170,6 +174,7 @@ def _write_query() -> None:
         "lam": f"{settings.lam:g}" if settings.lam != default.lam else None,
         "k": str(settings.max_gram) if settings.max_gram != default.max_gram else None,
         "weighting": settings.weighting if settings.weighting != default.weighting else None,
+        "counting": settings.counting if settings.counting != default.counting else None,
         "solver": settings.solver if settings.solver != default.solver else None,
     }
     wanted |= {kind: state[f"{kind}_id"] for kind in KINDS}

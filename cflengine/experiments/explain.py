@@ -1,0 +1,41 @@
+"""Which words of a document speak for what was predicted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.experiments.evaluation import Evaluation
+from cflengine.experiments.findings import Finding
+
+
+def word_weights(
+    evaluation: Evaluation, finding: Finding, document: int, weights: np.ndarray
+) -> list[tuple[int, int, float]]:
+    """What each token adds to xᵀw, x the recommended features of a document: (start, end, weight), code points.
+
+    weights: float64 (d,), w. What a feature adds is shared by its places, and by the tokens of each place, alike; so
+    the tokens' weights sum to xᵀw. Tokens that add nothing are left out.
+    """
+    best, features = finding.standing.recommended, evaluation.features
+    assert best is not None and features is not None
+    x = evaluation.weighted(best.candidate.make())[document]
+    adds = np.zeros(x.shape[1])
+    adds[x.indices] = x.data * weights[x.indices]
+    table = features.table
+    a, b = int(table.doc_ptr[document]), int(table.doc_ptr[document + 1])
+    token = np.zeros(b - a)
+    model = next(one.model for one in evaluation.path.dictionaries if one.lam == best.candidate.label["lam"])
+    text = [evaluation.texts[document]]
+    if best.candidate.method == "compressed:pointers":
+        encoding = model.encode(text)
+        known = encoding.gram >= 0
+        start, length, gram = encoding.start[known], encoding.length[known].astype(int), encoding.gram[known]
+    else:
+        places = model.places(text)
+        k, start = np.nonzero(places >= 0)
+        length, gram = k + 1, places[k, start]
+    share = adds[gram] / np.bincount(gram, minlength=len(adds))[gram] / length
+    for more in range(int(length.max(initial=0))):
+        inside = length > more
+        np.add.at(token, start[inside] + more, share[inside])
+    return [(int(table.start[a + i]), int(table.end[a + i]), float(token[i])) for i in np.flatnonzero(token).tolist()]

@@ -1,0 +1,1 @@
+"""Parts of the Tasks page."""

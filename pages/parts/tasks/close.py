@@ -1,0 +1,232 @@
+"""The Tasks page, closer: the K-grams that matter in the text, the documents that went wrong, what to take away."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from cflengine.experiments.explain import word_weights
+from cflengine.experiments.export import flat_table
+from cflengine.experiments.findings import Finding, final_model
+from cflengine.linear.feature_files import write_long_csv
+from cflengine.text.sentences import sentence_spans
+from pages.parts.commands import command_line
+from pages.parts.concordance import draw_concordance
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.models import model_download
+from pages.parts.sentence_view import cut_pieces, sentence_view
+from pages.parts.state import LAMBDAS, change_settings
+from pages.parts.tasks.figures import curve_figure, points_figure
+from pages.parts.tasks.run import TasksRun
+from pages.parts.tasks.view import confusions, most_wrong, telling_rows
+from pages.parts.words import plain
+
+
+def draw_telling(finding: Finding, loaded: LoadedCorpus) -> None:
+    """The K-grams of largest weight, each where it stands in the texts."""
+    if not len(finding.telling):
+        st.info("The comparison was stopped before the recommended features were looked at closely.")
+        return
+    column = finding.task.target.column
+    names = list(dict.fromkeys(finding.telling["class"]))
+    name = None
+    if len(names) > 1:
+        name = st.selectbox("Which", names, key=f"tasks_class_{column}", width=320)
+    frame = telling_rows(finding, name)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown(_meaning(finding, name or (names[0] if names else "")))
+        picked = st.dataframe(
+            frame, hide_index=True, height=360, on_select="rerun", selection_mode="single-row",
+            key=f"tasks_telling_{column}_{name}", alt="A row a K-gram, with its weight",
+            column_config={"weight": st.column_config.NumberColumn(format="%.4f")},
+        )  # fmt: skip
+    rows = picked["selection"]["rows"] if picked else []
+    with right:
+        feature = str(frame["feature"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
+        draw_concordance(loaded.corpus.texts, feature, height=360)
+
+
+def _meaning(finding: Finding, name: str) -> str:
+    column = plain(finding.task.target.column)
+    if finding.task.measure == "mse":
+        return f"Above 0: raises the predicted **{column}**"
+    if finding.task.target.task == "author":
+        return f"What **{plain(name)}** has more of than others"
+    return f"Above 0: speaks for **{plain(name)}**"
+
+
+def draw_errors(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
+    """Numbers against the truth, or classes that are confused; the documents that went most wrong, in their words."""
+    task, column = finding.task, finding.task.target.column
+    if "compressed" not in finding.predictions:
+        st.info("There are no predictions of compressive features yet.")
+        return
+    if task.measure == "mse":
+        predictions = finding.predictions
+        figure = points_figure(predictions["truth"].to_numpy(), predictions["compressed"].to_numpy(), column)
+        st.plotly_chart(figure, key=f"tasks_points_{column}", config={"displayModeBar": False})
+    else:
+        pairs = confusions(finding)
+        if not len(pairs):
+            st.success("None of the judged documents was predicted wrongly.")
+            return
+        st.markdown("**Taken for each other**")
+        st.dataframe(
+            pairs, hide_index=True, alt="Pairs of classes that are confused", height=min(38 * len(pairs) + 40, 300)
+        )
+    frame = most_wrong(finding)
+    if not len(frame):
+        return
+    st.markdown("**Most wrong**")
+    shown = frame.assign(text=[_shortened(loaded.corpus.texts[d]) for d in frame["document"].tolist()])
+    picked = st.dataframe(
+        shown, hide_index=True, height=250, on_select="rerun", selection_mode="single-row",
+        key=f"tasks_wrong_{column}", alt="Documents that were predicted worst",
+        column_config={"wrong": st.column_config.NumberColumn("by how much", format="%.3g")},
+    )  # fmt: skip
+    rows = picked["selection"]["rows"] if picked else []
+    row = frame.iloc[rows[0] if rows and rows[0] < len(frame) else 0]
+    _document(finding, run, loaded, row)
+
+
+def _shortened(text: str, most: int = 160) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Series) -> None:
+    """A document with the words that speak for what was predicted, and against."""
+    task, document = finding.task, int(row["document"])
+    text, weights = loaded.corpus.texts[document], finding.weights
+    number = task.measure == "mse"
+    said, truth = ("", "") if number else (str(row["compressed"]), str(row["truth"]))
+    known = weights is not None and (number or len(weights.names) == 1 or {said, truth} <= set(weights.names))
+    if not known or weights is None or run.evaluation is None:
+        st.text(text)
+        return
+    words = word_weights(run.evaluation, finding, document, weights.towards(said, truth))
+    sentences = []
+    for a, b in sentence_spans(text).tolist():
+        inside = [(s, e, w) for s, e, w in words if a <= s < b]
+        sentences.append(
+            {"pieces": cut_pieces(text, a, b, inside), "strength": 0.0, "odds": [sum(w for *_, w in inside)]}
+        )
+    sides = ("lower", "higher") if number else (truth, said)
+    sentence_view(sentences, classes=sides, models=["adds"], strongest=1.0, key=f"tasks_view_{task.target.column}")
+    intercept = "the intercept comes on top" if task.linear else "the nearer centroid wins"
+    st.caption(
+        f"Document {document}. A solid line is a word that speaks for {plain(sides[1])}, a dashed one for "
+        f"{plain(sides[0])}; a bar is what a sentence adds in all. The words' weights sum to the score, but for what "
+        f"is the same for every document: {intercept}."
+    )
+
+
+def draw_learning(finding: Finding) -> None:
+    """The learning curve, and other learners on the same features."""
+    if len(finding.curve):
+        figure = curve_figure(finding.curve, finding.task.measure)
+        st.plotly_chart(figure, key=f"tasks_curve_{finding.task.target.column}", config={"displayModeBar": False})
+        st.caption(
+            "With a share of the documents to learn from, at the strengths that all of them chose. Where the curve "
+            "still rises, more documents help more than other features."
+        )
+    if finding.learners:
+        rows = [
+            {
+                "features": one["method"],
+                "shrunken centroids, all authors": one["shrunken_centroids"],
+                "linear SVM, single documents of up to 150 authors": one["linear_svm_single_documents"],
+            }
+            for one in finding.learners
+        ]
+        st.markdown("**Other learners on the same features**")
+        st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Other learners on the same features")
+
+
+def draw_files(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
+    """Features with the target, predictions, tables, the model; the λ for other pages; the command."""
+    column, best = finding.task.target.column, finding.standing.recommended
+    evaluation = run.evaluation
+    if best is None or evaluation is None:
+        st.info("There is nothing to take away yet.")
+        return
+
+    def features() -> bytes:
+        file = io.BytesIO()
+        counts = best.candidate.make()
+        write_long_csv(counts, list(best.candidate.names(pd.RangeIndex(counts.shape[1]).to_numpy())), file)
+        return file.getvalue()
+
+    def labels() -> bytes:
+        target = finding.task.target
+        values = target.truth
+        shown = (
+            [None if y < 0 else target.labels.classes[y] for y in values.tolist()] if target.values is None else values
+        )
+        return frame_csv(pd.DataFrame({"document": range(len(values)), column: shown}))
+
+    files = {
+        "Features": ("features.csv", features, "document, K-gram, count: as the recommended method counts"),
+        "Labels": ("labels.csv", labels, "document and target, for the features' rows"),
+        "Predictions": ("predictions.csv", lambda: frame_csv(finding.predictions), "of every judged document"),
+        "Methods": ("methods.csv", lambda: frame_csv(flat_table([finding])), "all methods, with intervals and tests"),
+        "λ by λ": ("path.csv", lambda: frame_csv(run.frame(column)), "every candidate that was tried"),
+        "Telling K-grams": ("telling.csv", lambda: frame_csv(finding.telling), "with their weights"),
+    }
+    with st.container(horizontal=True, gap="small"):
+        if finding.task.linear:
+            about = {
+                "target": column,
+                "learnt_from": loaded.corpus.report.source,
+                "corpus_digest": loaded.corpus.digest,
+            }
+            key = f"tasks_model_{column}"
+            _model(evaluation, finding, about, key)
+        for label, (name, make, explanation) in files.items():
+            st.download_button(
+                label, make, name, "text/csv", on_click="ignore", key=f"tasks_{column}_{name}", help=explanation
+            )  # fmt: skip
+    _use(best)
+    st.caption("The same from the command line:")
+    st.code(tasks_command(loaded, run), language="shell", wrap_lines=True)
+
+
+def _model(evaluation: Any, finding: Finding, about: dict[str, Any], key: str) -> None:
+    """The model's button; it is learnt from all documents when it is first asked for."""
+    known = st.session_state.setdefault("tasks_models", {})
+    if known.get(key, (None,))[0] is not finding:
+        if not st.button("Make the model", key=f"{key}_make", help="Learnt from every document with a target."):
+            return
+        with st.spinner("Learning from every document …"):
+            known[key] = (finding, final_model(evaluation, finding))
+    model_download(known[key][1], about, key=key)
+
+
+def _use(best: Any) -> None:
+    label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
+    lam = min(LAMBDAS, key=lambda choice: abs(choice - label["lam"]))
+    own = {"lam": lam, "counting": counting}
+    own |= {"temperature": label["temperature"]} if "temperature" in label else {}
+    if st.button(
+        f"Use λ = {lam:g} and {counting} on the other pages", key=f"tasks_use_{lam}_{counting}", icon="📈",
+        on_click=lambda: change_settings(**own),
+    ):  # fmt: skip
+        st.switch_page("pages/solve.py")
+
+
+def tasks_command(loaded: LoadedCorpus, run: TasksRun) -> str:
+    """The ``cflengine evaluate`` call that compares the same."""
+    choice = run.choice
+    options: dict[str, Any] = {"lams": f"0.01:3:{choice.n_lams}", "max_gram": choice.max_gram}
+    options |= {"folds": 5} if choice.how == "folds" else {}
+    options |= {choice.how: choice.by} if choice.how in ("group", "time") and choice.by else {}
+    line = command_line("evaluate", loaded, options, "worth")
+    if not choice.rivals:
+        line += " --no-rivals"
+    return line + " --target " + " ".join(map(shlex.quote, choice.columns))

@@ -1,0 +1,147 @@
+"""What the Tasks page asks for: columns, how documents are split, how thoroughly; and the job that evaluates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from cflengine.experiments.targets import read_target
+from pages.parts.controls import gram_slider, run_and_stop
+from pages.parts.jobs import Job
+from pages.parts.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
+from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
+from pages.parts.words import plain
+
+MOST_COLUMNS = 8
+_LIKELY = ("label", "class", "category", "sentiment", "target", "polarity", "rating", "author")
+_WORDS = {"class": "classes", "number": "a number", "author": "authors"}
+
+
+def target_columns(metadata: Any) -> dict[str, str]:
+    """Columns that can be predicted, the likeliest first -> the task each would be."""
+    found = {}
+    for column in metadata.columns:
+        try:
+            found[str(column)] = read_target(metadata, column).task
+        except ValueError:
+            continue
+    order = {name: k for k, name in enumerate(_LIKELY)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0].lower(), len(order))))
+
+
+def draw_task_controls() -> bool:
+    """Columns, Compare and Stop; the rest folded away. False where there is nothing to predict, which is said."""
+    columns = _columns()
+    if not columns:
+        st.info(
+            "This corpus has no column to predict: no classes, no numbers, no authors that stand at several documents. "
+            "Choose another corpus, or one with a rating, a label or an author for every document."
+        )
+        return False
+    job, choice = current_job(TASKS), _choice(columns)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.multiselect(
+            "Predict", list(columns), default=list(choice.columns), key="widget_tasks_columns", width=520,
+            max_selections=MOST_COLUMNS, format_func=lambda column: f"{column} ({_WORDS[columns[column]]})",
+            on_change=lambda: _set(columns=tuple(st.session_state.widget_tasks_columns)),
+            help="One or several columns. Features are made once for all of them.",
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(
+                job, start_tasks, lambda: stop_job(TASKS), label="Compare", disabled=not choice.columns
+            )  # fmt: skip
+    with st.expander("How: split, λ, other tools", key="tasks_details"):
+        _details(choice)
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choices above have changed since this comparison was made.")
+    return True
+
+
+def _details(choice: TasksChoice) -> None:
+    names = [str(name) for name in current_corpus().corpus.metadata.columns if str(name) not in choice.columns]
+    split, by = st.columns(2)
+    hows = [how for how in HOW if names or how not in ("group", "time")]
+    split.selectbox(
+        "Documents that are judged", hows, index=hows.index(choice.how) if choice.how in hows else 0,
+        format_func=HOW.__getitem__, key="widget_tasks_how", on_change=_take_how,
+        help="Of authors three documents each are always held out, as in the paper.",
+    )  # fmt: skip
+    if choice.how in ("group", "time"):
+        by.selectbox(
+            "By column", names, index=names.index(choice.by) if choice.by in names else 0, key="widget_tasks_by",
+            on_change=_take_how,
+        )  # fmt: skip
+    lams, others = st.columns(2)
+    with lams:
+        st.segmented_control(
+            "Values of λ", [4, 10], default=choice.n_lams, required=True, key="widget_tasks_lams",
+            format_func=lambda n: f"{n}, from 0.01 to 3",
+            on_change=lambda: _set(n_lams=st.session_state.widget_tasks_lams),
+        )  # fmt: skip
+        st.toggle(
+            "Other tools, too", choice.rivals, key="widget_tasks_rivals",
+            on_change=lambda: _set(rivals=st.session_state.widget_tasks_rivals),
+            help="All K-grams selected by usual scores; gensim's phrases and byte pairs where they are installed.",
+        )  # fmt: skip
+    with others:
+        gram_slider()
+
+
+def _columns() -> dict[str, str]:
+    loaded = current_corpus()
+    known = st.session_state.get("tasks_columns")
+    if known is None or known[0] != loaded.id:
+        known = st.session_state.tasks_columns = (loaded.id, target_columns(loaded.corpus.metadata))
+    return known[1]
+
+
+def _take_how() -> None:
+    state = st.session_state
+    how = state.widget_tasks_how
+    if how not in ("group", "time"):
+        _set(how=how, by=None)
+        return
+    names = [str(name) for name in current_corpus().corpus.metadata.columns if name not in state.tasks_choice.columns]
+    by = state.get("widget_tasks_by") if state.get("widget_tasks_by") in names else None
+    likely = ("date", "time", "year") if how == "time" else ("group", "author", "beer", "user", "source")
+    _set(how=how, by=by or next((name for name in names if name.lower() in likely), names[0]))
+
+
+def _choice(columns: dict[str, str]) -> TasksChoice:
+    """The session's choice, if this corpus can fulfil it; else its likeliest column."""
+    state = st.session_state
+    choice = state.get("tasks_choice")
+    if choice is None or state.get("tasks_corpus") != state.corpus_id:
+        state.tasks_corpus = state.corpus_id
+        large = current_corpus().table.n_tokens > SLOW_TOKENS
+        choice = TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
+        state.tasks_choice = choice
+    return choice
+
+
+def _set(**changes: Any) -> None:
+    st.session_state.tasks_choice = replace(st.session_state.tasks_choice, **changes)
+
+
+def _key() -> tuple[Any, ...]:
+    choice = replace(st.session_state.tasks_choice, max_gram=settings().max_gram)
+    return (st.session_state.corpus_id, TASKS, choice)
+
+
+def start_tasks() -> None:
+    """Queue an evaluation of the session's corpus."""
+    loaded, key = current_corpus(), _key()
+    run = TasksRun(key[2])
+
+    def work(job: Job) -> TasksRun:
+        run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
+        return run
+
+    start_job(TASKS, Job(loaded.corpus.name, key, work, size=4 * loaded.table.n_tokens, so_far=run))
+
+
+def describe(run: TasksRun) -> str:
+    """What was compared, in a line."""
+    return ", ".join(plain(column) for column in run.choice.columns)

@@ -1,0 +1,112 @@
+"""Figures of the Tasks page: pure functions from results to Plotly figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+
+_LOOKS = {
+    "compressed:pointers": (ORANGE, "dash", "square"),
+    "compressed:occurrences": (BLUE, "solid", "circle"),
+    "compressed:soft": (GREEN, "dot", "diamond"),
+}
+_RIVALS = ("#aa3377", "#b8860b", "#56788f", "#7f4f9e")
+
+
+def lam_figure(
+    frame: pd.DataFrame, measure: str, methods: Mapping[str, Mapping[str, Any]] | None = None, part: str = "test"
+) -> go.Figure:
+    """Accuracy, or error, of every way to count over λ (Figure 3 of the paper); unigrams as λ = 0; rivals as lines.
+
+    frame: an evaluation's rows of one target; methods: what is known of the chosen ones, with their intervals.
+    """
+    figure = go.Figure()
+    methods = methods or {}
+    with_lam = frame[frame["method"].isin(list(_LOOKS))] if len(frame) else frame
+    lams = sorted(with_lam["lam"].unique()) if len(with_lam) else [0.01, 3.0]
+    left = lams[0] / 2.2
+    percent = measure == "accuracy"
+    shape = ".1%" if percent else ".4g"
+    for name, (colour, dash, symbol) in _LOOKS.items():
+        own = with_lam[with_lam["method"] == name] if len(with_lam) else with_lam
+        if not len(own):
+            continue
+        best = own.sort_values("dev", ascending=not percent, kind="stable").drop_duplicates("lam").sort_values("lam")
+        figure.add_scatter(
+            x=best["lam"], y=best[part], mode="lines+markers", name=name.partition(":")[2],
+            line={"color": colour, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 8},
+            customdata=best["features"],
+            hovertemplate=f"{name}: %{{y:{shape}}}<br>λ = %{{x:.3g}}, %{{customdata:,}} features<extra></extra>",
+        )  # fmt: skip
+        chosen = methods.get(name)
+        if chosen is not None and part == "test":
+            low, high = chosen[f"{measure}_interval"]
+            value = chosen[measure]
+            figure.add_scatter(
+                x=[chosen["lam"]], y=[value], mode="markers", showlegend=False, hoverinfo="skip",
+                marker={"symbol": "circle-open", "size": 17, "color": colour, "line": {"width": 2.5}},
+                error_y={"array": [high - value], "arrayminus": [value - low], "color": colour, "thickness": 1.5},
+            )  # fmt: skip
+    words = frame[frame["method"] == "unigrams"] if len(frame) else frame
+    if len(words):
+        value = float(words[part].iloc[0])
+        figure.add_scatter(
+            x=[left], y=[value], mode="markers", name="words (λ = 0)", marker={"symbol": "star", "size": 14,
+            "color": GREY}, hovertemplate=f"words: %{{y:{shape}}}<extra></extra>",
+        )  # fmt: skip
+        figure.add_hline(y=value, line={"color": GREY, "width": 1.5, "dash": "dot"})
+    others = {"all_kgrams": "all K-grams", "phrases:gensim": "gensim phrases", "phrases:bpe": "byte pairs"}
+    for k, (method, title) in enumerate(others.items()):
+        own = frame[frame["method"] == method] if len(frame) else frame
+        if len(own):
+            value = float(own[part].iloc[0])
+            figure.add_scatter(
+                x=[left, lams[-1]], y=[value, value], mode="lines", name=title,
+                line={"color": _RIVALS[k], "width": 1.5, "dash": "longdash"},
+                hovertemplate=f"{title}: %{{y:{shape}}}<extra></extra>",
+            )  # fmt: skip
+    ticks = [lam for k, lam in enumerate(lams) if len(lams) <= 6 or k % 3 == 0]
+    figure.update_xaxes(
+        title_text="λ, the cost of a pointer", type="log", tickvals=[left, *ticks],
+        ticktext=["words", *(f"{lam:.2g}" for lam in ticks)],
+    )  # fmt: skip
+    which = "documents to choose by" if part == "dev" else "test"
+    title = f"accuracy, {which}" if percent else f"mean squared error, {which}"
+    figure.update_yaxes(title_text=title, tickformat=".0%" if percent else None)
+    return _sized(figure)
+
+
+def points_figure(truth: np.ndarray, predicted: np.ndarray, column: str) -> go.Figure:
+    """Predicted against true numbers."""
+    from pages.parts.losses.figures import prediction_figure
+
+    return prediction_figure(truth, predicted, column)
+
+
+def curve_figure(curve: pd.DataFrame, measure: str) -> go.Figure:
+    """What a share of the training documents is worth."""
+    figure = go.Figure()
+    for name, own in curve.groupby("method", sort=False):
+        colour, dash, symbol = _LOOKS.get(str(name), (GREY, "solid", "star"))
+        figure.add_scatter(
+            x=own["share"], y=own[measure], mode="lines+markers", name=str(name).partition(":")[2] or "words",
+            line={"color": colour, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 8},
+        )  # fmt: skip
+    figure.update_xaxes(title_text="share of the documents learnt from", tickformat=".0%", range=[0, 1.05])
+    percent = measure == "accuracy"
+    figure.update_yaxes(title_text=measure if percent else "mean squared error", tickformat=".0%" if percent else None)
+    return _sized(figure)
+
+
+def _sized(figure: go.Figure) -> go.Figure:
+    figure.update_layout(
+        height=400, margin={"l": 10, "r": 10, "t": 10, "b": 10}, hovermode="closest",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,110 @@
+"""An evaluation in the worker's thread: what was asked for, and what is known so far."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from cflengine import IterationStats
+from cflengine.compression.path import path_lams
+from cflengine.compression.warm import warm_up
+from cflengine.engine.checks import InputError
+from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
+from cflengine.experiments.findings import Finding, find
+from cflengine.experiments.splits import make_plan
+from cflengine.experiments.targets import read_targets
+from cflengine.experiments.tasks import DocumentTask
+from pages.parts.jobs import Job
+
+HOW = {
+    "usual": "at random, or by the column split",
+    "folds": "every document once, in five folds",
+    "group": "keep documents of a group together",
+    "time": "judge by the latest",
+}
+SLOW_TOKENS = 1_000_000  # beyond, fewer λ and no other tools unless asked for
+
+
+@dataclass(frozen=True)
+class TasksChoice:
+    """columns: to predict; how: to split (HOW), by: the column that takes; n_lams: of the path; rivals: whether other
+    tools are tried, too; max_gram: K."""
+
+    columns: tuple[str, ...]
+    how: str = "usual"
+    by: str | None = None
+    n_lams: int = 10
+    rivals: bool = True
+    max_gram: int = 3
+
+    @property
+    def lams(self) -> tuple[float, ...]:
+        """The λ of the path."""
+        return tuple(path_lams(0.01, 3.0, self.n_lams))
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> tempfile.TemporaryDirectory[str]:
+    """Where dictionaries are kept while the server runs, so that the next target needs no solver."""
+    return tempfile.TemporaryDirectory(prefix="cflengine-")
+
+
+def make_tasks(choice: TasksChoice, texts: Sequence[str], metadata: pd.DataFrame) -> list[Any]:
+    """The tasks of a choice. Raises ValueError for columns that cannot be."""
+    targets = read_targets(metadata, choice.columns)
+    shared, plan = [target for target in targets if target.task != "author"], None
+    if shared:
+        own: dict[str, Any] = {"folds": 5} if choice.how == "folds" else {}
+        if choice.how in ("group", "time"):
+            if choice.by is None:
+                raise InputError("say which column documents are split by.")
+            own = {choice.how: choice.by}
+        plan = make_plan(metadata, shared, **own)
+    return [
+        AuthorTask(target, texts) if target.task == "author" or plan is None else DocumentTask(target, plan)
+        for target in targets
+    ]
+
+
+@dataclass
+class TasksRun:
+    """``rows`` grow while it runs; ``findings`` are there once the job is done. stage: what is being done."""
+
+    choice: TasksChoice
+    stage: str = "Waiting"
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    evaluation: Evaluation | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
+        """Evaluate. Raises ValueError for columns that cannot be."""
+        choice = self.choice
+        tasks = make_tasks(choice, texts, metadata)
+        self.stage = "Loading the engine"
+        warm_up("guided")
+        settings = EvaluationSettings(lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals)
+        self.evaluation = Evaluation(
+            texts, tasks, settings, budget=Budget(None, job.poll), on_row=self.rows.append, on_stage=self._note,
+            listeners=(self._hear,), folder=Path(_kept().name),
+        )  # fmt: skip
+        self.evaluation.run()
+        self.findings = tuple(find(self.evaluation, standing) for standing in self.evaluation.standings)
+
+    def _note(self, stage: str) -> None:
+        self.stage = stage
+
+    def _hear(self, stats: IterationStats) -> bool:
+        gap = f", proved within {100 * stats.gap:.2f} %" if stats.gap < 1 else ""
+        self.stage = f"Finding dictionaries: λ = {stats.lam:.3g}{gap}"
+        return True
+
+    def frame(self, column: str) -> pd.DataFrame:
+        """The rows of one target so far."""
+        return pd.DataFrame([row for row in list(self.rows) if row["target"] == column])

@@ -1,0 +1,240 @@
+"""The Tasks page once a comparison is under way: what features are worth, live, and then in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from cflengine.experiments.findings import Finding
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.jobs import BOARD, Job
+from pages.parts.metrics import metric_row
+from pages.parts.tasks.figures import lam_figure
+from pages.parts.tasks.run import TasksRun
+from pages.parts.words import many, number, percent, plain
+
+NAMES = {
+    "unigrams": "words",
+    "all_kgrams": "all K-grams",
+    "compressed:pointers": "compressed, pointers (the paper's)",
+    "compressed:occurrences": "compressed, occurrences",
+    "compressed:soft": "compressed, soft counts",
+    "compressed:several": "compressed, all λ together",
+    "phrases:gensim": "gensim phrases",
+    "phrases:bpe": "byte pairs over words",
+    "baseline": "guessing",
+}
+_SCORES = {
+    "document_frequency": "the most frequent", "chi2": "chosen by χ²", "mutual_information": "by information gain",
+    "f_test": "by an F test", "l1": "by ℓ1",
+}  # fmt: skip
+
+
+def method_name(method: str) -> str:
+    """A method in words."""
+    if not method.startswith("kgrams:"):
+        return NAMES.get(method, method)
+    score, _, equal = method.removeprefix("kgrams:").partition(":")
+    return f"K-grams {_SCORES.get(score, score)}" + (", as many" if equal else "")
+
+
+def worth(value: float, measure: str) -> str:
+    """An accuracy or an error for people."""
+    return percent(value, 1) if measure == "accuracy" else number(value, 4 if value < 10 else 2)
+
+
+def draw_live(job: Job) -> None:
+    """What is known so far; reruns the page at the end."""
+    st.fragment(_live, run_every=1.0 if job.active else None)(job.id)
+
+
+def _live(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    run: TasksRun = job.so_far
+    queue_notes(job)
+    st.caption(f"{run.stage} …")
+    columns = run.choice.columns
+    for column in columns[:2]:
+        frame = run.frame(column)
+        if not len(frame):
+            continue
+        measure = "mse" if _is_number(run, column) else "accuracy"
+        st.markdown(f"**{plain(column)}**")
+        st.plotly_chart(
+            lam_figure(frame, measure), key=f"tasks_live_{column}", config={"displayModeBar": False}
+        )  # fmt: skip
+    if len(run.rows):
+        last = run.rows[-1]
+        at = f" at λ = {last['lam']:.3g}" if last.get("lam") else ""
+        shown = worth(last["test"], "mse" if _is_number(run, last["target"]) else "accuracy")
+        st.caption(f"{len(run.rows):,} models so far; the last: {method_name(last['method'])}{at}, {shown}.")
+    rerun_at_end(job, "seen_tasks")
+
+
+def _is_number(run: TasksRun, column: str) -> bool:
+    if run.evaluation is None:
+        return False
+    tasks = {standing.task.target.column: standing.task for standing in run.evaluation.standings}
+    return tasks[column].measure == "mse"
+
+
+def draw_answer(finding: Finding, run: TasksRun) -> None:
+    """The user's question first: is it better than words?"""
+    task, measure = finding.task, finding.task.measure
+    if not finding.methods:
+        st.info("Stopped before the first model was judged: press **Compare** again.")
+        return
+    words = finding.methods.get("unigrams")
+    best = finding.methods.get(finding.recommended or "")
+    items: list[Any] = [("Guessing", worth(finding.baseline[measure], measure), _guess(task))]
+    if words is not None:
+        items.append(("Words", worth(words[measure], measure), _sized(words, measure)))
+    if best is not None:
+        items.append(("Compressed", worth(best[measure], measure), _sized(best, measure)))
+    every = finding.methods.get("all_kgrams")
+    if every is not None:
+        items.append(("All K-grams", worth(every[measure], measure), _sized(every, measure)))
+    st.markdown(_sentence(finding, words, best))
+    metric_row(items)
+    facts = task.target.summary()
+    notes = [f"{task.learner}; {task.how}"]
+    for key, of in (("n_missing", "without a value"), ("n_unread", "with no number"), ("n_rare", "of rare values")):
+        if facts[key]:
+            notes.append(f"{many(int(facts[key]), 'document')} {of} took part in the dictionary only")
+    notes += [*finding.notes, *(run.evaluation.notes if run.evaluation else [])]
+    st.caption(plain(". ".join(note[0].upper() + note[1:] for note in notes)) + ".")
+
+
+def _guess(task: Any) -> str:
+    if task.target.task == "author":
+        return "One author in so many."
+    return "The most frequent class, always." if task.measure == "accuracy" else "The mean of the training documents."
+
+
+def _sized(entry: dict[str, Any], measure: str) -> str:
+    low, high = entry[f"{measure}_interval"]
+    return f"95 % interval {worth(low, measure)} to {worth(high, measure)}; {number(entry['features'])} features."
+
+
+def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, Any] | None) -> str:
+    """The verdict in a sentence."""
+    task = finding.task
+    if words is None or best is None or "against_unigrams" not in best:
+        return f"**{plain(task.target.column)}**"
+    test = best["against_unigrams"]
+    low, high = test["gain_interval"]
+    if task.measure == "accuracy":
+        by = f"{100 * abs(test['gain']):.1f} points"
+        interval = f"{100 * low:+.1f} to {100 * high:+.1f} points"
+    else:
+        by, interval = f"{100 * abs(test['gain']):.1f} % of the error", f"{100 * low:+.1f} to {100 * high:+.1f} %"
+    if low > 0:
+        verdict = f"predict **better** than words, by {by}"
+    elif high < 0:
+        verdict = f"predict **worse** than words, by {by}"
+    else:
+        verdict = f"do **as well** as words, as far as these documents can tell (difference {by})"
+    count = method_name(finding.recommended or "").partition(", ")[2]
+    return (
+        f"**{plain(task.target.column)}**: compressive features ({count}, λ = {best['lam']:.3g}, "
+        f"{number(best['features'])} of them) {verdict}; 95 % interval {interval}, p = {test['p']:.2g}."
+    )
+
+
+def draw_path(finding: Finding, run: TasksRun) -> None:
+    """Figure 3 of the paper."""
+    task = finding.task
+    part = st.segmented_control(
+        "Judged on", ["test", "dev"], default="test", required=True, key=f"tasks_part_{task.target.column}",
+        format_func={"test": "test documents", "dev": "documents to choose by"}.__getitem__,
+    )  # fmt: skip
+    figure = lam_figure(run.frame(task.target.column), task.measure, finding.methods, part)
+    st.plotly_chart(figure, key=f"tasks_path_{task.target.column}_{part}", config={"displayModeBar": False})
+    st.caption(
+        "Each point is a dictionary of its own, found without labels; words are λ = 0. Circled, with a 95 % interval: "
+        "what the documents to choose by have chosen. Pointers are brittle: of two encodings that cost nearly the same "
+        "one counts and the other does not. Occurrences and soft counts keep both, and usually win."
+    )
+
+
+def draw_table(finding: Finding) -> None:
+    """All methods."""
+    measure = finding.task.measure
+    rows = []
+    for name, entry in finding.methods.items():
+        low, high = entry[f"{measure}_interval"]
+        test = entry.get("against_unigrams") or {}
+        second = "macro_f1" if "macro_f1" in entry else "r2" if "r2" in entry else None
+        rows.append(
+            {
+                "features from": method_name(name) + (" ★" if name == finding.recommended else ""),
+                "accuracy" if measure == "accuracy" else "squared error": entry[measure],
+                "from": low, "to": high,
+                **({("macro-F1" if second == "macro_f1" else "R²"): entry[second]} if second else {}),
+                "p, against words": test.get("p"),
+                "features": entry["features"],
+                "λ": entry.get("lam"),
+                "seconds, features": entry["feature_seconds"] + entry.get("dictionary_seconds", 0.0),
+                "seconds, learning": entry["learning_seconds"],
+                "gap, proved": entry["gap"],
+            }
+        )  # fmt: skip
+    frame = pd.DataFrame(rows)
+    value = frame.columns[1]
+    frame = frame.sort_values(value, ascending=measure != "accuracy", kind="stable")
+    number_format = st.column_config.NumberColumn
+    shape = "percent" if measure == "accuracy" else "%.4f"
+    config = {name: number_format(format=shape) for name in (value, "from", "to")}
+    config |= {"macro-F1": number_format(format="percent"), "R²": number_format(format="%.3f")}
+    config |= {name: number_format(format="%.2g") for name in ("p, against words", "λ", "gap, proved")}
+    config |= {name: number_format(format="%.1f") for name in ("seconds, features", "seconds, learning")}
+    config["features"] = number_format(format="localized")
+    st.dataframe(frame, hide_index=True, column_config=config, alt="A row a method")
+    st.caption(
+        "★ recommended: the best compressed one on the documents to choose by. Each method's own λ, size and strength "
+        "are chosen on those documents, and told is the test. The p is of a paired test on the same documents; the gap "
+        "is that of the learner, 0 where nothing is optimised."
+    )
+    unseen = finding.unseen
+    if unseen:
+        difference = unseen["against_all_texts"]["gain"]
+        st.caption(
+            f"With a dictionary of the training texts alone, as for texts that come later: "
+            f"{worth(unseen[measure], measure)} ({100 * difference:+.1f} "
+            f"{'points' if measure == 'accuracy' else '% of the error'} against the dictionary of all texts)."
+        )
+
+
+def telling_rows(finding: Finding, name: str | None) -> pd.DataFrame:
+    """The K-grams of largest weight, of one class where there are several."""
+    frame = finding.telling
+    if name is not None:
+        frame = frame[frame["class"] == name]
+    return frame.drop(columns="class").reset_index(drop=True)
+
+
+def confusions(finding: Finding, most: int = 12) -> pd.DataFrame:
+    """The classes, or authors, that are taken for each other most often."""
+    frame = finding.predictions
+    wrong = frame[frame["truth"] != frame["compressed"]]
+    pairs = wrong.groupby(["truth", "compressed"], sort=False).size().sort_values(ascending=False, kind="stable")
+    found = pairs.head(most).reset_index()
+    found.columns = ["is", "taken for", "documents"]
+    totals = frame["truth"].value_counts()
+    found["of"] = found["is"].map(totals)
+    return found
+
+
+def most_wrong(finding: Finding, most: int = 50) -> pd.DataFrame:
+    """The judged documents that were predicted worst, the worst first."""
+    frame = finding.predictions
+    if "wrong" in frame:
+        if finding.task.measure == "accuracy":
+            frame = frame[frame["truth"] != frame["compressed"]]
+        return frame.sort_values("wrong", ascending=False, kind="stable").head(most).reset_index(drop=True)
+    return frame[frame["truth"] != frame["compressed"]].head(most).reset_index(drop=True)
