@@ -46,8 +46,9 @@ function legend(list, { models, classes }) {
 }
 
 function rowOf(row, data, largest, heaviest) {
+  const plain = data.strongest === 0; // nothing is kept or left out
   const kept = row.strength > 0;
-  const node = make("div", kept ? "sv-row kept" : "sv-row");
+  const node = make("div", plain ? "sv-row plain" : kept ? "sv-row kept" : "sv-row");
   node.role = "listitem";
   const body = make("div");
   const text = make("div", "sv-text");
@@ -68,7 +69,8 @@ function rowOf(row, data, largest, heaviest) {
     bar.style.setProperty("--share", Math.min(1, row.strength / data.strongest));
     strength.append(bar, `kept, strength ${short(row.strength)}`);
   } else strength.append("left out");
-  body.append(text, strength);
+  body.append(text);
+  if (!plain) body.append(strength);
   const odds = make("div", "sv-odds");
   row.odds.forEach((value, k) => odds.append(oddsOf(value, k, data, largest)));
   node.append(body, odds);

@@ -43,7 +43,7 @@ def sentence_view(
 
     sentences: dicts of "pieces", a list of (text, weight) that make up the sentence, "strength" (0: left out) and
     "odds", a number for each of ``models``, above 0 for the second of ``classes``. strongest: the strength of a full
-    bar.     height: in pixels, at most.
+    bar; 0 where sentences are neither kept nor left out. height: in pixels, at most.
     """
     rows = [
         {

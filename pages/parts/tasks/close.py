@@ -118,7 +118,7 @@ def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Ser
             {"pieces": cut_pieces(text, a, b, inside), "strength": 0.0, "odds": [sum(w for *_, w in inside)]}
         )
     sides = ("lower", "higher") if number else (truth, said)
-    sentence_view(sentences, classes=sides, models=["adds"], strongest=1.0, key=f"tasks_view_{task.target.column}")
+    sentence_view(sentences, classes=sides, models=["adds"], strongest=0.0, key=f"tasks_view_{task.target.column}")
     intercept = "the intercept comes on top" if task.linear else "the nearer centroid wins"
     st.caption(
         f"Document {document}. A solid line is a word that speaks for {plain(sides[1])}, a dashed one for "

@@ -79,6 +79,9 @@ def lam_figure(
     which = "documents to choose by" if part == "dev" else "test"
     title = f"accuracy, {which}" if percent else f"mean squared error, {which}"
     figure.update_yaxes(title_text=title, tickformat=".0%" if percent else None)
+    if len(frame) < 3:  # one point alone would get an axis of its own making
+        value = float(frame[part].iloc[0]) if len(frame) else 0.5
+        figure.update_yaxes(range=[0.8 * value, 1.2 * value])
     return _sized(figure)
 
 

@@ -102,7 +102,8 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     st.markdown(_sentence(finding, words, best))
     metric_row(items)
     facts = task.target.summary()
-    notes = [f"{task.learner}; {task.how}"]
+    what = "share that is right" if measure == "accuracy" else "mean squared error, the smaller the better"
+    notes = [f"{what}; {task.learner}; {task.how}"]
     for key, of in (("n_missing", "without a value"), ("n_unread", "with no number"), ("n_rare", "of rare values")):
         if facts[key]:
             notes.append(f"{many(int(facts[key]), 'document')} {of} took part in the dictionary only")
@@ -176,9 +177,9 @@ def draw_table(finding: Finding) -> None:
                 "accuracy" if measure == "accuracy" else "squared error": entry[measure],
                 "from": low, "to": high,
                 **({("macro-F1" if second == "macro_f1" else "R²"): entry[second]} if second else {}),
-                "p, against words": test.get("p"),
+                "p, against words": f"{test['p']:.2g}" if test else "",
                 "features": entry["features"],
-                "λ": entry.get("lam"),
+                "λ": "" if entry.get("lam") is None else f"{entry['lam']:.2g}",
                 "seconds, features": entry["feature_seconds"] + entry.get("dictionary_seconds", 0.0),
                 "seconds, learning": entry["learning_seconds"],
                 "gap, proved": entry["gap"],
@@ -191,7 +192,7 @@ def draw_table(finding: Finding) -> None:
     shape = "percent" if measure == "accuracy" else "%.4f"
     config = {name: number_format(format=shape) for name in (value, "from", "to")}
     config |= {"macro-F1": number_format(format="percent"), "R²": number_format(format="%.3f")}
-    config |= {name: number_format(format="%.2g") for name in ("p, against words", "λ", "gap, proved")}
+    config |= {name: number_format(format="%.2g") for name in ("gap, proved",)}
     config |= {name: number_format(format="%.1f") for name in ("seconds, features", "seconds, learning")}
     config["features"] = number_format(format="localized")
     st.dataframe(frame, hide_index=True, column_config=config, alt="A row a method")

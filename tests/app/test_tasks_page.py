@@ -1,0 +1,132 @@
+"""The Tasks page: a comparison from a click to its files; the Features page's ways to count."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pandas as pd
+from visiting import captions, numbers, press, show, sound, until, use
+
+from cflengine.cli import main
+from pages.parts import state
+from pages.parts.jobs import BOARD, Job
+from pages.parts.tasks.close import tasks_command
+from pages.parts.tasks.controls import target_columns
+from pages.parts.tasks.figures import curve_figure, lam_figure
+from pages.parts.tasks.run import TasksChoice, TasksRun
+from pages.parts.tasks.view import confusions, method_name, most_wrong, telling_rows
+
+HOSTILE = "<b>*m*</b> $x$"
+
+
+def reviews(n: int = 90) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(n):
+        score = int(rng.integers(0, 6))
+        words = [*rng.choice(["the", "beer", "of", "it"], 8), *["good"] * score, *["<i>dull</i>"] * (5 - score)]
+        rows.append((" ".join(words) + ".", f"up {HOSTILE}" if score > 2 else "down", score, f"w{k % 6}"))
+    return pd.DataFrame(rows, columns=["text", "mood", "score", "who"])
+
+
+def ran(*columns: str, **own) -> TasksRun:
+    run = TasksRun(TasksChoice(columns, n_lams=4, **own))
+    frame = reviews()
+    run.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
+    return run
+
+
+def test_columns_that_can_be_predicted():
+    frame = reviews().assign(id=[f"i{k}" for k in range(90)], same="x", label=["a", "b"] * 45)
+    assert target_columns(frame.drop(columns="text")) == {
+        "label": "class", "mood": "class", "score": "number", "who": "class",
+    }  # fmt: skip
+
+
+def test_a_run_finds_and_figures_show():
+    run = ran("mood", "score")
+    mood, score = run.findings
+    for finding in run.findings:
+        column, measure = finding.task.target.column, finding.task.measure
+        figure = lam_figure(run.frame(column), measure, finding.methods)
+        names = {trace.name for trace in figure.data}
+        assert {"pointers", "occurrences", "soft", "words (λ = 0)", "all K-grams"} <= names
+        line = next(trace for trace in figure.data if trace.name == "occurrences")
+        assert len(line.x) == 4 and np.all(np.diff(line.x) > 0)
+        assert len(curve_figure(finding.curve, measure).data) == 2
+    assert len(lam_figure(run.frame("mood").head(0), "accuracy").data) == 0
+    assert len(lam_figure(run.frame("mood").head(1), "accuracy").data) == 1
+    wrong = most_wrong(score)
+    assert (np.diff(wrong["wrong"]) <= 0).all()
+    assert set(confusions(mood)) == {"is", "taken for", "documents", "of"}
+    assert "good" in set(telling_rows(mood, None)["feature"].head(4))
+    assert {method_name(name) for name in mood.methods} >= {"words", "all K-grams", "K-grams chosen by χ², as many"}
+
+
+def test_the_page_compares_and_hands_on(open_app):
+    app = open_app("tasks")
+    use(app, reviews().to_csv(index=False).encode(), "mine.csv")
+    app = show(app, "tasks")
+    app.session_state["tasks_choice"] = TasksChoice(("mood", "score"), n_lams=4, rivals=False)
+    app = sound(app.run())
+    press(app, "Compare")
+    job = BOARD.get(app.session_state["tasks_id"])
+    until(lambda: not job.active, 120)
+    app = sound(app.run())
+    assert job.state == "done", job.error
+    assert {"Guessing", "Words", "Compressed", "All K-grams"} <= set(numbers(app))
+    said = "\n".join(one.value for one in app.markdown).replace("\\", "")
+    assert "compressive features" in said and "p = " in said
+    assert "<b>" not in "".join(one.proto.body for one in app.markdown if one.proto.allow_html)
+    (target,) = [group for group in app.button_group if group.label == "Target"]
+    target.set_value("score")
+    app = sound(app.run())
+    assert "elastic net" in captions(app)
+    (use_it,) = [button for button in app.button if button.label.startswith("Use λ")]
+    use_it.click()
+    app.run()
+    assert app.session_state["settings"].counting in ("pointers", "occurrences", "soft")
+
+
+def test_the_command_makes_the_same(tmp_path, monkeypatch):
+    from types import SimpleNamespace
+
+    path = tmp_path / "mine.csv"
+    reviews().to_csv(path, index=False)
+    run = ran("mood", rivals=False, how="group", by="who")
+    line = tasks_command(SimpleNamespace(source=str(path), options={}), run)
+    monkeypatch.chdir(tmp_path)
+    assert main([*shlex.split(line)[1:], "--quiet"]) == 0
+    table = pd.read_csv(tmp_path / "worth" / "methods.csv").set_index("method")
+    for name, entry in run.findings[0].methods.items():
+        assert table.loc[name, "accuracy"] == entry["accuracy"]
+
+
+def test_a_column_that_cannot_be_gets_one_sentence(open_app):
+    app = open_app("tasks")
+    use(app, b"text,same\nsome words here,x\nother words,x\nmore words,x\n", "mine.csv")
+    app = show(app, "tasks")
+    assert "no column to predict" in app.info[0].value
+
+
+def test_features_are_counted_as_chosen(open_app):
+    app = open_app("solve")
+    use(app, reviews().to_csv(index=False).encode(), "mine.csv")
+    app = show(app, "solve")
+    press(app, "Run")
+    until(lambda: not BOARD.get(app.session_state["job_id"]).active, 90)
+    app = show(app, "features")
+    entries = numbers(app)["Non-zero entries"]
+    (counting,) = [group for group in app.button_group if group.label == "Counting"]
+    counting.set_value("soft")
+    app = sound(app.run())
+    assert numbers(app)["Non-zero entries"] != entries
+    shown = "\n".join(block.value for block in app.code)
+    assert "--counting=soft" in shown and "counting='soft', temperature=3" in shown
+    assert app.session_state["settings"].counting == "soft"
+
+
+def test_ways_to_count_stand_in_the_address():
+    assert state._settings_from({"counting": "soft"}).counting == "soft"
+    assert state._settings_from({"counting": "<b>"}).counting == "pointers"

@@ -1,0 +1,305 @@
+"""An evaluation from texts to findings: what is chosen by, what is judged by, what is kept, and stopping."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from cflengine import load_model
+from cflengine.experiments import dictionaries, evaluation, rivals
+from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
+from cflengine.experiments.explain import word_weights
+from cflengine.experiments.export import evaluation_report, flat_table, write_evaluation
+from cflengine.experiments.findings import final_model, find
+from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
+from cflengine.experiments.splits import make_plan
+from cflengine.experiments.targets import read_target
+from cflengine.experiments.tasks import DocumentTask, compare
+from cflengine.linear.labels import Split
+
+LAMS = (0.1, 1.0)
+GOOD, BAD = "what a lovely thing", "not a lovely thing"
+
+
+def corpus(n: int = 160, seed: int = 0) -> tuple[list[str], pd.DataFrame]:
+    """Classes told by a phrase whose words alone do not tell; numbers by how often a word stands; authors by habits."""
+    rng = np.random.default_rng(seed)
+    texts, rows = [], []
+    words = ["the", "beer", "was", "poured", "and", "drunk", "in", "town", "by", "us", "all", "night"]
+    for k in range(n):
+        mood, count, who = rng.integers(0, 2), int(rng.integers(0, 5)), int(k % 8)
+        pieces = list(rng.choice(words, 9))
+        pieces += ["what a lovely thing , not bad" if mood else "not a lovely thing , what a bad"]
+        pieces += ["rich"] * count + [f"cheers from {'abcdefgh'[who]}{who}"]
+        texts.append(" ".join(pieces) + " .")
+        rows.append(("up" if mood else "down", count + 0.1 * rng.normal(), f"w{who}"))
+    return texts, pd.DataFrame(rows, columns=["mood", "score", "author"])
+
+
+def tasks_of(texts, frame, *columns, **own):
+    targets = [read_target(frame, column, "author" if column == "author" else "auto") for column in columns]
+    shared = [target for target in targets if target.task != "author"]
+    plan = make_plan(frame, shared, **own) if shared else None
+    return [AuthorTask(t, texts) if t.task == "author" else DocumentTask(t, plan) for t in targets]
+
+
+@pytest.fixture(scope="module")
+def done():
+    texts, frame = corpus()
+    stages = []
+    run = Evaluation(
+        texts, tasks_of(texts, frame, "mood", "score", "author", folds=3), EvaluationSettings(lams=LAMS),
+        on_stage=stages.append,
+    )  # fmt: skip
+    run.run()
+    return texts, frame, run, [find(run, standing) for standing in run.standings], stages
+
+
+def test_every_method_is_judged_for_every_target(done):
+    _, _, run, findings, stages = done
+    for finding in findings:
+        names = set(finding.methods)
+        assert {"unigrams", "all_kgrams", "compressed:pointers", "compressed:occurrences", "compressed:soft"} <= names
+        assert any(name.startswith("kgrams:") and name.endswith(":equal") for name in names)
+        for entry in finding.methods.values():
+            low, high = entry[f"{finding.task.measure}_interval"]
+            assert low <= entry[finding.task.measure] <= high and entry["features"] > 0
+    assert run.saved_seconds() > 0 and any("λ" in stage for stage in stages)
+
+
+def test_phrases_tell_what_words_cannot(done):
+    mood = done[3][0]
+    assert mood.methods["all_kgrams"]["accuracy"] > 0.95
+    assert mood.methods[mood.recommended]["accuracy"] >= mood.methods["unigrams"]["accuracy"]
+    assert mood.baseline["accuracy"] < 0.7
+
+
+def test_numbers_and_authors_are_learnt(done):
+    _, score, author = done[3]
+    assert score.methods["unigrams"]["mse"] < 0.3 * score.baseline["mse"] and score.methods["unigrams"]["r2"] > 0.7
+    assert author.methods[author.recommended]["accuracy"] > 0.9 and author.baseline["accuracy"] == 1 / 8
+    assert author.learners[0]["shrunken_centroids"] > 0.5
+
+
+def test_a_candidate_is_chosen_by_development_documents_alone(done):
+    _, _, run, findings, _ = done
+    frame = run.frame()
+    for finding in findings:
+        own = frame[frame["target"] == finding.task.target.column]
+        for name, entry in finding.methods.items():
+            rows = own[own["method"] == name]
+            best = rows["dev"].max() if finding.task.larger_is_better else rows["dev"].min()
+            assert entry["dev"] == best
+            chosen = rows[rows["dev"] == best]
+            assert entry["features"] == chosen["features"].min()
+
+
+def test_no_learner_sees_a_held_out_document(done):
+    """Other targets there change nothing."""
+    texts, frame, run, _, _ = done
+    X = run.weighted(run.features.unigrams().make())
+    target = read_target(frame, "mood")
+    split = tasks_of(texts, frame, "mood", test=0.3)[0].splits[0]
+    y = target.labels.y.copy()
+    before = fit_classes(X, y, split)
+    y[split.test] = 1 - y[split.test]
+    after = fit_classes(X, y, split)
+    np.testing.assert_array_equal(before.model.coef_, after.model.coef_)
+
+
+def test_words_of_a_document_sum_to_its_score(done):
+    texts, _, run, findings, _ = done
+    for finding in findings[:2]:
+        weights = finding.weights
+        row = weights.towards(*(("", "") if finding.task.numbers else ("up", "down")))
+        x = run.weighted(finding.standing.recommended.candidate.make())
+        for document in (0, 7):
+            words = word_weights(run, finding, document, row)
+            assert sum(weight for *_, weight in words) == pytest.approx(float((x[document] @ row)[0]), abs=1e-9)
+            assert all(0 <= a < b <= len(texts[document]) for a, b, _ in words)
+
+
+def test_the_final_model_reads_texts_and_can_be_kept(done, tmp_path):
+    _, _, run, findings, _ = done
+    report = evaluation_report(run, findings, _corpus(done), {"command": "evaluate"}, 1.0)
+    write_evaluation(tmp_path, run, findings, _corpus(done), report)
+    model = load_model(tmp_path / "model-mood.cflm")
+    again = final_model(run, findings[0])
+    texts = done[0][:20]
+    np.testing.assert_array_equal(model.predict(texts), again.predict(texts))
+    assert set(model.predict(texts)) <= {"up", "down"} and final_model(run, findings[2]) is None
+    right = load_model(tmp_path / "model-score.cflm").predict(texts) - done[1]["score"].to_numpy()[:20]
+    assert np.abs(right).mean() < 0.5
+    table = flat_table(findings)
+    assert {"target", "method", "accuracy", "accuracy_low", "p_against_unigrams", "mse_high"} <= set(table)
+    assert set(report["targets"]) == {"mood", "score", "author"}
+    assert set(report["targets"]["mood"]["methods"]) == set(findings[0].methods)
+
+
+def _corpus(done):
+    from types import SimpleNamespace
+
+    report = SimpleNamespace(source="x.csv", to_dict=dict)
+    return SimpleNamespace(report=report, digest="d", rows=np.arange(len(done[0])))
+
+
+def test_the_dictionary_of_training_texts_has_not_seen_the_others(done):
+    _, _, run, findings, _ = done
+    assert findings[0].unseen["accuracy"] > 0.6 and "against_all_texts" in findings[0].unseen
+    held = findings[0].task.held_out[0]
+    counts = sparse.csr_matrix(np.ones((len(done[0]), 2)))
+    counts[held, 1] = 0.0
+    counts.eliminate_zeros()
+    known = np.setdiff1d(np.arange(160), held)
+    assert run.weighted(counts, unseen=held)[known[0], 1] == run.weighted(counts[known])[0, 1]
+    assert run.weighted(counts)[known[0], 1] > run.weighted(counts[known])[0, 1]  # rarer among all documents
+
+
+def test_learning_curves_rise_to_the_whole(done):
+    curve = done[3][1].curve
+    own = curve[curve["method"] == "unigrams"]
+    assert own["mse"].iloc[0] > own["mse"].iloc[-1] == done[3][1].methods["unigrams"]["mse"]
+
+
+def test_comparisons_are_paired_and_antisymmetric(done):
+    finding = done[3][0]
+    standing = finding.standing
+    first, second = standing.best["all_kgrams"].outcome, standing.best["unigrams"].outcome
+    one, other = compare(standing.task, first, second), compare(standing.task, second, first)
+    assert one["gain"] == -other["gain"] and one["p"] == other["p"]
+    assert compare(standing.task, first, first)["p"] == 1.0
+
+
+def test_dictionaries_are_kept_by_content(tmp_path, monkeypatch):
+    texts, frame = corpus(60)
+
+    def run(**own):
+        settings = EvaluationSettings(lams=LAMS, rivals=False, countings=("occurrences",), **own)
+        made = Evaluation(texts, tasks_of(texts, frame, "mood"), settings, folder=tmp_path)
+        made.run()
+        return made
+
+    first = run()
+    monkeypatch.setattr(dictionaries.CompressiveFeatures, "path", lambda *_: pytest.fail("solved again"))
+    second = run()
+    assert second.path.read and not first.path.read
+    pd.testing.assert_frame_equal(first.frame().drop(columns="seconds"), second.frame().drop(columns="seconds"))
+    with pytest.raises(pytest.fail.Exception, match="solved again"):
+        run(max_gram=2)
+    (kept,) = tmp_path.glob("path-*")
+    (kept / "0.cflm").write_bytes(b"cut off")
+    with pytest.raises(pytest.fail.Exception, match="solved again"):
+        run()
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 9])
+def test_a_stop_keeps_what_is_known(after):
+    texts, frame = corpus(60)
+    rows = []
+    budget = Budget(None, lambda: len(rows) < after)
+    run = Evaluation(
+        texts, tasks_of(texts, frame, "mood", "score"), EvaluationSettings(lams=LAMS), budget=budget, on_row=rows.append
+    )
+    run.run()
+    findings = [find(run, standing) for standing in run.standings]
+    assert any("stopped" in note for note in run.notes) and len(rows) <= after + 1
+    report = evaluation_report(run, findings, _corpus((texts,)), {}, 0.0)
+    assert len(flat_table(findings)) == sum(len(finding.methods) for finding in findings) + 2
+    assert set(report["targets"]) == {"mood", "score"}
+
+
+def test_time_that_is_up_stops():
+    texts, frame = corpus(60)
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=LAMS, time_limit=1e-9))
+    run.run()
+    assert run.notes and not run.standings[0].rows
+
+
+def test_the_same_seed_gives_the_same_figures_on_one_thread_and_two():
+    texts, frame = corpus(80)
+    frames = []
+    for n_threads in (1, 2):
+        settings = EvaluationSettings(lams=LAMS, rivals=False, n_threads=n_threads)
+        run = Evaluation(texts, tasks_of(texts, frame, "mood", "score"), settings)
+        run.run()
+        frames.append(run.frame().drop(columns="seconds").sort_values(["target", "method", "lam", "temperature"]))
+    pd.testing.assert_frame_equal(frames[0].reset_index(drop=True), frames[1].reset_index(drop=True))
+
+
+def test_thousands_of_classes_go_to_centroids():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"who": [f"w{k % 200}" for k in range(1000)]})
+    texts = [f"name{k % 200} " + " ".join(rng.choice(["a", "b", "c"], 4)) for k in range(1000)]
+    (task,) = tasks_of(texts, frame, "who")
+    assert task.learner.startswith("nearest") and not task.linear
+    run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,), rivals=False))
+    run.run()
+    finding = find(run, run.standings[0])
+    assert finding.methods["unigrams"]["accuracy"] > 0.9 and finding.weights.names[:1] == ("w0",)
+
+
+def test_a_strength_at_the_end_of_the_grid_is_followed():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.normal(size=(300, 5)))
+    y = X @ np.arange(5.0)
+    split = Split(np.arange(200), np.arange(200, 250), np.arange(250, 300))
+    fit = fit_numbers(X, np.asarray(y), split)
+    assert fit.strength.C > 10 and fit.gap <= 1e-3
+    given = fit_numbers(X, np.asarray(y), split, [Strength(0.3)])
+    assert given.strength == Strength(0.3) and given.dev < fit.dev
+
+
+def test_numbers_in_other_units_are_learnt_alike():
+    texts, frame = corpus(120)
+    (task,) = tasks_of(texts, frame, "score", test=0.3)
+    run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,)))
+    X = run.weighted(run.prepare().unigrams().make())
+    y, split = frame["score"].to_numpy(), task.splits[0]
+    one = fit_numbers(X, y, split, [Strength(1.0, 0.1)])
+    other = fit_numbers(X, 1000.0 * y + 7.0, split, [Strength(1.0, 0.1)])
+    np.testing.assert_allclose(1000 * one.model.predict(X) + 7, other.model.predict(X), rtol=2e-2, atol=20)
+
+
+def test_selections_find_what_tells():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = rng.poisson(1.0, size=(200, 30))
+    X[:, 17] = 3 * y
+    counts = sparse.csr_matrix(X)
+    frame = pd.DataFrame({"y": np.where(y, "a", "b"), "n": y + 0.01 * rng.random(200)})
+    for column in ("y", "n"):
+        (task,) = tasks_of([""] * 200, frame, column, test=0.3)
+        for name in rivals.selections_for(task):
+            order = rivals.ranking(name, counts, task, np.arange(200))
+            assert sorted(order) == list(range(30)) and (name == "document_frequency" or order[0] == 17)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"weighting": "bm25"}, {"countings": ("all",)}, {"countings": ()}, {"temperatures": (0.0,)}]
+)
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"weighting|counting|count|temperature"):
+        EvaluationSettings(**wrong)
+
+
+def test_other_tools_cut_and_count():
+    pytest.importorskip("gensim")
+    pytest.importorskip("tokenizers")
+    words = [["new", "york", "city", "is", "big"]] * 40 + [["a", "b"]] * 3
+    for cut in (rivals.gensim_phrases(words), rivals.byte_pairs(words, 12)):
+        assert [" ".join(one).split() for one in cut] == words
+        counts, names = rivals.count_pieces(cut)
+        assert counts.shape == (43, len(names))
+    assert any("new york" in name for name in names)
+
+
+def test_all_kgrams_that_do_not_fit_are_left_out(monkeypatch):
+    texts, frame = corpus(60)
+    monkeypatch.setattr("cflengine.experiments.methods._MOST_ENTRIES", 10)
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,)))
+    run.run()
+    assert "all_kgrams" not in run.standings[0].best and any("do not fit" in note for note in run.notes)
+    assert evaluation.UNIGRAMS in run.standings[0].best

@@ -1,0 +1,160 @@
+"""Columns as targets, and which documents are learnt from, chosen by and judged by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine.experiments.authors import AuthorRules, AuthorTask
+from cflengine.experiments.splits import make_plan, restricted
+from cflengine.experiments.targets import read_target, read_targets
+
+
+def frame(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "kind": rng.choice(["a", "b", "c"], n),
+            "score": rng.normal(size=n).round(2),
+            "flag": rng.choice([0, 1], n),
+            "who": [f"w{k % 60:02d}" for k in range(n)],
+            "beer": [f"beer {k % 20}" for k in range(n)],
+            "date": pd.date_range("2020-01-01", periods=n).astype(str),
+            "same": "x",
+            "seven": 7.0,
+            "empty": None,
+            "id": [f"id{k}" for k in range(n)],
+        }
+    )
+
+
+def prolific(n_authors: int = 60, each: int = 12) -> pd.DataFrame:
+    return pd.DataFrame({"author": [f"w{k % n_authors}" for k in range(n_authors * each)]})
+
+
+@pytest.mark.parametrize(("column", "task"), [("kind", "class"), ("score", "number"), ("flag", "class")])
+def test_columns_say_themselves_what_they_are(column, task):
+    assert read_target(frame(), column).task == task
+
+
+def test_many_names_of_many_documents_each_are_authors():
+    assert read_target(prolific(), "author").task == "author"
+    assert read_target(prolific(each=4), "author").task == "class"  # none has ten
+    assert read_target(prolific(), "author", "class").task == "class"
+
+
+@pytest.mark.parametrize(
+    ("column", "task", "says"),
+    [
+        ("same", "auto", "needs two classes"),
+        ("seven", "number", "same number everywhere"),
+        ("empty", "auto", "no value at all"),
+        ("id", "class", "none of them in 3 or more"),
+        ("kind", "number", "no numbers"),
+        ("nowhere", "auto", "no column 'nowhere'"),
+        ("kind", "colour", "must be one of"),
+    ],
+)
+def test_what_is_no_target_gets_one_sentence(column, task, says):
+    with pytest.raises(ValueError, match=says):
+        read_target(frame(), column, task)
+
+
+def test_no_target_at_all_is_refused():
+    with pytest.raises(ValueError, match="no target"):
+        read_targets(frame(), [])
+
+
+def test_missing_and_rare_values_are_counted_and_left_aside():
+    own = pd.DataFrame({"kind": ["a"] * 5 + ["b"] * 5 + ["c"] * 2 + [None] * 3, "n": ["1", "x", np.nan] * 5})
+    target = read_target(own, "kind")
+    assert (target.n_missing, target.n_rare, int(target.known.sum())) == (3, 2, 10)
+    number = read_target(own.assign(n=[1.0, 2.0, 3.0, 4.0, 5.0] * 2 + [np.inf, np.nan] + ["x"] * 3), "n", "number")
+    assert int(number.known.sum()) == 10 and number.n_missing + number.n_unread == 5
+
+
+def parts(plan):
+    return [(set(s.train.tolist()), set(s.dev.tolist()), set(s.test.tolist())) for s in plan.splits]
+
+
+@pytest.mark.parametrize("own", [{}, {"folds": 4}, {"group": "beer"}, {"group": "beer", "folds": 4}, {"time": "date"}])
+def test_parts_never_share_a_document_and_folds_judge_each_once(own):
+    target = read_target(frame(), "kind")
+    plan = make_plan(frame(), [target], **own)
+    for train, dev, test in parts(plan):
+        assert train and dev and test and not (train & dev or train & test or dev & test)
+    if "folds" in own or not own:  # few documents: folds by themselves
+        assert sorted(plan.test.tolist()) == list(range(120))
+
+
+def test_groups_stay_on_one_side():
+    target, own = read_target(frame(), "score"), frame()
+    for train, dev, test in parts(make_plan(own, [target], group="beer", folds=3)):
+        beers = [set(own["beer"][sorted(part)]) for part in (train, dev, test)]
+        assert not (beers[0] & beers[1] or beers[0] & beers[2] or beers[1] & beers[2])
+
+
+def test_time_judges_by_what_is_later_and_never_cuts_a_moment():
+    own = frame().assign(date=[f"2020-01-{1 + k // 12:02d}" for k in range(120)])
+    ((train, dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="date"))
+    last = [max(own["date"][sorted(part)]) for part in (train, dev)]
+    first = [min(own["date"][sorted(part)]) for part in (dev, test)]
+    assert last[0] < first[0] and last[1] < first[1]
+
+
+def test_a_split_column_is_used_unasked():
+    own = frame(1200).assign(split=["train"] * 1000 + ["test"] * 200)
+    plan = make_plan(own, [read_target(own, "kind")])
+    assert set(plan.test.tolist()) == set(range(1000, 1200)) and "split=test" in plan.how
+
+
+def test_one_split_for_targets_with_different_gaps():
+    own = frame(1500)
+    own.loc[::3, "score"] = np.nan
+    targets = read_targets(own, ["kind", "score"])
+    plan = make_plan(own, targets)
+    kept = restricted(plan.splits[0], targets[1].known)
+    assert set(kept.test.tolist()) < set(plan.splits[0].test.tolist()) and len(kept.train)
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ({"group": "same"}, "makes 1 group"),
+        ({"group": "nowhere"}, "no column"),
+        ({"time": "same"}, "fewer than three different times"),
+        ({"folds": 21}, "2 to 20 folds"),
+        ({"folds": 3, "time": "date"}, "folds take the place"),
+        ({"group": "beer", "time": "date"}, "not by both"),
+        ({"test": "kind=z"}, "test set is empty"),
+    ],
+)
+def test_splits_that_cannot_be_get_one_sentence(own, says):
+    with pytest.raises(ValueError, match=says):
+        make_plan(frame(), [read_target(frame(), "score")], **own)
+
+
+def test_fewer_documents_than_folds():
+    own = pd.DataFrame({"kind": list("aaabbb")})
+    with pytest.raises(ValueError, match="too few for 5 folds"):
+        make_plan(own, [read_target(own, "kind")])
+
+
+def test_authors_held_out_documents_are_not_learnt_from():
+    own = prolific()
+    texts = [" ".join(["word"] * 12)] * len(own)
+    texts[0] = "too short"
+    task = AuthorTask(read_target(own, "author", "author"), texts)
+    assert task.held.shape == (60, 3) and not np.isin(task.held.ravel(), task.train).any()
+    assert 0 not in task.train and 0 not in task.held
+    assert (task.y[task.held] == np.arange(60)[:, None]).all() and task.dev.sum() == 15
+
+
+def test_authors_with_one_document_are_no_authors():
+    own = pd.DataFrame({"author": [f"w{k}" for k in range(30)] + ["often"] * 20 + ["more"] * 20})
+    texts = [" ".join(["word"] * 12)] * len(own)
+    with pytest.raises(ValueError, match="2 of 2 authors have 10"):
+        AuthorTask(read_target(own, "author", "author"), texts)
+    with pytest.raises(ValueError, match="more documents than are held out"):
+        AuthorTask(read_target(own, "author", "author"), texts, AuthorRules(min_documents=3))
