@@ -9,6 +9,7 @@ Packages, the lowest first:
 - :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
 - :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
 - :mod:`cflengine.plq`: any convex piecewise linear-quadratic loss under constraints (Dai, Qiu, NeurIPS 2023);
+- :mod:`cflengine.experiments`: what features are worth: authors, ratings, ABV, any column;
 - :mod:`cflengine.verify`: results checked from their files, without compiled code.
 
 Importing the package compiles nothing and loads neither numba nor scikit-learn: public names are
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
     from cflengine.engine.progress import IterationStats
+    from cflengine.experiments.evaluate import evaluate
     from cflengine.experiments.search import CompressiveSearchCV
     from cflengine.linear.persistence import load_model, save_model
     from cflengine.loglinear.crf import ChainCRF
@@ -59,6 +61,7 @@ _PUBLIC = {
     "LBFGSSettings": "cflengine.loglinear.settings",
     "LogisticClassifier": "cflengine.loglinear.logistic",
     "LogisticModel": "cflengine.loglinear.logistic",
+    "evaluate": "cflengine.experiments.evaluate",
     "load_model": "cflengine.linear.persistence",
     "save_model": "cflengine.linear.persistence",
     "MajoriseSettings": "cflengine.sentence_lasso.settings",
@@ -102,6 +105,7 @@ __all__ = [
     "SentenceLassoClassifier",
     "WishPrice",
     "__version__",
+    "evaluate",
     "load_model",
     "preview_corpus",
     "read_corpus",

@@ -105,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, evaluate, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     from cflengine.compression.warm import warm_up
+    from cflengine.experiments.authors import AuthorRules
+    from cflengine.experiments.evaluate import make_tasks
     from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
     from cflengine.experiments.export import evaluation_report, write_evaluation
     from cflengine.experiments.findings import find
@@ -117,7 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
         n_threads=arguments.threads, seed=arguments.seed, **own,
     )  # fmt: skip
     corpus = read(arguments, clock)
-    tasks = _tasks(arguments, corpus)
+    tasks = make_tasks(
+        corpus.texts, corpus.metadata, arguments.target, task=arguments.task, seed=arguments.seed,
+        rules=AuthorRules(min_documents=arguments.min_documents, held_out=arguments.held_out),
+        n_threads=arguments.threads, test=arguments.test_split, dev=arguments.dev_split, folds=arguments.folds,
+        group=arguments.group, time=arguments.time,
+    )  # fmt: skip
     with locked_folder(out):
         show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:
@@ -139,30 +146,6 @@ def run(arguments: argparse.Namespace) -> int:
             print(note)
         print(f"written to {out}")
     return 0
-
-
-def _tasks(arguments: argparse.Namespace, corpus: Any) -> list[Any]:
-    from cflengine.experiments.authors import AuthorRules, AuthorTask
-    from cflengine.experiments.splits import make_plan
-    from cflengine.experiments.targets import read_targets
-    from cflengine.experiments.tasks import DocumentTask
-
-    targets = read_targets(corpus.metadata, arguments.target, arguments.task)
-    shared = [target for target in targets if target.task != "author"]
-    plan = None
-    if shared:
-        plan = make_plan(
-            corpus.metadata, shared, test=arguments.test_split, dev=arguments.dev_split, folds=arguments.folds,
-            group=arguments.group, time=arguments.time, seed=arguments.seed,
-        )  # fmt: skip
-    rules = AuthorRules(min_documents=arguments.min_documents, held_out=arguments.held_out)
-    threads = arguments.threads
-    return [
-        AuthorTask(target, corpus.texts, rules, seed=arguments.seed)
-        if target.task == "author" or plan is None
-        else DocumentTask(target, plan, seed=arguments.seed, n_threads=threads)
-        for target in targets
-    ]
 
 
 class _Line:

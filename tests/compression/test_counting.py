@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,7 +29,7 @@ def encodings(features, first, last):
 
 def expected_counts(features, doc_ptr, n_features, temperature, literal):
     table = np.zeros((len(doc_ptr) - 1, n_features))
-    for d, (a, b) in enumerate(zip(doc_ptr[:-1], doc_ptr[1:], strict=True)):
+    for d, (a, b) in enumerate(itertools.pairwise(doc_ptr)):
         found = list(encodings(features, a, b))
         costs = np.array([sum(1.0 if k else literal for k, _ in one) for one in found])
         weights = np.exp(-(costs - costs.min()) / temperature)
@@ -45,7 +47,7 @@ def corpora(draw):
     n_features = draw(st.integers(1, 5))
     features = np.full((max_gram, n), -1, dtype=np.int32)
     ptr = np.concatenate([[0], np.cumsum(sizes)])
-    for a, b in zip(ptr[:-1], ptr[1:], strict=True):
+    for a, b in itertools.pairwise(ptr):
         for i in range(a, b):
             for k in range(1, max_gram + 1):
                 if i + k <= b:
@@ -66,7 +68,7 @@ def test_soft_counts_are_the_expectation_over_all_encodings(corpus, temperature,
 def test_occurrences_are_counted_wherever_they_stand(corpus):
     features, doc_ptr, n = corpus
     table = np.zeros((len(doc_ptr) - 1, n), dtype=np.int64)
-    for d, (a, b) in enumerate(zip(doc_ptr[:-1], doc_ptr[1:], strict=True)):
+    for d, (a, b) in enumerate(itertools.pairwise(doc_ptr)):
         for entry in features[:, a:b][features[:, a:b] >= 0]:
             table[d, entry] += 1
     found = counting.count_occurrences(features, doc_ptr, n)
@@ -120,5 +122,5 @@ def test_saved_features_count_the_same(tmp_path, how):
     "wrong", [{"counting": "all"}, {"temperature": 0.0}, {"temperature": np.nan}, {"temperature": True}]
 )
 def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match="counting|temperature"):
+    with pytest.raises(ValueError, match=r"counting|temperature"):
         CompressiveFeatures(**wrong).fit(TEXTS)

@@ -303,3 +303,15 @@ def test_all_kgrams_that_do_not_fit_are_left_out(monkeypatch):
     run.run()
     assert "all_kgrams" not in run.standings[0].best and any("do not fit" in note for note in run.notes)
     assert evaluation.UNIGRAMS in run.standings[0].best
+
+
+def test_one_call_from_columns_to_findings():
+    from cflengine import evaluate
+
+    texts, frame = corpus(60)
+    settings = EvaluationSettings(lams=(0.1,), rivals=False, countings=("soft",), temperatures=(1.0,))
+    (finding,) = evaluate(texts, frame, "mood", settings, folds=3)
+    assert finding.recommended == "compressed:soft" and len(finding.predictions) == 60
+    assert finding.table()["method"].iloc[-1] == "baseline"
+    with pytest.raises(ValueError, match="no column 'taste'"):
+        evaluate(texts, frame, ["mood", "taste"], settings)

@@ -15,12 +15,9 @@ from cflengine import IterationStats
 from cflengine.compression.path import path_lams
 from cflengine.compression.warm import warm_up
 from cflengine.engine.checks import InputError
-from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.evaluate import make_tasks
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.findings import Finding, find
-from cflengine.experiments.splits import make_plan
-from cflengine.experiments.targets import read_targets
-from cflengine.experiments.tasks import DocumentTask
 from pages.parts.jobs import Job
 
 HOW = {
@@ -49,28 +46,20 @@ class TasksChoice:
         """The λ of the path."""
         return tuple(path_lams(0.01, 3.0, self.n_lams))
 
+    @property
+    def plan(self) -> dict[str, Any]:
+        """How documents are split, as :func:`make_tasks` takes it. Raises ValueError where a column is missing."""
+        if self.how in ("group", "time"):
+            if self.by is None:
+                raise InputError("say which column documents are split by.")
+            return {self.how: self.by}
+        return {"folds": 5} if self.how == "folds" else {}
+
 
 @st.cache_resource(show_spinner=False)
 def _kept() -> tempfile.TemporaryDirectory[str]:
     """Where dictionaries are kept while the server runs, so that the next target needs no solver."""
     return tempfile.TemporaryDirectory(prefix="cflengine-")
-
-
-def make_tasks(choice: TasksChoice, texts: Sequence[str], metadata: pd.DataFrame) -> list[Any]:
-    """The tasks of a choice. Raises ValueError for columns that cannot be."""
-    targets = read_targets(metadata, choice.columns)
-    shared, plan = [target for target in targets if target.task != "author"], None
-    if shared:
-        own: dict[str, Any] = {"folds": 5} if choice.how == "folds" else {}
-        if choice.how in ("group", "time"):
-            if choice.by is None:
-                raise InputError("say which column documents are split by.")
-            own = {choice.how: choice.by}
-        plan = make_plan(metadata, shared, **own)
-    return [
-        AuthorTask(target, texts) if target.task == "author" or plan is None else DocumentTask(target, plan)
-        for target in targets
-    ]
 
 
 @dataclass
@@ -86,7 +75,7 @@ class TasksRun:
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
         """Evaluate. Raises ValueError for columns that cannot be."""
         choice = self.choice
-        tasks = make_tasks(choice, texts, metadata)
+        tasks = make_tasks(texts, metadata, choice.columns, **choice.plan)
         self.stage = "Loading the engine"
         warm_up("guided")
         settings = EvaluationSettings(lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals)

@@ -1,0 +1,72 @@
+"""Columns to findings in one call: what the command and the app do, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from cflengine.experiments.authors import AuthorRules, AuthorTask
+from cflengine.experiments.evaluation import Evaluation, EvaluationSettings
+from cflengine.experiments.findings import Finding, find
+from cflengine.experiments.splits import make_plan
+from cflengine.experiments.targets import read_targets
+from cflengine.experiments.tasks import DocumentTask, Task
+
+
+def make_tasks(
+    texts: Sequence[str],
+    metadata: pd.DataFrame,
+    columns: Sequence[str],
+    *,
+    task: str = "auto",
+    rules: AuthorRules | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+    **plan: Any,
+) -> list[Task]:
+    """A task for each column. Classes and numbers share one split (plan: as :func:`make_plan` takes it); authors hold
+    documents of their own out. Raises ValueError for columns that are no targets, or cannot be split so."""
+    targets = read_targets(metadata, columns, task)
+    shared = [target for target in targets if target.task != "author"]
+    split = make_plan(metadata, shared, seed=seed, **plan) if shared else None
+    return [
+        AuthorTask(target, texts, rules, seed=seed)
+        if target.task == "author" or split is None
+        else DocumentTask(target, split, seed=seed, n_threads=n_threads)
+        for target in targets
+    ]
+
+
+def evaluate(
+    texts: Sequence[str],
+    metadata: pd.DataFrame,
+    columns: str | Sequence[str],
+    settings: EvaluationSettings | None = None,
+    **plan: Any,
+) -> list[Finding]:
+    """What compressive features of texts are worth for columns of their table, beside words, all K-grams and other
+    tools' phrases.
+
+    Parameters
+    ----------
+    texts : the documents, N strings. metadata : their table, N rows.
+    columns : what to predict: classes, numbers, or authors.
+    settings : λ, ways to count, weighting, time limit ...; None for the defaults.
+    plan : task, rules, test, dev, folds, group, time, seed (see :func:`make_tasks`).
+
+    Returns
+    -------
+    A :class:`~cflengine.experiments.findings.Finding` for each column: ``table()``, ``methods``, ``recommended``,
+    ``telling``, ``predictions``, ``curve``.
+
+    Raises
+    ------
+    ValueError for columns that are no targets, splits that cannot be, and documents without a single token.
+    """
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    own = settings or EvaluationSettings()
+    run = Evaluation(texts, make_tasks(texts, metadata, columns, n_threads=own.n_threads, **plan), own)
+    run.run()
+    return [find(run, standing) for standing in run.standings]
