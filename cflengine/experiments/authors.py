@@ -95,6 +95,10 @@ class AuthorTask:
         self.learner = f"nearest centroid, {distance}"
         self.how = f"{len(authors):,} authors, {len(self.train):,} documents to learn from; judged on {of} of each"
 
+    def bytes_needed(self, n_features: int) -> int:
+        """Centroids are as sparse as their documents."""
+        return 0
+
     @property
     def truth(self) -> np.ndarray:
         """(units,): the authors that are judged, by number."""

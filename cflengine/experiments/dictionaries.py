@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from cflengine.compression.estimator import CompressiveFeatures
@@ -112,3 +113,13 @@ def _read(folder: Path) -> DictionaryPath | None:
     except (OSError, ValueError, KeyError, TypeError, ModelFileError):
         return None
     return DictionaryPath(found, sum(one.seconds for one in found), read=True)
+
+
+def together(models: Sequence[CompressiveFeatures]) -> CompressiveFeatures:
+    """Features whose dictionary is that of all of these; for counting occurrences, not for encoding, since pointers
+    have the last one's costs."""
+    grams = sorted({gram for model in models for gram in model.grams_})
+    header, arrays = models[-1].to_parts()
+    nothing = np.zeros(len(grams))
+    arrays |= {"idf": nothing, "count": nothing, "documents": nothing, "cost": np.array([float(len(g)) for g in grams])}
+    return CompressiveFeatures.from_parts(header | {"grams": [list(gram) for gram in grams]}, arrays, "the dictionary")

@@ -25,12 +25,16 @@ from cflengine.compression.counting import COUNTINGS, check_counting
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
+from cflengine.engine.memory import available_bytes
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
-from cflengine.experiments.methods import SEVERAL, TEMPERATURES, UNIGRAMS, Candidate, Features
+from cflengine.experiments.methods import TEMPERATURES, UNIGRAMS, Candidate, Features
 from cflengine.experiments.tasks import Outcome, Task
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+
+
+_SHARE_OF_MEMORY = 0.4  # of what is free, for the coefficients of one task: another may be learnt beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +118,8 @@ class Standing:
 
     @property
     def recommended(self) -> Judged | None:
-        """The best on the development documents of those with one dictionary; None before there is any."""
-        own = [one for name, one in self.best.items() if name.startswith("compressed:") and name != SEVERAL]
+        """The best compressed one on the development documents; None before there is any."""
+        own = [one for name, one in self.best.items() if name.startswith("compressed:")]
         return max(own, key=lambda one: (one.outcome.dev, -one.features), default=None)
 
 
@@ -217,6 +221,12 @@ class Evaluation:
 
         def judge(standing: Standing) -> None:
             began, task = time.perf_counter(), standing.task
+            free = available_bytes()
+            if free is not None and task.bytes_needed(counts.shape[1]) > _SHARE_OF_MEMORY * free:
+                self.notes.append(
+                    f"{candidate.method} has too many features to learn {task.target.column} from in memory"
+                )
+                return
             if whole is None:
                 made, width = self._selected(counts, candidate, task)
                 outcome = task.judge(made)

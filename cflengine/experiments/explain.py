@@ -24,7 +24,8 @@ def word_weights(
     table = features.table
     a, b = int(table.doc_ptr[document]), int(table.doc_ptr[document + 1])
     token = np.zeros(b - a)
-    model = next(one.model for one in evaluation.path.dictionaries if one.lam == best.candidate.label["lam"])
+    model = best.candidate.features
+    assert model is not None
     text = [evaluation.texts[document]]
     if best.candidate.method == "compressed:pointers":
         encoding = model.encode(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 import pandas as pd
 
 from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
 from cflengine.experiments.tasks import Weights, compare
+from cflengine.linear.weighting import document_frequency, inverse_document_frequency
 from cflengine.text.tokens import Tokenizer
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -100,20 +103,23 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
 
 def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
     """The same λ and counting with K-grams, and idf, of the documents that are not held out."""
-    features, label, made, began = evaluation.features, best.candidate.label, [], time.perf_counter()
-    assert features is not None
-    counting = best.candidate.method.partition(":")[2]
-    cut = Tokenizer(evaluation.settings.token_pattern, evaluation.settings.lowercase)
-    own = {"lam": label["lam"], "counting": counting, "listeners": (evaluation.budget,)}
-    own |= {"temperature": label["temperature"]} if "temperature" in label else {}
-    gaps = []
+    features, own, made, gaps = evaluation.features, evaluation.settings, [], []
+    assert features is not None and best.candidate.features is not None
+    began, cut = time.perf_counter(), Tokenizer(own.token_pattern, own.lowercase)
+    lams = [best.candidate.label["lam"]] if "lam" in best.candidate.label else list(own.lams)
+    counted = {name: getattr(best.candidate.features, name) for name in ("counting", "temperature")}
     for held in task.held_out:
         known = np.setdiff1d(np.arange(features.table.n_documents), held)
-        model = evaluation.model.set_params(**own).fit_tokens(cut([evaluation.texts[d] for d in known.tolist()]))
-        made.append(evaluation.weighted(model.features(features.table, weighting="count"), unseen=held))
-        gaps.append(model.duality_gap_)
-        if not evaluation.budget.poll():
+        table = cut([evaluation.texts[d] for d in known.tolist()])
+        path = find_dictionaries(
+            evaluation.model, table, lams, listeners=(evaluation.budget,), folder=evaluation.folder
+        )  # fmt: skip
+        if path.stopped or not evaluation.budget.poll():
             return {}
+        models = [one.model for one in path.dictionaries]
+        model = (models[0] if len(lams) == 1 else together(models)).set_params(**counted)
+        made.append(evaluation.weighted(model.features(features.table, weighting="count"), unseen=held))
+        gaps.append(max(one.gap for one in path.dictionaries))
     outcome = task.judge(lambda split: made[split])
     found = task.score(outcome) | {"features": made[0].shape[1], "dictionary_gap": max(gaps)}
     against = compare(task, outcome, best.outcome)
@@ -169,31 +175,16 @@ def _named(task: Any, values: np.ndarray) -> np.ndarray:
 
 def final_model(evaluation: Evaluation, finding: Finding) -> Any:
     """A pipeline from a text to the target, learnt from every document that has one, by the recommended features; None
-    where there is none (centroids, several λ together)."""
+    of centroids."""
     from sklearn.pipeline import Pipeline
 
     best, task = finding.standing.recommended, finding.task
-    if best is None or not task.linear or "lam" not in best.candidate.label:
+    if best is None or not task.linear:
         return None
-    label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
-    own: dict[str, Any] = {"counting": counting, "weighting": evaluation.settings.weighting}
-    own |= {"temperature": label["temperature"]} if "temperature" in label else {}
-    features = _refitted(evaluation, float(label["lam"]), own)
-    assert evaluation.features is not None
-    model = task.final(features.features(evaluation.features.table), best.outcome.chosen)
-    return Pipeline([("features", features), ("model", model)])
-
-
-def _refitted(evaluation: Evaluation, lam: float, own: dict[str, Any]) -> Any:
-    """The dictionary of a λ, counted and weighted as asked for, with idf of all documents."""
-    from cflengine.compression.estimator import CompressiveFeatures
-    from cflengine.linear.weighting import document_frequency, inverse_document_frequency
-
-    assert evaluation.features is not None
-    found = next(one for one in evaluation.path.dictionaries if one.lam == lam).model
-    header, arrays = found.to_parts()
-    header["parameters"] |= own
-    features = CompressiveFeatures.from_parts(header, arrays, "the dictionary")
-    counts = features.features(evaluation.features.table, weighting="count")
+    assert evaluation.features is not None and best.candidate.features is not None
+    table, features = evaluation.features.table, copy(best.candidate.features)
+    counts = features.features(table, weighting="count")
     features.idf_ = inverse_document_frequency(document_frequency(counts), counts.shape[0])
-    return features
+    features.set_params(weighting=evaluation.settings.weighting)
+    model = task.final(features.features(table), best.outcome.chosen)
+    return Pipeline([("features", features), ("model", model)])

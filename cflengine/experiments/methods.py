@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +26,9 @@ from scipy import sparse
 
 from cflengine.compression.corpus import words_of
 from cflengine.compression.counting import COUNTINGS, count_occurrences
-from cflengine.compression.encoding import Codebook
+from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.experiments import rivals
-from cflengine.experiments.dictionaries import DictionaryPath
+from cflengine.experiments.dictionaries import DictionaryPath, together
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable, printable
 
@@ -40,7 +41,8 @@ _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
 @dataclass(frozen=True)
 class Candidate:
     """One setting of a method. make: counts, CSR (N, d), of all documents; names: of some of its columns; label: λ,
-    temperature, size; gap: proved, of its dictionary; columns: of a task and its training documents, None for all."""
+    temperature, size; gap: proved, of its dictionary, the largest of several; features: what counts them, of
+    compressed ones; columns: of a task and its training documents, None for all."""
 
     method: str
     make: Callable[[], sparse.csr_matrix] = field(repr=False)
@@ -49,6 +51,7 @@ class Candidate:
     gap: float = float("nan")
     columns: Callable[[sparse.csr_matrix, Any, np.ndarray], np.ndarray] | None = field(repr=False, default=None)
     for_task: Any = field(repr=False, default=None)
+    features: CompressiveFeatures | None = field(repr=False, default=None)
 
 
 @dataclass
@@ -85,22 +88,23 @@ class Features:
         for one in self.path.dictionaries:
             for counting in countings:
                 for temperature in temperatures if counting == "soft" else (None,):
+                    label: dict[str, float] = {"lam": one.lam}
                     own: dict[str, Any] = {"counting": counting}
-                    label = {"lam": one.lam}
                     if temperature is not None:
-                        own["temperature"] = label["temperature"] = float(temperature)
-                    yield Candidate(
-                        f"compressed:{counting}", _counter(one.model, own, self.table), _gram_names(one.model.grams_),
-                        label, one.gap,
-                    )  # fmt: skip
+                        own |= {"temperature": float(temperature)}
+                        label |= {"temperature": float(temperature)}
+                    # a copy: others may be counting the same dictionary in another way
+                    yield self._of(f"compressed:{counting}", copy(one.model).set_params(**own), label, one.gap)
 
     def several(self) -> Candidate:
-        """The dictionaries of all λ together."""
-        grams = sorted({gram for one in self.path.dictionaries for gram in one.model.grams_})
-        book = Codebook(grams, np.ones(self.index.max_gram), 1.0)
+        """The dictionaries of all λ together, every occurrence counted."""
+        model = together([one.model for one in self.path.dictionaries]).set_params(counting="occurrences")
+        return self._of(SEVERAL, model, {}, max(one.gap for one in self.path.dictionaries))
+
+    def _of(self, method: str, model: CompressiveFeatures, label: Mapping[str, float], gap: float) -> Candidate:
         return Candidate(
-            SEVERAL, lambda: count_occurrences(book.find(self.table), self.table.doc_ptr, len(grams)),
-            _gram_names(grams),
+            method, lambda: model.features(self.table, weighting="count"), _gram_names(model.grams_), label, gap,
+            features=model,
         )  # fmt: skip
 
     def selected(self, task: Any, equal: int) -> Iterator[Candidate]:
@@ -150,13 +154,6 @@ class Features:
 
     def _index_names(self, columns: np.ndarray) -> list[str]:
         return [" ".join(map(printable, gram)) for gram in words_of(self.table, self.index, columns)]
-
-
-def _counter(model: Any, own: dict[str, Any], table: TokenTable) -> Callable[[], sparse.csr_matrix]:
-    def make() -> sparse.csr_matrix:
-        return model.set_params(**own).features(table, weighting="count")
-
-    return make
 
 
 def _gram_names(grams: Sequence[tuple[str, ...]]) -> Callable[[np.ndarray], list[str]]:

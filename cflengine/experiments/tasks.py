@@ -17,7 +17,7 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import class_means, nearest
-from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
+from cflengine.experiments.learners import CLASS_STRENGTHS, Strength, fit_classes, fit_numbers
 from cflengine.experiments.splits import Plan, restricted
 from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
 from cflengine.experiments.targets import Target
@@ -89,6 +89,7 @@ class Task(Protocol):
     larger_is_better: bool
     linear: bool
 
+    def bytes_needed(self, n_features: int) -> int: ...
     @property
     def truth(self) -> np.ndarray: ...
     @property
@@ -131,6 +132,11 @@ class DocumentTask:
         self.linear = self.numbers or target.n_classes <= MOST_LINEAR
         self.learner = "elastic net" if self.numbers else "linear SVM" if self.linear else "nearest centroid, cosine"
         self.measure, self.larger_is_better = ("mse", False) if self.numbers else ("accuracy", True)
+
+    def bytes_needed(self, n_features: int) -> int:
+        """What learning holds at its peak beside the features: coefficients of every strength and class, twice."""
+        rows = 1 if self.numbers or self.target.n_classes == 2 else self.target.n_classes
+        return 16 * n_features * rows * len(CLASS_STRENGTHS) if self.linear else 0
 
     @property
     def truth(self) -> np.ndarray:

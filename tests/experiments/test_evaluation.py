@@ -315,3 +315,12 @@ def test_one_call_from_columns_to_findings():
     assert finding.table()["method"].iloc[-1] == "baseline"
     with pytest.raises(ValueError, match="no column 'taste'"):
         evaluate(texts, frame, ["mood", "taste"], settings)
+
+
+def test_features_that_learning_could_not_hold_are_left_out(monkeypatch):
+    texts, frame = corpus(60)
+    monkeypatch.setattr(evaluation, "available_bytes", lambda: 250_000)
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,), rivals=False))
+    run.run()
+    assert "all_kgrams" not in run.standings[0].best and "unigrams" in run.standings[0].best
+    assert any("too many features" in note for note in run.notes)

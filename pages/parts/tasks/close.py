@@ -210,6 +210,9 @@ def _model(evaluation: Any, finding: Finding, about: dict[str, Any], key: str) -
 
 def _use(best: Any) -> None:
     label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
+    if "lam" not in label:
+        st.caption("The dictionaries of all λ together are best here; the other pages show one λ at a time.")
+        return
     lam = min(LAMBDAS, key=lambda choice: abs(choice - label["lam"]))
     own = {"lam": lam, "counting": counting}
     own |= {"temperature": label["temperature"]} if "temperature" in label else {}

@@ -141,8 +141,9 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
     else:
         verdict = f"do **as well** as words, as far as these documents can tell (difference {by})"
     count = method_name(finding.recommended or "").partition(", ")[2]
+    count += "" if best.get("lam") is None else f", λ = {best['lam']:.3g}"
     return (
-        f"**{plain(task.target.column)}**: compressive features ({count}, λ = {best['lam']:.3g}, "
+        f"**{plain(task.target.column)}**: compressive features ({count}, "
         f"{number(best['features'])} of them) {verdict}; 95 % interval {interval}, p = {test['p']:.2g}."
     )
 
