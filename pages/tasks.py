@@ -35,7 +35,9 @@ else:
     found = {finding.task.target.column: finding for finding in run.findings}
     column = next(iter(found))
     if len(found) > 1:
-        column = st.segmented_control("Target", list(found), default=column, required=True, key="tasks_target")
+        column = st.segmented_control(
+            "Target", list(found), default=column, required=True, key="tasks_target", format_func=plain
+        )
     finding = found[column]
     draw_answer(finding, run)
     if finding.methods:

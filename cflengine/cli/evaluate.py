@@ -49,7 +49,8 @@ examples:
 def countings_of(text: str) -> tuple[str, ...]:
     """Ways to count separated by commas; argparse's error for anything else."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    known = ("pointers", "occurrences", "soft")
+    from cflengine.compression.counting import COUNTINGS as known
+
     wrong = next((name for name in names if name not in known), None)
     if wrong is not None:
         raise argparse.ArgumentTypeError(f"{wrong!r} is no way to count: they are {', '.join(known)}")
@@ -68,7 +69,9 @@ def add_command(commands: Any) -> None:
     command.set_defaults(run=run)
     add_reading(command)
     target = command.add_argument_group("targets and splits")
-    target.add_argument("--target", required=True, nargs="+", metavar="COLUMN", help="what to predict, one or several")
+    target.add_argument(
+        "--target", required=True, nargs="+", action="extend", metavar="COLUMN", help="what to predict, one or several"
+    )
     target.add_argument(
         "--task", choices=("auto", "class", "number", "author"), default="auto", help="of all targets (default: auto)"
     )
@@ -116,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = EvaluationSettings(
         lams=tuple(arguments.lams), max_gram=arguments.max_gram, countings=arguments.counting,
         weighting=arguments.weighting, lowercase=not arguments.keep_case, rivals=not arguments.no_rivals,
-        n_threads=arguments.threads, seed=arguments.seed, **own,
+        n_threads=arguments.threads, **own,
     )  # fmt: skip
     corpus = read(arguments, clock)
     tasks = make_tasks(

@@ -2,7 +2,7 @@
 
 Authors with enough documents take part; documents of few words do not. Some documents of each author are held out; an
 author is the centroid of the others, and the average of the held-out ones is given to the nearest centroid. A quarter
-of the authors is to choose by (λ, counting, distance), the others are judged.
+of the authors is to choose by (λ, the way to count), the others are judged.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine.engine.checks import InputError
-from cflengine.experiments.centroids import ShrunkenCentroids, class_means, nearest
+from cflengine.engine.progress import Listener
+from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_means, nearest
 from cflengine.experiments.learners import fit_classes
 from cflengine.experiments.statistics import Resampling, weighted_mean, whole
 from cflengine.experiments.targets import Target
-from cflengine.experiments.tasks import Matrix, Outcome, Weights, matrix_of
+from cflengine.experiments.tasks import Matrix, Outcome, Weights, centroid_weights, matrix_of
 from cflengine.linear.labels import Labels, Split
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
 SVM_AUTHORS = 150
-MOST_SHOWN = 60
 _MOST_DENSE = 200_000_000  # classes × features that shrunken centroids may have
+_MOST_BYTES = 8 << 30
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class AuthorTask:
         single: bool = False,
         seed: int = 0,
     ) -> None:
+        if distance not in DISTANCES:
+            raise InputError(f"distance must be {' or '.join(DISTANCES)}, not {distance!r}.")
         self.rules, self.distance, self.single, self.seed = rules or AuthorRules(), distance, single, seed
+        self.listeners: tuple[Listener, ...] = ()
         rules, y = self.rules, target.labels.y
         if rules.min_documents <= rules.held_out:
             raise InputError("an author needs more documents than are held out.")
@@ -134,7 +138,7 @@ class AuthorTask:
 
     def _outcome(self, found: np.ndarray, chosen: tuple[Any, ...] = ()) -> Outcome:
         dev = float(np.mean((found == np.arange(len(found)))[self.dev]))
-        return Outcome(found[~self.dev], dev, chosen)
+        return Outcome(found[~self.dev], (dev,), (int((~self.dev).sum()),), chosen)
 
     def _share(self, share: float) -> np.ndarray:
         order = np.random.default_rng(self.seed).permutation(self.train)
@@ -157,13 +161,20 @@ class AuthorTask:
     def judge_svm(self, X: sparse.csr_matrix, n_threads: int | None = None) -> float:
         """Share of single held-out documents that a linear SVM gives to the right one of SVM_AUTHORS seeded authors.
 
-        Its strength is chosen on the first held-out documents, it is judged on the others."""
+        Its strength is chosen on the first held-out documents, it is judged on the others. ValueError where there are
+        none, or where coefficients would not fit."""
+        if self.held.shape[1] < 2:
+            raise InputError("a linear SVM needs two held-out documents of each author.")
+        if 48 * min(SVM_AUTHORS, self.target.n_classes) * X.shape[1] > _MOST_BYTES:
+            raise InputError(f"a linear SVM of so many authors and {X.shape[1]:,} features is too large.")
         rng = np.random.default_rng(self.seed)
         n = self.target.n_classes
         drawn = np.sort(rng.choice(n, min(SVM_AUTHORS, n), replace=False))
         inside = np.isin(self.y, drawn)
         train, held = self.train[inside[self.train]], self.held[drawn]
-        fit = fit_classes(X, self.y, Split(train, held[:, 0], held[:, 1:].ravel()), n_threads=n_threads)
+        fit = fit_classes(
+            X, self.y, Split(train, held[:, 0], held[:, 1:].ravel()), n_threads=n_threads, listeners=self.listeners
+        )
         return float(np.mean(fit.model.predict(X[held[:, 1:].ravel()]) == self.y[held[:, 1:].ravel()]))
 
     def worth(self, outcome: Outcome) -> np.ndarray:
@@ -184,15 +195,13 @@ class AuthorTask:
         """Chance."""
         return {"accuracy": 1.0 / self.target.n_classes}
 
-    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = ()) -> Weights:
-        """What the most prolific authors have more of than the average document."""
-        rows, y = X[self.train], self.y[self.train]
-        means = class_means(rows, y, self.target.n_classes)
-        order = np.argsort(-np.bincount(y, minlength=self.target.n_classes), kind="stable")[:MOST_SHOWN]
-        average = sparse.csr_matrix(rows.mean(axis=0))
-        more = sparse.csr_matrix(means[order] - average[np.zeros(len(order), dtype=int)])
-        names = tuple(self.target.labels.classes[k] for k in order.tolist())
-        return Weights(more, names, np.bincount(rows.indices, minlength=X.shape[1]))
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = (), split: int = 0) -> Weights:
+        """The centroids of the most prolific authors."""
+        return centroid_weights(X[self.train], self.y[self.train], self.target.labels.classes)
+
+    def split_of(self, document: int) -> int:
+        """There is one."""
+        return 0
 
     def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> None:
         """Centroids are not kept as a model."""

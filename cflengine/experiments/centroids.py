@@ -31,7 +31,7 @@ def class_means(X: sparse.csr_matrix, y: np.ndarray, n_classes: int) -> sparse.c
 def nearest(X: sparse.csr_matrix, centroids: sparse.csr_matrix, distance: str) -> np.ndarray:
     """int64 (n,): the class of each row; the first of equally near ones."""
     squares = np.asarray(centroids.multiply(centroids).sum(axis=1)).ravel()
-    turned = sparse.csc_matrix(centroids.T)
+    turned = sparse.csr_matrix(centroids.T)
     found = []
     step = max(1, _CHUNK_SCORES // max(centroids.shape[0], 1))
     for begin in range(0, X.shape[0], step):

@@ -18,7 +18,7 @@ import pandas as pd
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.guided_settings import GuidedSettings
 from cflengine.engine.files import write_report
-from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.progress import IterationStats, Listener, Progress
 from cflengine.linear.saving import ModelFileError
 from cflengine.text.tokens import TokenTable
 
@@ -69,21 +69,37 @@ def find_dictionaries(
     lams = sorted({float(lam) for lam in lams})
     kept = None if folder is None else folder / f"path-{_key(features, table, lams)}"
     if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)  # what cannot be written to is said before the work
         found = _read(kept)
         if found is not None:
             return found
-    features = features.set_params(listeners=tuple(listeners))
-    path = features.path(table, lams)
-    features.set_params(listeners=())
+    asked = _Asked(listeners)
+    path = features.set_params(listeners=(asked,)).path(table, lams)
     points = tuple(
-        Dictionary(point.lam, path.model(point.lam, listeners=()), point.result.gap, point.seconds)
+        Dictionary(point.lam, path.model(point.lam).set_params(listeners=()), point.result.gap, point.seconds)
         for point in path.points
     )
-    ended = all(point.result.reason is not TerminationReason.INTERRUPTED for point in path.points)
-    whole = DictionaryPath(points, sum(one.seconds for one in points), stopped=not ended or len(points) < len(lams))
+    whole = DictionaryPath(points, sum(one.seconds for one in points), stopped=asked.stopped)
     if kept is not None and not whole.stopped:
         _write(kept, whole)
     return whole
+
+
+class _Asked:
+    """The listeners as one, which remembers whether any said stop: a path that was stopped on its way back is not to be
+    kept as if it had ended."""
+
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        self.progress, self.stopped = Progress(listeners, recording=False), False
+
+    def __call__(self, stats: IterationStats) -> bool:
+        self.stopped = not self.progress(stats) or self.stopped
+        return not self.stopped
+
+    def poll(self) -> bool:
+        """Whether to go on."""
+        self.stopped = not self.progress.poll() or self.stopped
+        return not self.stopped
 
 
 def _key(features: CompressiveFeatures, table: TokenTable, lams: list[float]) -> str:
@@ -106,7 +122,10 @@ def _read(folder: Path) -> DictionaryPath | None:
         points = json.loads((folder / "report.json").read_text(encoding="utf-8"))["points"]
         found = tuple(
             Dictionary(
-                float(row["lam"]), CompressiveFeatures.load(folder / f"{k}.cflm"), float(row["gap"]), row["seconds"]
+                float(row["lam"]),
+                CompressiveFeatures.load(folder / f"{k}.cflm"),
+                float(row["gap"]),
+                float(row["seconds"]),
             )
             for k, row in enumerate(points)
         )

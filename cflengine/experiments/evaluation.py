@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +21,24 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.compression.corpus import PreparedCorpus
 from cflengine.compression.counting import COUNTINGS, check_counting
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
-from cflengine.engine.memory import available_bytes
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
-from cflengine.experiments.methods import TEMPERATURES, UNIGRAMS, Candidate, Features
+from cflengine.experiments.methods import TEMPERATURES, Candidate, Features
 from cflengine.experiments.tasks import Outcome, Task
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 
+_MOST_BYTES = 6 << 30  # for the coefficients of one task; the same on every machine, so that the same is tried
 
-_SHARE_OF_MEMORY = 0.4  # of what is free, for the coefficients of one task: another may be learnt beside
+
+def require_at_most(n_bytes: int) -> None:
+    """MemoryError for more than what one task may hold."""
+    if n_bytes > _MOST_BYTES:
+        raise MemoryError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +56,6 @@ class EvaluationSettings:
     rivals: bool = True
     n_threads: int | None = None
     time_limit: float | None = None
-    seed: int = 0
 
     def __post_init__(self) -> None:
         check_weighting(self.weighting)
@@ -98,17 +101,28 @@ class Standing:
 
     task: Task
     best: dict[str, Judged] = field(default_factory=dict)
+    by_split: dict[str, list[Judged]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     learning_s: dict[str, float] = field(default_factory=dict)
 
     def add(self, judged: Judged) -> dict[str, Any]:
-        """Note an outcome; returns its row. Of equal ones on the development documents fewer features win."""
+        """Note an outcome; returns its row.
+
+        Each split chooses by its own development documents, which are other splits' test documents; of equal ones fewer
+        features win. The candidate that is best over all splits gives the method's name and size.
+        """
         method, task = judged.candidate.method, self.task
         self.learning_s[method] = self.learning_s.get(method, 0.0) + judged.seconds
+        n_splits = len(judged.outcome.devs)
+        chosen = self.by_split.setdefault(method, [judged] * n_splits)
+        for k in range(n_splits):
+            if _rank(judged, k) > _rank(chosen[k], k):
+                chosen[k] = judged
         before = self.best.get(method)
-        better = before is None or (judged.outcome.dev, -judged.features) > (before.outcome.dev, -before.features)
-        if better:
-            self.best[method] = judged
+        winner = judged if before is None or _rank(judged) > _rank(before) else before
+        joined = Outcome.joined([one.outcome.of_split(k) for k, one in enumerate(chosen)])
+        own = replace(winner.outcome, predicted=joined.predicted, wrong=joined.wrong, gap=joined.gap)
+        self.best[method] = replace(winner, outcome=own)
         dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
         row = {"target": task.target.column, "method": method} | dict(judged.candidate.label)
         row |= {"features": judged.features, "dev": dev, "test": float(np.mean(task.worth(judged.outcome)))}
@@ -120,7 +134,12 @@ class Standing:
     def recommended(self) -> Judged | None:
         """The best compressed one on the development documents; None before there is any."""
         own = [one for name, one in self.best.items() if name.startswith("compressed:")]
-        return max(own, key=lambda one: (one.outcome.dev, -one.features), default=None)
+        return max(own, key=_rank, default=None)
+
+
+def _rank(judged: Judged, split: int | None = None) -> tuple[float, int]:
+    """The larger the better, on the development documents of one split or of all."""
+    return judged.outcome.dev if split is None else judged.outcome.devs[split], -judged.features
 
 
 class Evaluation:
@@ -140,13 +159,18 @@ class Evaluation:
         folder: Path | None = None,
     ) -> None:
         self.settings = settings or EvaluationSettings()
-        self.texts, self.folder, self.listeners = texts, folder, tuple(listeners)
+        self.texts, self.folder, self.listeners = list(texts), folder, tuple(listeners)
         self.budget = budget or Budget(self.settings.time_limit)
+        for task in tasks:
+            task.listeners = (self.budget,)
+            if len(task.target.known) != len(self.texts):
+                raise InputError(
+                    f"there are {len(self.texts):,} texts, but {len(task.target.known):,} rows of targets."
+                )
         self.on_row, self.on_stage = on_row, on_stage
         self.standings = [Standing(task) for task in tasks]
         self.features: Features | None = None
         self.notes: list[str] = []
-        self.began = time.perf_counter()
 
     @property
     def model(self) -> CompressiveFeatures:
@@ -159,7 +183,6 @@ class Evaluation:
 
     def run(self) -> None:
         """Everything, until it is done or stopped; what is there stays."""
-        self.features = self.prepare()
         for candidate in self._shared():
             if not self._try(candidate, self.standings):
                 return
@@ -171,29 +194,35 @@ class Evaluation:
                     return
 
     def prepare(self) -> Features:
-        """Tokens, K-grams and dictionaries."""
+        """Tokens and K-grams."""
         self.on_stage("Cutting texts into words")
         own = self.settings
-        table = Tokenizer(own.token_pattern, own.lowercase)(list(self.texts))
-        corpus: PreparedCorpus = self.model.prepare(table)
+        table = Tokenizer(own.token_pattern, own.lowercase)(self.texts)
+        self.features = Features(table, self.model.prepare(table).index)
+        return self.features
+
+    def find_path(self, features: Features) -> None:
+        """Dictionaries at every λ."""
         self.on_stage("Finding dictionaries at every λ")
         heard: tuple[Listener, ...] = (*self.listeners, self.budget)
-        path = find_dictionaries(self.model, table, own.lams, listeners=heard, folder=self.folder)
-        if path.stopped:
-            self.notes.append(f"stopped after {len(path.dictionaries)} of {len(own.lams)} λ: the others were not tried")
-        return Features(table, corpus.index, path)
+        lams = self.settings.lams
+        features.path = find_dictionaries(self.model, features.table, lams, listeners=heard, folder=self.folder)
+        if features.path.stopped:
+            found = len(features.path.dictionaries)
+            self.notes.append(f"stopped while dictionaries were found, at {found} of {len(lams)} λ")
 
     def _shared(self) -> Iterator[Candidate]:
         """Candidates for all tasks; words first, so that all others can be set beside them."""
-        assert self.features is not None
+        features = self.prepare()
         self.on_stage("Learning from words")
-        yield self.features.unigrams()
+        yield features.unigrams()
+        self.find_path(features)
         self.on_stage("Learning from compressive features")
-        yield from self.features.compressed(self.settings.countings, self.settings.temperatures)
-        if len(self.features.path.dictionaries) > 1:
-            yield self.features.several()
+        yield from features.compressed(self.settings.countings, self.settings.temperatures)
+        if len(features.path.dictionaries) > 1:
+            yield features.several()
         self.on_stage("Learning from all K-grams")
-        every = self.features.all_kgrams()
+        every = features.all_kgrams()
         if every is None:
             self.notes.append("all K-grams together do not fit, and were left out")
         else:
@@ -201,7 +230,7 @@ class Evaluation:
         if self.settings.rivals:
             self.on_stage("Learning from other tools' phrases")
             sizes = [one.recommended.features for one in self.standings if one.recommended]
-            yield from self.features.phrases(sizes[0] if sizes else 10_000)
+            yield from features.phrases(sizes[0] if sizes else 10_000, self.budget.poll)
 
     def _rivals(self, standing: Standing) -> Iterator[Candidate]:
         assert self.features is not None
@@ -221,29 +250,31 @@ class Evaluation:
 
         def judge(standing: Standing) -> None:
             began, task = time.perf_counter(), standing.task
-            free = available_bytes()
-            if free is not None and task.bytes_needed(counts.shape[1]) > _SHARE_OF_MEMORY * free:
-                self.notes.append(
-                    f"{candidate.method} has too many features to learn {task.target.column} from in memory"
-                )
-                return
-            if whole is None:
-                made, width = self._selected(counts, candidate, task)
+            try:
+                made, width = (whole, counts.shape[1]) if whole is not None else self._selected(counts, candidate, task)
+                require_at_most(task.bytes_needed(width))
                 outcome = task.judge(made)
-            else:
-                outcome, width = task.judge(whole), counts.shape[1]
-            if self.budget.stopped:
+            except MemoryError:
+                self._note(f"{candidate.method} has too many features to learn {task.target.column} from")
+                return
+            if not self.budget.poll():
                 return  # what was cut off says nothing of its features
-            judged = Judged(candidate, outcome, width, time.perf_counter() - began)
             with lock:
-                self.on_row(standing.add(judged))
+                self.on_row(standing.add(Judged(candidate, outcome, width, time.perf_counter() - began)))
 
-        if len(standings) == 1:
-            judge(standings[0])
-        else:
-            with ThreadPoolExecutor(min(len(standings), os.cpu_count() or 1)) as pool:
-                list(pool.map(judge, standings))
+        # once for all threads, since filters belong to the process; gaps are told
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if len(standings) == 1:
+                judge(standings[0])
+            else:
+                with ThreadPoolExecutor(min(len(standings), os.cpu_count() or 1)) as pool:
+                    list(pool.map(judge, standings))
         return True
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def weighted(self, counts: sparse.csr_matrix, unseen: np.ndarray | None = None) -> sparse.csr_matrix:
         """As learners get them; unseen: documents that idf is not to know of."""
@@ -275,7 +306,3 @@ class Evaluation:
             return 0.0
         shared = sum(s for name, s in self.features.seconds.items() if not name.startswith("kgrams:"))
         return (len(self.standings) - 1) * (self.path.seconds + shared)
-
-    def unigrams(self, standing: Standing) -> Judged | None:
-        """What everything is compared with."""
-        return standing.best.get(UNIGRAMS)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from cflengine.experiments.evaluation import Evaluation
 from cflengine.experiments.findings import Finding
 
 
 def word_weights(
-    evaluation: Evaluation, finding: Finding, document: int, weights: np.ndarray
+    evaluation: Evaluation, finding: Finding, document: int, weights: np.ndarray, X: sparse.csr_matrix
 ) -> list[tuple[int, int, float]]:
     """What each token adds to xᵀw, x the recommended features of a document: (start, end, weight), code points.
 
-    weights: float64 (d,), w. What a feature adds is shared by its places, and by the tokens of each place, alike; so
-    the tokens' weights sum to xᵀw. Tokens that add nothing are left out.
+    weights: float64 (d,), w; X: CSR (N, d), the features of all documents. What a feature adds is shared by its places,
+    and by the tokens of each place, alike; so the tokens' weights sum to xᵀw. Tokens that add nothing are left out.
     """
     best, features = finding.standing.recommended, evaluation.features
     assert best is not None and features is not None
-    x = evaluation.weighted(best.candidate.make())[document]
+    x = X[document]
     adds = np.zeros(x.shape[1])
     adds[x.indices] = x.data * weights[x.indices]
     table = features.table

@@ -92,9 +92,12 @@ def _told(finding: Finding) -> dict[str, Any]:
     }
 
 
-def model_name(column: str) -> str:
-    """The name of a target's model file, of any column's name."""
-    return f"model-{re.sub(r'[^0-9A-Za-z_-]+', '_', column)[:60] or 'target'}.cflm"
+def model_names(columns: Sequence[str]) -> list[str]:
+    """The name of each target's model file, of any column's name; names that would be the same get a number."""
+    plain = [re.sub(r"[^0-9A-Za-z_-]+", "_", column)[:60] or "_" for column in columns]
+    lower = [name.lower() for name in plain]  # some systems do not tell capitals apart
+    again = [lower[:k].count(name) for k, name in enumerate(lower)]
+    return [f"model-{name}{f'-{k + 1}' if k else ''}.cflm" for name, k in zip(plain, again, strict=True)]
 
 
 def write_evaluation(
@@ -113,10 +116,15 @@ def write_evaluation(
     }
     for name, frame in tables.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
-    for finding in findings:
-        model = final_model(evaluation, finding) if evaluation.budget.poll() else None
+    names = model_names([finding.task.target.column for finding in findings])
+    for finding, name in zip(findings, names, strict=True):
+        try:
+            model = final_model(evaluation, finding) if evaluation.budget.poll() else None
+        except MemoryError:
+            evaluation.notes.append(f"there is too little memory for {name}")
+            continue
         if model is not None:
             column = finding.task.target.column
             about = {"target": column, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
-            save_model(model, folder / model_name(column), about=about)
+            save_model(model, folder / name, about=about)
     write_report(folder, report)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cflengine.engine.checks import InputError
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
@@ -91,6 +92,8 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
     entry: dict[str, Any] = task.score(judged.outcome)
     dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
     entry |= {"dev": dev, "features": judged.features} | dict(judged.candidate.label)
+    if len(judged.outcome.devs) > 1:
+        entry["by_split"] = [dict(one.candidate.label) for one in standing.by_split[name]]
     entry |= {"chosen": [vars(one) if hasattr(one, "__dict__") else one for one in judged.outcome.chosen if one]}
     seconds = features.seconds.get(name, 0.0)
     entry |= {"feature_seconds": seconds, "learning_seconds": standing.learning_s[name], "gap": judged.outcome.gap}
@@ -141,17 +144,21 @@ def _curve(evaluation: Evaluation, judged: Sequence[Judged], task: Any) -> pd.Da
 
 
 def _learners(evaluation: Evaluation, judged: Sequence[Judged], task: AuthorTask) -> list[dict[str, Any]]:
-    """Shrunken centroids of all authors, and a linear SVM of some of them on single documents."""
-    rows = []
+    """Shrunken centroids of all authors, and a linear SVM of some of them on single documents; a sentence where one of
+    them cannot be."""
+    rows: list[dict[str, Any]] = []
     for one in judged:
-        X = evaluation.weighted(one.candidate.make())
-        row: dict[str, Any] = {"method": one.candidate.method}
-        try:
-            shrunken = task.judge_shrunken(X)
-            row |= {"shrunken_centroids": task.score(shrunken)["accuracy"], "delta": shrunken.chosen[0]}
-        except ValueError as error:
-            row["shrunken_centroids"] = str(error)
-        row["linear_svm_single_documents"] = task.judge_svm(X, evaluation.settings.n_threads)
+        X, row = evaluation.weighted(one.candidate.make()), dict[str, Any](method=one.candidate.method)
+        for name, learn in (
+            ("shrunken_centroids", lambda X: task.score(task.judge_shrunken(X))["accuracy"]),
+            ("linear_svm_single_documents", lambda X: task.judge_svm(X, evaluation.settings.n_threads)),
+        ):
+            if not evaluation.budget.poll():
+                return rows
+            try:
+                row[name] = learn(X)
+            except InputError as error:
+                row[name] = str(error)
         rows.append(row)
     return rows
 

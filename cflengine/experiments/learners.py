@@ -7,7 +7,6 @@ units that do not depend on the features' scale, C · mean ‖x_i‖², and numb
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,19 +53,19 @@ def fit_classes(
     n_threads: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Fit:
-    """The most accurate on the development documents; y: int64 (N,), classes by number."""
-    rows = X[split.train]
+    """The most accurate on the development documents, of equal ones the most regularised; y: int64 (N,), classes by
+    number."""
+    rows, asked, truth = X[split.train], X[split.dev], y[split.dev]
     chosen = strengths or [Strength(C) for C in CLASS_STRENGTHS]
     model = PLQClassifier("squared_hinge", tol=TOL, time_limit=_FIT_S, n_threads=n_threads, listeners=listeners)
     scale = mean_square(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the gap is told
-        models = model.path(rows, y[split.train], [one.C / scale for one in chosen])
-    found = []
-    for one, strength in zip(models, chosen, strict=True):
-        dev = float(np.mean(one.predict(X[split.dev]) == y[split.dev])) if len(split.dev) else 0.0
-        found.append(Fit(strength, one, dev, float(one.duality_gap_)))
-    return max(found, key=lambda fit: fit.dev)  # of equal ones the first, the most regularised
+    best: Fit | None = None
+    for one, strength in zip(model.along(rows, y[split.train], [one.C / scale for one in chosen]), chosen, strict=True):
+        dev = float(np.mean(one.predict(asked) == truth)) if len(truth) else 0.0
+        if best is None or dev > best.dev:
+            best = Fit(strength, one, dev, float(one.duality_gap_))
+    assert best is not None
+    return best
 
 
 def fit_numbers(
@@ -79,36 +78,35 @@ def fit_numbers(
 ) -> Fit:
     """The least squared error on the development documents; y: float64 (N,), without NaN in the split."""
     grid = strengths or [Strength(C, mixture) for mixture in MIXTURES for C in NUMBER_STRENGTHS]
-    found = _fitted_numbers(X, y, split, grid, listeners)
-    best = max(found, key=lambda fit: fit.dev)
+    best = _best_number(X, y, split, grid, listeners)
     if strengths is None and best.strength.C in FURTHER:
         more = [Strength(C, best.strength.l1_ratio) for C in FURTHER[best.strength.C]]
-        best = max([best, *_fitted_numbers(X, y, split, more, listeners)], key=lambda fit: fit.dev)
+        best = max(best, _best_number(X, y, split, more, listeners), key=lambda fit: fit.dev)
     return best
 
 
-def _fitted_numbers(
+def _best_number(
     X: sparse.csr_matrix, y: np.ndarray, split: Split, grid: Sequence[Strength], listeners: Sequence[Listener]
-) -> list[Fit]:
-    """A fit for each strength, in a path for each mixture."""
+) -> Fit:
+    """The best of some strengths, in a path for each mixture."""
     rows, target = X[split.train], y[split.train]
-    spread, scale = float(target.std()) or 1.0, mean_square(rows)
-    found = []
+    center, spread = float(target.mean()), float(target.std()) or 1.0
+    scale, asked, truth = mean_square(rows), X[split.dev], (y[split.dev] - center) / spread
+    best: Fit | None = None
     for mixture in sorted({one.l1_ratio for one in grid}):
         own = sorted((one for one in grid if one.l1_ratio == mixture), key=lambda one: one.C)
-        # C and the ℓ1 share of the target at variance 1, in the target's own units
-        unit = (1.0 - mixture) / spread**2 + mixture / spread
-        Cs = [one.C / (scale * spread**2 * unit) for one in own]
         model = PLQRegressor(
-            "squared", l1_ratio=mixture / (spread * unit), tol=TOL, time_limit=_FIT_S, n_threads=1, listeners=listeners
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            models = model.path(rows, target, Cs)
-        for one, strength in zip(models, own, strict=True):
-            dev = -float(np.mean((one.predict(X[split.dev]) - y[split.dev]) ** 2)) if len(split.dev) else 0.0
-            found.append(Fit(strength, one, dev, float(one.duality_gap_)))
-    return found
+            "squared", l1_ratio=mixture, tol=TOL, time_limit=_FIT_S, n_threads=1, listeners=listeners
+        )  # fmt: skip
+        fits = model.along(rows, (target - center) / spread, [one.C / scale for one in own])
+        for one, strength in zip(fits, own, strict=True):
+            dev = -float(np.mean((one.predict(asked) - truth) ** 2)) * spread**2 if len(truth) else 0.0
+            if best is None or dev > best.dev:
+                best = Fit(strength, one, dev, float(one.duality_gap_))
+    assert best is not None
+    best.model.coef_ = best.model.coef_ * spread  # learnt at variance 1, told in the target's own units
+    best.model.intercept_ = best.model.intercept_ * spread + center
+    return best
 
 
 def mean_square(X: sparse.csr_matrix) -> float:

@@ -50,7 +50,6 @@ class Candidate:
     label: Mapping[str, float] = field(default_factory=dict)
     gap: float = float("nan")
     columns: Callable[[sparse.csr_matrix, Any, np.ndarray], np.ndarray] | None = field(repr=False, default=None)
-    for_task: Any = field(repr=False, default=None)
     features: CompressiveFeatures | None = field(repr=False, default=None)
 
 
@@ -60,7 +59,7 @@ class Features:
 
     table: TokenTable
     index: KGramIndex
-    path: DictionaryPath
+    path: DictionaryPath = field(default_factory=lambda: DictionaryPath((), 0.0))
     seconds: dict[str, float] = field(default_factory=dict)
 
     def counts(self, candidate: Candidate) -> sparse.csr_matrix:
@@ -113,34 +112,36 @@ class Features:
             return
         matrix = self._all(self.index.max_gram)
         frequent = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
+        if not len(frequent):
+            return
         matrix = matrix[:, frequent]
 
         def names(columns: np.ndarray) -> list[str]:
             return self._index_names(frequent[columns])
 
         for name in rivals.selections_for(task):
-            ranks: dict[int, np.ndarray] = {}
+            ranks: dict[bytes, np.ndarray] = {}
             if name == "l1":
                 for strength in rivals.L1_STRENGTHS:
                     yield Candidate(
                         "kgrams:l1", lambda: matrix, names, {"l1_strength": strength}, columns=_nonzero(strength),
-                        for_task=task,
                     )  # fmt: skip
             own = () if name == "l1" else SIZES  # a model's weights say by themselves how many there are
             sizes = [(f"kgrams:{name}", size) for size in own if size < matrix.shape[1]]
             for method, size in [*sizes, (f"kgrams:{name}:equal", equal)]:
                 yield Candidate(
                     method, lambda: matrix, names, {"size": size}, columns=_ranked(name, size, ranks),
-                    for_task=task,
                 )  # fmt: skip
 
-    def phrases(self, size: int) -> Iterator[Candidate]:
-        """gensim's and BPE's, where installed; size: kinds of pieces for BPE."""
+    def phrases(self, size: int, poll: Callable[[], bool] = lambda: True) -> Iterator[Candidate]:
+        """gensim's and BPE's, where installed; size: kinds of pieces for BPE; poll: whether to go on."""
         words = [self.table.words(d) for d in range(self.table.n_documents)]
         for name, cut in (
             ("gensim", lambda: rivals.gensim_phrases(words)),
             ("bpe", lambda: rivals.byte_pairs(words, size)),
         ):
+            if not poll():
+                return
             began = time.perf_counter()
             documents = cut()
             if documents is None:
@@ -183,12 +184,11 @@ def _nonzero(strength: float) -> Callable[..., np.ndarray]:
     return columns
 
 
-def _ranked(name: str, size: int, ranks: dict[int, np.ndarray]) -> Callable[..., np.ndarray]:
+def _ranked(name: str, size: int, ranks: dict[bytes, np.ndarray]) -> Callable[..., np.ndarray]:
     """The first ``size`` columns of a ranking by the training documents, found once for all sizes."""
 
     def columns(counts: sparse.csr_matrix, task: Any, train: np.ndarray) -> np.ndarray:
-        key = int(train[0]) if len(train) else -1
-        key = hash((key, len(train), train.sum()))
+        key = train.tobytes()
         if key not in ranks:
             ranks[key] = rivals.ranking(name, counts, task, train)
         return np.sort(ranks[key][:size])

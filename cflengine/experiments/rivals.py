@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -43,13 +42,11 @@ def ranking(name: str, counts: sparse.csr_matrix, task: Any, train: np.ndarray) 
 def _score(name: str, X: sparse.csr_matrix, y: np.ndarray) -> np.ndarray:
     from sklearn.feature_selection import chi2, f_regression
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if name == "chi2":
-            return chi2(X, y)[0]
-        if name == "mutual_information":
-            return mutual_information(X, y)
-        return f_regression(X, y)[0]
+    if name == "chi2":
+        return chi2(X, y)[0]
+    if name == "mutual_information":
+        return mutual_information(X, y)
+    return f_regression(X, y)[0]
 
 
 def l1_weights(X: sparse.csr_matrix, y: np.ndarray, strength: float) -> np.ndarray:
@@ -60,12 +57,11 @@ def l1_weights(X: sparse.csr_matrix, y: np.ndarray, strength: float) -> np.ndarr
     from sklearn.svm import LinearSVC
 
     unit = normalize(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if np.issubdtype(y.dtype, np.integer):
-            coef = LinearSVC(penalty="l1", dual=False, C=strength, max_iter=50, tol=1e-2).fit(unit, y).coef_
-        else:
-            coef = Lasso(alpha=1e-3 * float(y.std() or 1.0) / strength, max_iter=100, tol=1e-2).fit(unit, y).coef_
+    if np.issubdtype(y.dtype, np.integer):
+        model = LinearSVC(penalty="l1", dual=False, C=strength, max_iter=50, tol=1e-2, random_state=0)
+    else:
+        model = Lasso(alpha=1e-3 * float(y.std() or 1.0) / strength, max_iter=100, tol=1e-2)
+    coef = model.fit(unit, y).coef_
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 

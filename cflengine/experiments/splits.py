@@ -61,23 +61,29 @@ def make_plan(
         raise InputError("documents are split by a group or by time, not by both.")
     if folds is not None and (time is not None or test is not None):
         raise InputError("folds take the place of a test split, and of one by time.")
+    if (group is not None or time is not None) and (test is not None or dev is not None):
+        raise InputError("a split by a group or by time draws its own parts: leave the test and dev splits out.")
     known = np.logical_or.reduce([target.known for target in targets])
-    strata = next((target.labels for target in targets if target.task == "class"), None)
-    labels = _strata(strata, known)
-    own = _own_test(metadata) if test is None and group is None and time is None and folds is None else None
-    if own is not None:
-        test, dev = own, _own_dev(metadata) if dev is None else dev
-    dev = DEV_SHARE if dev is None else dev
     if group is not None:
         return _grouped(metadata, group, known, folds, seed)
     if time is not None:
         return _by_time(metadata, time, known)
+    labels = _strata(next((target.labels for target in targets if target.task == "class"), None), known)
+    if test is None and folds is None and all(target.column != "split" for target in targets):
+        own = _own(metadata, known, ("test",))
+        if own is not None:
+            test, dev = own, dev or _own(metadata, known, ("dev", "validation", "valid"))
+    dev = DEV_SHARE if dev is None else dev
     few = int(known.sum()) < FEW_DOCUMENTS and test is None
     if folds is not None or few:
         return _folds(labels, known, FOLDS if folds is None else folds, dev, metadata, seed)
+    if isinstance(test, str) and "=" in test:
+        # their own split need not hold every class
+        labels, how = Labels("", ("",), np.where(known, 0, -1)), f"judged on the documents with {test}"
+    else:
+        how = f"judged on a random {100 * float(test or TEST_SHARE):g} % of the documents"
     split = split_documents(labels, metadata, dev=dev, test=TEST_SHARE if test is None else test, seed=seed)
-    how = f"the documents with {own}" if own is not None else f"a random {_share(test)} of the documents"
-    return Plan((split,), f"judged on {how}")
+    return Plan((split,), how)
 
 
 def _strata(strata: Labels | None, known: np.ndarray) -> Labels:
@@ -90,18 +96,12 @@ def _strata(strata: Labels | None, known: np.ndarray) -> Labels:
     return Labels(strata.column, (*strata.classes, ""), np.where(rest, len(strata.classes), strata.y))
 
 
-def _own_test(metadata: pd.DataFrame) -> str | None:
-    own = "split" in metadata.columns and (metadata["split"].astype(str) == "test").any()
-    return "split=test" if own else None
-
-
-def _own_dev(metadata: pd.DataFrame) -> str | None:
-    names = set(metadata["split"].astype(str))
-    return next((f"split={name}" for name in ("dev", "validation", "valid") if name in names), None)
-
-
-def _share(test: str | float | None) -> str:
-    return f"{100 * TEST_SHARE:g} %" if test is None else (f"{test}" if "=" in str(test) else f"{float(test):.0%}")
+def _own(metadata: pd.DataFrame, known: np.ndarray, names: Sequence[str]) -> str | None:
+    """The corpus's own part of one of these names, if documents with a target are in it."""
+    if "split" not in metadata.columns:
+        return None
+    there = set(metadata["split"][known].astype(str))
+    return next((f"split={name}" for name in names if name in there), None)
 
 
 def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, metadata: pd.DataFrame, seed: int) -> Plan:
@@ -164,25 +164,33 @@ def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int 
 def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     if column not in metadata.columns:
         raise InputError(f"there is no column {column!r} to order documents by.")
-    values = metadata[column]
-    when = pd.to_numeric(values, errors="coerce")
-    if not when.notna().any():
-        when = pd.to_datetime(values.astype(str).where(values.notna()), errors="coerce", format="mixed", utc=True)
-    at = np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
+    at = _moments(metadata[column])
     documents = np.flatnonzero(known & (at >= 0))
     if len(np.unique(at[documents])) < 3:
         raise InputError(
             f"column {column!r} does not order the documents with a target: fewer than three different times."
         )
     order = documents[np.argsort(at[documents], kind="stable")]
-    moments = at[order]
-    # a moment is never torn apart: what is judged by is later than all that is learnt from
-    last = int(np.searchsorted(moments, moments[int(len(order) * (1.0 - TEST_SHARE))]))
-    last = last or int(np.searchsorted(moments, moments[0], side="right"))
-    before = int(np.searchsorted(moments[:last], moments[int(last * (1.0 - DEV_SHARE))]))
-    before = before or int(np.searchsorted(moments[:last], moments[0], side="right"))
+    last = _border(at[order], 1.0 - TEST_SHARE, 2)
+    before = _border(at[order[:last]], 1.0 - DEV_SHARE, 1)
     parts = (order[:before], order[before:last], order[last:])
-    if not all(len(part) for part in parts):
-        raise InputError(f"column {column!r} has too few different times to learn, to choose and to judge.")
     split = Split(*(np.sort(part) for part in parts))
     return Plan((split,), f"judged on the latest documents by {column}")
+
+
+def _border(moments: np.ndarray, share: float, least: int) -> int:
+    """Where to cut ascending moments, none torn apart: near a share of them, with at least so many moments before."""
+    starts = np.flatnonzero(np.diff(moments)) + 1  # of every moment but the first
+    return int(starts[least - 1 :][np.argmin(np.abs(starts[least - 1 :] - share * len(moments)))])
+
+
+def _moments(values: pd.Series) -> np.ndarray:
+    """int64 (N,): the rank in time of each value, numbers or dates; -1 for none."""
+    present = values.notna()
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        when = values
+    else:
+        when = pd.to_numeric(values, errors="coerce")
+        if not when.notna().equals(present):  # some are no numbers: then none is one
+            when = pd.to_datetime(values.astype(str).where(present), errors="coerce", format="mixed", utc=True)
+    return np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 from scipy.stats import ttest_rel
 
 from cflengine.linear.search import paired_test
@@ -55,27 +56,34 @@ def weighted_mean(values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
     """The mean over classes of F1, classes that are neither there nor predicted left out, as a statistic."""
-    of_class = np.eye(n_classes)
-    right, true, said = of_class[truth] * (truth == predicted)[:, None], of_class[truth], of_class[predicted]
+    units, n = np.arange(len(truth)), len(truth)
+    true, said = (sparse.csr_matrix((np.ones(n), (units, of)), shape=(n, n_classes)) for of in (truth, predicted))
+    right = sparse.csr_matrix(true.multiply(said))
+    # of many classes a few draws at a time: what is made is draws × classes
+    step = max(1, _CHUNK_ENTRIES // max(n_classes, 1))
+
+    def some(weights: np.ndarray) -> np.ndarray:
+        total = (true.T @ weights.T + said.T @ weights.T).T
+        f1 = np.divide(2.0 * (right.T @ weights.T).T, total, out=np.full_like(total, np.nan), where=total > 0)
+        return np.nanmean(f1, axis=1)
 
     def statistic(weights: np.ndarray) -> np.ndarray:
-        total = weights @ true + weights @ said
-        f1 = np.divide(2.0 * (weights @ right), total, out=np.full_like(total, np.nan), where=total > 0)
-        return np.nanmean(f1, axis=1)
+        return np.concatenate([some(weights[a : a + step]) for a in range(0, len(weights), step)])
 
     return statistic
 
 
 def r_squared(truth: np.ndarray, predicted: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """1 − MSE/variance, as a statistic."""
-    errors = (truth - predicted) ** 2
+    errors, truth = (truth - predicted) ** 2, truth - truth.mean()  # from the mean, so that squares do not cancel
 
     def statistic(weights: np.ndarray) -> np.ndarray:
         total = weights.sum(axis=1)
         mean = weights @ truth / total
         spread = weights @ truth**2 / total - mean**2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return 1.0 - (weights @ errors / total) / spread
+        known = spread > 1e-12 * np.maximum((truth**2).max(initial=0.0), 1e-300)
+        found = np.full(len(weights), np.nan)
+        return np.divide(spread - weights @ errors / total, spread, out=found, where=known)
 
     return statistic
 
@@ -85,11 +93,15 @@ def whole(statistic: Callable[[np.ndarray], np.ndarray], n: int) -> float:
     return float(statistic(np.ones((1, n)))[0]) if n else float("nan")
 
 
-def paired_p(first: np.ndarray, second: np.ndarray) -> float:
+def paired_p(first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None) -> float:
     """p that two methods are equally good, from what each unit was worth: an exact sign test for right and wrong
-    (bool), a paired t-test for errors (float). 1 where they never differ. Units count as independent."""
-    if first.dtype == bool:
-        return paired_test(first, second)
+    (bool), a paired t-test for errors (float); 1 where they never differ. groups: of units, as :class:`Resampling` has
+    them: then a t-test of the groups' sums, since units of one group are not independent."""
     if np.array_equal(first, second) or len(first) < 2:
         return 1.0
+    if groups is not None:
+        member = np.unique(np.where(groups < 0, -1 - np.arange(len(groups)), groups), return_inverse=True)[1]
+        first, second = (np.bincount(member, values.astype(np.float64)) for values in (first, second))
+    if first.dtype == bool:
+        return paired_test(first, second)
     return float(ttest_rel(first, second).pvalue)

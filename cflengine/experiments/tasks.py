@@ -17,7 +17,7 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import class_means, nearest
-from cflengine.experiments.learners import CLASS_STRENGTHS, Strength, fit_classes, fit_numbers
+from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
 from cflengine.experiments.splits import Plan, restricted
 from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
 from cflengine.experiments.targets import Target
@@ -25,6 +25,7 @@ from cflengine.linear.labels import Split
 
 MOST_LINEAR = 50  # classes; beyond, centroids, since a linear model for each class would take too long
 MOST_TELLING = 200
+MOST_CENTROIDS = 60
 
 
 #: features of all documents, CSR (N, d); or what makes them, of the number of a split, where they depend on labels
@@ -38,31 +39,63 @@ def matrix_of(X: Matrix, split: int) -> sparse.csr_matrix:
 
 @dataclass(frozen=True)
 class Outcome:
-    """predicted: (units,); dev: on the documents beside, the larger the better; chosen: strengths and the like, by
-    split; gap: the largest proved one, 0 where nothing was optimised; wrong: float64 (units,), by how much what was
-    predicted was preferred to the truth, or how far off a number is; None where it is not known."""
+    """What was said of every unit, a part for each split.
+
+    predicted: (units,); devs: on each split's documents beside, the larger the better; sizes: how many units each split
+    judges; chosen: strengths and the like, by split; gap: the largest proved one, 0 where nothing was optimised; wrong:
+    float64 (units,), by how much what was predicted was preferred to the truth, or how far off a number is; None where
+    it is not known.
+    """
 
     predicted: np.ndarray = field(repr=False)
-    dev: float
+    devs: tuple[float, ...]
+    sizes: tuple[int, ...]
     chosen: tuple[Any, ...] = ()
     gap: float = 0.0
     wrong: np.ndarray | None = field(repr=False, default=None)
 
+    @property
+    def dev(self) -> float:
+        """The mean over splits."""
+        return float(np.mean(self.devs))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outcome]) -> Outcome:
+        """Splits put together, each an outcome of one split."""
+        wrong = [part.wrong for part in parts if part.wrong is not None]
+        return cls(
+            np.concatenate([part.predicted for part in parts]),
+            tuple(dev for part in parts for dev in part.devs),
+            tuple(size for part in parts for size in part.sizes),
+            tuple(one for part in parts for one in part.chosen),
+            max(part.gap for part in parts),
+            np.concatenate(wrong) if len(wrong) == len(parts) else None,
+        )
+
+    def of_split(self, k: int) -> Outcome:
+        """The part of one split."""
+        inside = slice(sum(self.sizes[:k]), sum(self.sizes[: k + 1]))
+        wrong = None if self.wrong is None else self.wrong[inside]
+        chosen = self.chosen[k : k + 1]
+        return Outcome(self.predicted[inside], (self.devs[k],), (self.sizes[k],), chosen, self.gap, wrong)
+
 
 @dataclass(frozen=True)
 class Weights:
-    """What a model makes of features. coef: (rows, d), dense or CSR; names: of the rows, the class that each speaks
-    for ("" for a number; of two classes the second); documents: int64 (d,), how many learnt from have each."""
+    """What a model makes of features. coef: (rows, d), dense, or CSR for centroids scaled to length 1; names: of the
+    rows, the class that each speaks for ("" for a number; of two classes the second); documents: int64 (d,), how many
+    learnt from have each; average: float64 (d,), what centroids are set against when the most telling are asked for."""
 
     coef: Any = field(repr=False)
     names: tuple[str, ...]
     documents: np.ndarray = field(repr=False)
+    average: np.ndarray | None = field(repr=False, default=None)
 
     def telling(self) -> pd.DataFrame:
         """The largest weights of each row, about MOST_TELLING in all: class, column, weight, documents."""
         most, frames = max(MOST_TELLING // len(self.names), 3), []
         for row, name in enumerate(self.names[: MOST_TELLING // 3 + 1]):
-            values = self.row(row)
+            values = self.row(row) if self.average is None else self.row(row) - self.average
             top = np.argsort(-np.abs(values), kind="stable")[:most]
             top = top[values[top] != 0]
             own = {"class": name, "column": top, "weight": values[top], "documents": self.documents[top]}
@@ -80,6 +113,18 @@ class Weights:
         return self.row(self.names.index(name)) - self.row(self.names.index(other))
 
 
+def centroid_weights(X: sparse.csr_matrix, y: np.ndarray, classes: Sequence[str]) -> Weights:
+    """The centroids of the most frequent classes, at length 1, as the cosine compares them."""
+    order = np.argsort(-np.bincount(y, minlength=len(classes)), kind="stable")[:MOST_CENTROIDS]
+    means = class_means(X, y, len(classes))[order]
+    lengths = np.sqrt(np.asarray(means.multiply(means).sum(axis=1)).ravel())
+    average = np.asarray(X.mean(axis=0)).ravel()
+    unit = sparse.csr_matrix(sparse.diags(1.0 / np.maximum(lengths, 1e-300)) @ means)
+    names = tuple(classes[k] for k in order.tolist())
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    return Weights(unit, names, frequency, average / max(float(np.sqrt(average @ average)), 1e-300))
+
+
 class Task(Protocol):
     """A target with its plan. measure: what is told of outcomes; larger_is_better: of it."""
 
@@ -88,6 +133,7 @@ class Task(Protocol):
     learner: str
     larger_is_better: bool
     linear: bool
+    listeners: tuple[Listener, ...]
 
     def bytes_needed(self, n_features: int) -> int: ...
     @property
@@ -100,7 +146,8 @@ class Task(Protocol):
     def worth(self, outcome: Outcome) -> np.ndarray: ...
     def score(self, outcome: Outcome) -> dict[str, Any]: ...
     def baseline(self) -> dict[str, Any]: ...
-    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Weights: ...
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...], split: int = 0) -> Weights: ...
+    def split_of(self, document: int) -> int: ...
     def units(self) -> pd.DataFrame: ...
     def resampling(self) -> Resampling: ...
 
@@ -115,9 +162,9 @@ class DocumentTask:
         *,
         seed: int = 0,
         n_threads: int | None = None,
-        listeners: Sequence[Listener] = (),
     ) -> None:
-        self.target, self.seed, self.n_threads, self.listeners = target, seed, n_threads, tuple(listeners)
+        self.target, self.seed, self.n_threads = target, seed, n_threads
+        self.listeners: tuple[Listener, ...] = ()  # of everything that is fitted
         self.how = plan.how
         known = target.known
         self.splits = [restricted(split, known) for split in plan.splits]
@@ -125,6 +172,10 @@ class DocumentTask:
             if not (len(split.train) and len(split.dev) and len(split.test)):
                 raise InputError(
                     f"of the documents with {target.column!r}, none is left to learn from, to choose by or to judge by."
+                )
+            if target.values is None and len(np.unique(target.labels.y[split.train])) < 2:
+                raise InputError(
+                    f"split so, the documents to learn {target.column!r} from are all of one class: split otherwise."
                 )
         self.documents = np.concatenate([split.test for split in self.splits])
         self.groups = None if plan.groups is None else plan.groups[self.documents]
@@ -134,9 +185,9 @@ class DocumentTask:
         self.measure, self.larger_is_better = ("mse", False) if self.numbers else ("accuracy", True)
 
     def bytes_needed(self, n_features: int) -> int:
-        """What learning holds at its peak beside the features: coefficients of every strength and class, twice."""
+        """What learning holds at its peak beside the features: coefficients of each class, of three fits, twice."""
         rows = 1 if self.numbers or self.target.n_classes == 2 else self.target.n_classes
-        return 16 * n_features * rows * len(CLASS_STRENGTHS) if self.linear else 0
+        return 48 * n_features * rows if self.linear else 0
 
     @property
     def truth(self) -> np.ndarray:
@@ -160,26 +211,20 @@ class DocumentTask:
         for k, split in enumerate(self.splits):
             own = Split(_share_of(split.train, share, self.seed, self.target), split.dev, split.test)
             found.append(self._fit(matrix_of(X, k), own, chosen[k] if chosen else None))
-        wrong = [one.wrong for one in found if one.wrong is not None]
-        return Outcome(
-            np.concatenate([one.predicted for one in found]),
-            float(np.mean([one.dev for one in found])),
-            tuple(strength for one in found for strength in one.chosen),
-            max(one.gap for one in found),
-            np.concatenate(wrong) if wrong else None,
-        )
+        return Outcome.joined(found)
 
     def _fit(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Outcome:
-        y = self.target.truth
+        y, size = self.target.truth, (len(split.test),)
         if not self.linear:
             means = class_means(X[split.train], y[split.train], self.target.n_classes)
             dev = nearest(X[split.dev], means, "cosine") == y[split.dev]
-            return Outcome(nearest(X[split.test], means, "cosine"), float(np.mean(dev)), (None,))
+            return Outcome(nearest(X[split.test], means, "cosine"), (float(np.mean(dev)),), size, (None,))
         fit, asked, truth = self._linear(X, split, chosen), X[split.test], y[split.test]
         predicted = fit.model.predict(asked)
         if self.numbers:
-            return Outcome(predicted, fit.dev, (fit.strength,), fit.gap, np.abs(predicted - truth))
-        return Outcome(predicted, fit.dev, (fit.strength,), fit.gap, _preference(fit.model, asked, predicted, truth))
+            return Outcome(predicted, (fit.dev,), size, (fit.strength,), fit.gap, np.abs(predicted - truth))
+        wrong = _preference(fit.model, asked, predicted, truth)
+        return Outcome(predicted, (fit.dev,), size, (fit.strength,), fit.gap, wrong)
 
     def _linear(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Any:
         strengths = None if chosen is None else [chosen]
@@ -218,26 +263,33 @@ class DocumentTask:
             y = self.target.truth[split.train]
             best = y.mean() if self.numbers else np.bincount(y).argmax()
             parts.append(np.full(len(split.test), best))
-        return self.score(Outcome(np.concatenate(parts), 0.0))
+        return self.score(Outcome(np.concatenate(parts), (0.0,), (len(self.documents),)))
 
-    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Weights:
-        """Of the first split's model: coefficients; of centroids, what each has more of than the average document."""
-        split = self.splits[0]
-        if self.linear:
-            coef: Any = np.atleast_2d(self._linear(X, split, chosen[0] if chosen else None).model.coef_)
-        else:
-            coef = class_means(X[split.train], self.target.labels.y[split.train], self.target.n_classes)
-            coef = coef - sparse.csr_matrix(X[split.train].mean(axis=0))[np.zeros(coef.shape[0], dtype=int)]
-        names = ("",) if self.numbers else self.target.labels.classes
-        names = names[1:] if coef.shape[0] == 1 and len(names) == 2 else names
-        return Weights(coef, tuple(names), np.bincount(X[split.train].indices, minlength=X.shape[1]))
+    def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...], split: int = 0) -> Weights:
+        """Coefficients of the model that one split learns; of centroids those of the most frequent classes."""
+        own = self.splits[split]
+        if not self.linear:
+            return centroid_weights(X[own.train], self.target.labels.y[own.train], self.target.labels.classes)
+        model = self._linear(X, own, chosen[split] if chosen else None).model
+        names = ("",) if self.numbers else tuple(self.target.labels.classes[k] for k in model.classes_.tolist())
+        names = names[1:] if len(names) == 2 else names
+        return Weights(np.atleast_2d(model.coef_), names, np.bincount(X[own.train].indices, minlength=X.shape[1]))
+
+    def split_of(self, document: int) -> int:
+        """Which split judges a document."""
+        return next(k for k, split in enumerate(self.splits) if document in split.test)
 
     def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Any:
         """A model learnt from every document with a target, at the first split's strengths; None of centroids."""
         if not self.linear:
             return None
         none = np.zeros(0, dtype=np.int64)
-        model = self._linear(X, Split(np.flatnonzero(self.target.known), none, none), chosen[0]).model
+        everything = Split(np.flatnonzero(self.target.known), none, none)
+        before, self.listeners = self.listeners, ()  # wanted also after a stop
+        try:
+            model = self._linear(X, everything, chosen[0]).model
+        finally:
+            self.listeners = before
         if not self.numbers:
             model.classes_ = np.array(self.target.labels.classes, dtype=object)[model.classes_]
         return model.set_params(listeners=())
@@ -271,7 +323,7 @@ def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:
         return 1.0 - mean_a / np.maximum(mean_b, 1e-300)
 
     facts: Mapping[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling().interval(gain))}
-    return dict(facts) | {"p": paired_p(a, b)}
+    return dict(facts) | {"p": paired_p(a, b, task.resampling().groups)}
 
 
 def _share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:

@@ -95,6 +95,8 @@ def read_numbers(metadata: pd.DataFrame, column: str) -> Numbers:
     values = _column(metadata, column)
     if pd.api.types.is_bool_dtype(values.dtype):
         raise InputError(f"column {column!r} holds true and false, not numbers: take a loss for classes.")
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        raise InputError(f"column {column!r} holds dates, not numbers.")
     found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     found = np.where(np.isfinite(found), found, np.nan)
     if np.isnan(found).all():

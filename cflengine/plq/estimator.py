@@ -104,15 +104,20 @@ class _PLQ(LinearEstimator):
 
         Raises ValueError for no C at all, and what ``fit`` raises.
         """
+        return list(self.along(X, y, Cs, sample_weight, sensitive))
+
+    def along(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: Any = None, sensitive: Any = None) -> Any:
+        """The models of :meth:`path` one by one, so that those that are not wanted need not be held."""
         chosen = sorted({float(C) for C in Cs})
         if not chosen:
             raise InputError("a path needs at least one C.")
-        models: list[Self] = []
+        before = None
         for C in chosen:
             model = clone(self).set_params(C=C)
-            model._start = models[-1].results_ if models else None
-            models.append(model.fit(X, y, sample_weight, sensitive))
-        return models
+            model._start = before
+            model.fit(X, y, sample_weight, sensitive)
+            before = model.results_
+            yield model
 
     def _solve(self, X: Any, targets: Sequence[np.ndarray], weight: np.ndarray | None, sensitive: Any) -> LinearModel:
         """A row for each target. weight: of the rows of X, above 0, or None for 1."""

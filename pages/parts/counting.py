@@ -7,9 +7,9 @@ from sklearn.base import clone
 
 from cflengine import CompressiveFeatures
 from cflengine.compression.counting import COUNTINGS
-from pages.parts.state import change_settings, settings
+from pages.parts.state import TEMPERATURES, change_settings, settings
 
-_TEMPERATURES = (0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0)
+_TEMPERATURES = tuple(map(float, TEMPERATURES))
 _WORDS = {
     "pointers": "The pointers of the cheapest encoding, as in the paper. A near tie falls one way or the other, so "
     "that a small change of a text may change many counts.",

@@ -38,6 +38,7 @@ LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
 TASKS = "tasks"
+TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
 KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS)
 
 
@@ -161,6 +162,8 @@ def _settings_from(query: Any) -> Settings:
         found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
     if query.get("k") in tuple("12345678"):
         found["max_gram"] = int(query["k"])
+    if query.get("temperature") in TEMPERATURES:
+        found["temperature"] = float(query["temperature"])
     for name, choices in (("weighting", WEIGHTINGS), ("counting", COUNTINGS), ("solver", SOLVERS)):
         if query.get(name) in choices:
             found[name] = query[name]
@@ -175,6 +178,7 @@ def _write_query() -> None:
         "k": str(settings.max_gram) if settings.max_gram != default.max_gram else None,
         "weighting": settings.weighting if settings.weighting != default.weighting else None,
         "counting": settings.counting if settings.counting != default.counting else None,
+        "temperature": f"{settings.temperature:g}" if settings.temperature != default.temperature else None,
         "solver": settings.solver if settings.solver != default.solver else None,
     }
     wanted |= {kind: state[f"{kind}_id"] for kind in KINDS}

@@ -105,3 +105,22 @@ def test_paired_tests():
     assert paired_p(right, np.zeros(60, dtype=bool)) < 1e-10
     errors = np.random.default_rng(0).random(80)
     assert paired_p(errors, errors) == 1.0 and paired_p(errors, errors + 0.1 + 0.01 * np.arange(80)) < 1e-10
+
+
+def test_groups_are_not_taken_for_independent_documents():
+    rng = np.random.default_rng(0)
+    shift = np.repeat(rng.normal(size=8), 50)
+    errors = rng.random(400)
+    groups = np.repeat(np.arange(8), 50)
+    assert paired_p(errors, errors + 0.1 + shift, groups) > 20 * paired_p(errors, errors + 0.1 + shift)
+
+
+def test_r_squared_of_a_constant_is_not_known():
+    assert np.isnan(whole(r_squared(np.full(7, 0.1), np.zeros(7)), 7))
+    far = 1e9 + np.arange(7.0)
+    assert whole(r_squared(far, far), 7) == 1.0
+
+
+def test_macro_f1_of_thousands_of_classes_stays_small():
+    truth = np.arange(20_000) % 5_000
+    assert whole(macro_f1(truth, truth, 5_000), 20_000) == 1.0

@@ -12,12 +12,13 @@ from cflengine.experiments import dictionaries, evaluation, rivals
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.explain import word_weights
-from cflengine.experiments.export import evaluation_report, flat_table, write_evaluation
+from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
 from cflengine.experiments.findings import final_model, find
 from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
-from cflengine.experiments.splits import make_plan
+from cflengine.experiments.methods import Candidate
+from cflengine.experiments.splits import Plan, make_plan
 from cflengine.experiments.targets import read_target
-from cflengine.experiments.tasks import DocumentTask, compare
+from cflengine.experiments.tasks import DocumentTask, Outcome, compare
 from cflengine.linear.labels import Split
 
 LAMS = (0.1, 1.0)
@@ -93,8 +94,7 @@ def test_a_candidate_is_chosen_by_development_documents_alone(done):
             rows = own[own["method"] == name]
             best = rows["dev"].max() if finding.task.larger_is_better else rows["dev"].min()
             assert entry["dev"] == best
-            chosen = rows[rows["dev"] == best]
-            assert entry["features"] == chosen["features"].min()
+            assert entry["features"] == rows[rows["dev"] == best]["features"].min()
 
 
 def test_no_learner_sees_a_held_out_document(done):
@@ -117,7 +117,7 @@ def test_words_of_a_document_sum_to_its_score(done):
         row = weights.towards(*(("", "") if finding.task.numbers else ("up", "down")))
         x = run.weighted(finding.standing.recommended.candidate.make())
         for document in (0, 7):
-            words = word_weights(run, finding, document, row)
+            words = word_weights(run, finding, document, row, x)
             assert sum(weight for *_, weight in words) == pytest.approx(float((x[document] @ row)[0]), abs=1e-9)
             assert all(0 <= a < b <= len(texts[document]) for a, b, _ in words)
 
@@ -302,7 +302,7 @@ def test_all_kgrams_that_do_not_fit_are_left_out(monkeypatch):
     run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,)))
     run.run()
     assert "all_kgrams" not in run.standings[0].best and any("do not fit" in note for note in run.notes)
-    assert evaluation.UNIGRAMS in run.standings[0].best
+    assert "unigrams" in run.standings[0].best
 
 
 def test_one_call_from_columns_to_findings():
@@ -319,8 +319,126 @@ def test_one_call_from_columns_to_findings():
 
 def test_features_that_learning_could_not_hold_are_left_out(monkeypatch):
     texts, frame = corpus(60)
-    monkeypatch.setattr(evaluation, "available_bytes", lambda: 250_000)
+    monkeypatch.setattr(evaluation, "_MOST_BYTES", 30_000)
     run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,), rivals=False))
     run.run()
     assert "all_kgrams" not in run.standings[0].best and "unigrams" in run.standings[0].best
     assert any("too many features" in note for note in run.notes)
+
+
+# ---- what a review found
+
+
+def test_folds_do_not_let_each_other_choose_by_test_documents():
+    """Candidates that know nothing win nothing, however many there are: each split chooses for itself."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"mood": rng.choice(["up", "down"], 200)})
+    (task,) = tasks_of([""] * 200, frame, "mood")
+    standing = evaluation.Standing(task)
+    for k in range(60):
+        said = rng.integers(0, 2, 200)
+        parts, at = [], 0
+        for split in task.splits:
+            full = np.zeros(200, dtype=int)
+            full[:] = np.random.default_rng(k).integers(0, 2, 200)
+            dev = float(np.mean(full[split.dev] == task.target.truth[split.dev]))
+            parts.append(Outcome(full[split.test], (dev,), (len(split.test),), (None,)))
+            at += len(split.test)
+        assert at == len(said)
+        standing.add(evaluation.Judged(Candidate("noise", None, None, {"lam": k}), Outcome.joined(parts), 1, 0.0))
+    chosen = float(np.mean(task.worth(standing.best["noise"].outcome)))
+    pooled = max(row["test"] for row in standing.rows if row["dev"] == max(r["dev"] for r in standing.rows))
+    assert chosen < 0.56 <= pooled + 0.03
+    assert len({id(one) for one in standing.by_split["noise"]}) > 1
+
+
+def test_a_class_that_a_fold_does_not_learn_keeps_the_others_names():
+    frame = pd.DataFrame({"kind": ["a"] * 30 + ["b"] * 30 + ["c"] * 3 + ["d"] * 30})
+    texts = [f"{kind} {kind} word {k % 7}" for k, kind in enumerate(frame["kind"])]
+    target = read_target(frame, "kind")
+    everything = np.arange(93)
+    test = np.array([0, 31, 60, 61, 62, 70])
+    rest = np.setdiff1d(everything, test)
+    (task,) = [DocumentTask(target, Plan((Split(rest[::2], rest[1::2], test),), "by hand"))]
+    run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,), rivals=False))
+    run.run()
+    finding = find(run, run.standings[0])
+    assert finding.weights.names == ("a", "b", "d")
+    for name in finding.weights.names:
+        best = finding.telling[finding.telling["class"] == name].sort_values("weight").iloc[-1]["feature"]
+        assert name in best.split()
+
+
+def test_a_training_part_of_one_class_is_refused_before_any_work():
+    frame = pd.DataFrame({"kind": ["a"] * 60 + ["b"] * 20, "when": list(range(80))})
+    with pytest.raises(ValueError, match="all of one class"):
+        tasks_of([""] * 80, frame, "kind", time="when")
+
+
+def test_documents_that_share_nothing_leave_nothing_to_select():
+    texts = [f"word{k} other{k}" for k in range(24)]
+    frame = pd.DataFrame({"kind": ["a", "b"] * 12})
+    run = Evaluation(texts, tasks_of(texts, frame, "kind"), EvaluationSettings(lams=(0.1,)))
+    run.run()
+    assert not any(name.startswith("kgrams:") for name in run.standings[0].best)
+
+
+def test_one_held_out_document_is_enough_but_for_the_svm():
+    from cflengine.experiments.authors import AuthorRules
+
+    texts, frame = corpus(100)
+    task = AuthorTask(read_target(frame, "author", "author"), texts, AuthorRules(held_out=1))
+    run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,), rivals=False))
+    run.run()
+    finding = find(run, run.standings[0])
+    assert "two held-out documents" in finding.learners[0]["linear_svm_single_documents"]
+
+
+@pytest.mark.parametrize("spread", [1e-12, 1e17])
+def test_numbers_of_any_size_are_learnt(spread):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.normal(size=(120, 4)))
+    y = (X @ np.arange(4.0)) * spread
+    split = Split(np.arange(80), np.arange(80, 100), np.arange(100, 120))
+    fit = fit_numbers(X, np.asarray(y), split)
+    np.testing.assert_allclose(fit.model.predict(X), y, atol=0.2 * y.std())
+
+
+def test_a_path_that_was_stopped_on_its_way_back_is_not_kept(tmp_path):
+    texts, _ = corpus(60)
+    model = evaluation.CompressiveFeatures(max_gram=2, settings=evaluation.PATH_SETTINGS)
+    table = evaluation.Tokenizer(model.token_pattern, True)(texts)
+    count = 0
+
+    def counted(stats):
+        nonlocal count
+        count += 1
+
+    dictionaries.find_dictionaries(model, table, LAMS, listeners=(counted,))
+    last = count
+    left = iter(range(last - 1))
+    path = dictionaries.find_dictionaries(
+        model, table, LAMS, listeners=(lambda stats: next(left, None) is not None,), folder=tmp_path
+    )
+    assert path.stopped and not list(tmp_path.glob("path-*"))
+
+
+def test_texts_and_rows_must_be_as_many():
+    texts, frame = corpus(60)
+    with pytest.raises(ValueError, match="59 texts, but 60 rows"):
+        Evaluation(texts[:59], tasks_of(texts, frame, "mood"))
+
+
+def test_a_stop_is_heard_while_learning():
+    texts, frame = corpus(60)
+    asked = iter(range(1000))
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=LAMS))
+    run.prepare()
+    run.budget = Budget(None, lambda: next(asked) < 1)
+    run.standings[0].task.listeners = (run.budget,)
+    assert run._try(run.features.unigrams(), run.standings) and not run.standings[0].rows
+
+
+def test_files_of_models_never_share_a_name():
+    names = model_names(["评分", "标签", "a b", "a_b", "A_B", "x"])
+    assert len({name.lower() for name in names}) == 6 and names[-1] == "model-x.cflm"

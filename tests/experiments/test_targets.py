@@ -158,3 +158,40 @@ def test_authors_with_one_document_are_no_authors():
         AuthorTask(read_target(own, "author", "author"), texts)
     with pytest.raises(ValueError, match="more documents than are held out"):
         AuthorTask(read_target(own, "author", "author"), texts, AuthorRules(min_documents=3))
+
+
+def test_documents_without_a_date_are_left_out():
+    own = frame().assign(date=pd.to_datetime(frame()["date"]).where(np.arange(120) >= 50))
+    ((train, dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="date"))
+    assert not (train | dev | test) & set(range(50))
+
+
+def test_a_number_among_dates_is_a_date_too():
+    own = frame().assign(date=["2015", *pd.date_range("2011-01-02", periods=119).strftime("%d %B %Y")])
+    ((train, _dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="date"))
+    assert len(train) > 50 and 0 in test
+
+
+def test_three_moments_are_enough():
+    own = frame().assign(year=[2010] * 10 + [2011] * 100 + [2012] * 10)
+    ((train, dev, test),) = parts(make_plan(own, [read_target(own, "score")], time="year"))
+    assert (len(train), len(dev), len(test)) == (10, 100, 10)
+
+
+def test_dates_are_no_numbers():
+    own = frame().assign(date=pd.to_datetime(frame()["date"]))
+    with pytest.raises(ValueError, match="holds dates"):
+        read_target(own, "date", "number")
+
+
+def test_what_a_split_does_not_use_is_refused():
+    with pytest.raises(ValueError, match="leave the test and dev splits out"):
+        make_plan(frame(), [read_target(frame(), "kind")], group="beer", test="0.5")
+
+
+def test_a_split_column_whose_test_has_no_labels_is_not_used():
+    own = frame(1300).assign(split=["train"] * 1100 + ["test"] * 200)
+    own.loc[1100:, "kind"] = None
+    plan = make_plan(own, [read_target(own, "kind")])
+    assert "random 25 %" in plan.how and plan.test.max() < 1100
+    assert "split=" not in make_plan(own, [read_target(own, "split")]).how

@@ -103,14 +103,14 @@ def _shortened(text: str, most: int = 160) -> str:
 def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Series) -> None:
     """A document with the words that speak for what was predicted, and against."""
     task, document = finding.task, int(row["document"])
-    text, weights = loaded.corpus.texts[document], finding.weights
+    text, (X, weights) = loaded.corpus.texts[document], _judge_of(finding, run, document)
     number = task.measure == "mse"
     said, truth = ("", "") if number else (str(row["compressed"]), str(row["truth"]))
-    known = weights is not None and (number or len(weights.names) == 1 or {said, truth} <= set(weights.names))
-    if not known or weights is None or run.evaluation is None:
+    known = number or {said, truth} <= ({said, truth} if len(weights.names) == 1 else set(weights.names))
+    if not known or run.evaluation is None:
         st.text(text)
         return
-    words = word_weights(run.evaluation, finding, document, weights.towards(said, truth))
+    words = word_weights(run.evaluation, finding, document, weights.towards(said, truth), X)
     sentences = []
     for a, b in sentence_spans(text).tolist():
         inside = [(s, e, w) for s, e, w in words if a <= s < b]
@@ -119,12 +119,28 @@ def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Ser
         )
     sides = ("lower", "higher") if number else (truth, said)
     sentence_view(sentences, classes=sides, models=["adds"], strongest=0.0, key=f"tasks_view_{task.target.column}")
-    intercept = "the intercept comes on top" if task.linear else "the nearer centroid wins"
+    sums = (
+        "The words' weights sum to the score, but for the intercept, which is the same for every document."
+        if task.linear
+        else "The words' weights sum to how much nearer one centroid is than the other, by the cosine."
+    )
+    if task.target.task == "author":
+        sums += f" Judged was the average of {task.held.shape[1]} documents; this is the first of them."
     st.caption(
         f"Document {document}. A solid line is a word that speaks for {plain(sides[1])}, a dashed one for "
-        f"{plain(sides[0])}; a bar is what a sentence adds in all. The words' weights sum to the score, but for what "
-        f"is the same for every document: {intercept}."
+        f"{plain(sides[0])}; a bar is what a sentence adds in all. {sums}"
     )
+
+
+def _judge_of(finding: Finding, run: TasksRun, document: int) -> tuple[Any, Any]:
+    """The features and the weights of the model that judged a document, kept for the session."""
+    split, known = finding.task.split_of(document), st.session_state.get("tasks_judge")
+    if known is None or known[0] is not finding or known[1] != split:
+        best = finding.standing.recommended
+        X = run.evaluation.weighted(best.candidate.make())
+        weights = finding.task.weights(X, best.outcome.chosen, split)
+        known = st.session_state.tasks_judge = (finding, split, X, weights)
+    return known[2], known[3]
 
 
 def draw_learning(finding: Finding) -> None:
@@ -169,7 +185,9 @@ def draw_files(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
         shown = (
             [None if y < 0 else target.labels.classes[y] for y in values.tolist()] if target.values is None else values
         )
-        return frame_csv(pd.DataFrame({"document": range(len(values)), column: shown}))
+        frame = pd.DataFrame({column: shown})
+        frame.insert(0, "document", range(len(values)), allow_duplicates=True)
+        return frame_csv(frame)
 
     files = {
         "Features": ("features.csv", features, "document, K-gram, count: as the recommended method counts"),
@@ -203,8 +221,12 @@ def _model(evaluation: Any, finding: Finding, about: dict[str, Any], key: str) -
     if known.get(key, (None,))[0] is not finding:
         if not st.button("Make the model", key=f"{key}_make", help="Learnt from every document with a target."):
             return
-        with st.spinner("Learning from every document …"):
-            known[key] = (finding, final_model(evaluation, finding))
+        try:
+            with st.spinner("Learning from every document …"):
+                known[key] = (finding, final_model(evaluation, finding))
+        except MemoryError:
+            st.error("There is too little memory to learn from every document at once.")
+            return
     model_download(known[key][1], about, key=key)
 
 
@@ -232,4 +254,5 @@ def tasks_command(loaded: LoadedCorpus, run: TasksRun) -> str:
     line = command_line("evaluate", loaded, options, "worth")
     if not choice.rivals:
         line += " --no-rivals"
-    return line + " --target " + " ".join(map(shlex.quote, choice.columns))
+    # one by one, behind "=": a name that begins with a dash would be taken for an option
+    return " ".join([line, *(shlex.quote(f"--target={column}") for column in choice.columns)])

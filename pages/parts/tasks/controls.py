@@ -12,7 +12,6 @@ from pages.parts.controls import gram_slider, run_and_stop
 from pages.parts.jobs import Job
 from pages.parts.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
-from pages.parts.words import plain
 
 MOST_COLUMNS = 8
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity", "rating", "author")
@@ -45,7 +44,7 @@ def draw_task_controls() -> bool:
         st.multiselect(
             "Predict", list(columns), default=list(choice.columns), key="widget_tasks_columns", width=520,
             max_selections=MOST_COLUMNS, format_func=lambda column: f"{column} ({_WORDS[columns[column]]})",
-            on_change=lambda: _set(columns=tuple(st.session_state.widget_tasks_columns)),
+            on_change=_take_columns,
             help="One or several columns. Features are made once for all of them.",
         )  # fmt: skip
         with st.container(width=220):
@@ -97,14 +96,22 @@ def _columns() -> dict[str, str]:
     return known[1]
 
 
+def _take_columns() -> None:
+    """New columns; a split by one of them, which is now predicted, is none any more."""
+    choice, columns = st.session_state.tasks_choice, tuple(st.session_state.widget_tasks_columns)
+    if choice.by in columns:
+        choice = replace(choice, how="usual", by=None)
+    st.session_state.tasks_choice = replace(choice, columns=columns)
+
+
 def _take_how() -> None:
     state = st.session_state
-    how = state.widget_tasks_how
+    how, before = state.widget_tasks_how, state.tasks_choice
     if how not in ("group", "time"):
         _set(how=how, by=None)
         return
-    names = [str(name) for name in current_corpus().corpus.metadata.columns if name not in state.tasks_choice.columns]
-    by = state.get("widget_tasks_by") if state.get("widget_tasks_by") in names else None
+    names = [str(name) for name in current_corpus().corpus.metadata.columns if str(name) not in before.columns]
+    by = state.get("widget_tasks_by") if how == before.how and state.get("widget_tasks_by") in names else None
     likely = ("date", "time", "year") if how == "time" else ("group", "author", "beer", "user", "source")
     _set(how=how, by=by or next((name for name in names if name.lower() in likely), names[0]))
 
@@ -140,8 +147,3 @@ def start_tasks() -> None:
         return run
 
     start_job(TASKS, Job(loaded.corpus.name, key, work, size=4 * loaded.table.n_tokens, so_far=run))
-
-
-def describe(run: TasksRun) -> str:
-    """What was compared, in a line."""
-    return ", ".join(plain(column) for column in run.choice.columns)

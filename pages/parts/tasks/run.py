@@ -21,7 +21,7 @@ from cflengine.experiments.findings import Finding, find
 from pages.parts.jobs import Job
 
 HOW = {
-    "usual": "at random, or by the column split",
+    "usual": "by the column split, else a quarter at random, few in folds",
     "folds": "every document once, in five folds",
     "group": "keep documents of a group together",
     "time": "judge by the latest",

@@ -57,7 +57,7 @@ def _live(job_id: str) -> None:
     job.touch()
     run: TasksRun = job.so_far
     queue_notes(job)
-    st.caption(f"{run.stage} …")
+    st.caption(f"{plain(run.stage)} …")
     columns = run.choice.columns
     for column in columns[:2]:
         frame = run.frame(column)
