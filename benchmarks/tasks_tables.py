@@ -22,9 +22,9 @@ def show(section: str, found: dict[str, Any]) -> str:
     for name, one in found.items():
         if isinstance(one, dict) and "methods" in one:
             lines += ["", f"{name}: {one['how']}; {one['learner']}", *_table(one)]
-    if section == "authors":
+    if section.startswith("authors"):
         lines += ["", "Table 1 of the paper: " + _percents(PAPER_AUTHORS), *author_verdicts(found)]
-    if section == "ratings":
+    if section.startswith("ratings"):
         lines += ["", *rating_verdicts(found)]
     return "\n".join(lines)
 

@@ -75,38 +75,35 @@ def _slim(row: dict[str, Any]) -> dict[str, Any]:
     return {key: row[key] for key in ("method", "lam", "temperature", "size", "features", "dev", "test") if key in row}
 
 
-def authors(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def authors(
+    data: str | None, work: Path, *, quick: bool, n_threads: int | None, weighting: str = "damped"
+) -> dict[str, Any]:
     """Author identification, by variants of what the paper leaves open or has differently."""
     texts, metadata = read("ratebeer", data, quick)
     target = read_target(metadata, "author", "author")
     rules = AuthorRules(min_documents=5) if quick else AuthorRules()
-    variants = {
-        "average of three, cosine": {},
-        "average of three, Euclidean": {"distance": "euclidean"},
-        "single review, cosine": {"single": True},
-        "single review, Euclidean": {"single": True, "distance": "euclidean"},
-        "100 authors, cosine": {"rules": replace(rules, most_authors=100)},
-        "100 authors, Euclidean": {"rules": replace(rules, most_authors=100), "distance": "euclidean"},
-        "authors of 40 or more, cosine": {"rules": replace(rules, min_documents=6 if quick else 40)},
-        "authors of 40 or more, Euclidean": {
-            "rules": replace(rules, min_documents=6 if quick else 40), "distance": "euclidean",
-        },
-    }  # fmt: skip
-    found: dict[str, Any] = {}
-    for weighting in ("damped", "idf"):
-        tasks = [AuthorTask(target, texts, **({"rules": rules} | own)) for own in variants.values()]
-        own = settings(quick, n_threads, weighting=weighting, rivals=weighting == "damped")
-        evaluation = evaluate(texts, tasks, own, work)
-        for k, (name, standing) in enumerate(zip(variants, evaluation.standings, strict=True)):
-            # looked at closely once: the others are variations
-            finding = find(evaluation, standing) if k == 0 else None
-            own_facts = told(evaluation, finding) if finding else _variant(evaluation, standing)
-            found[f"{name}, {weighting}"] = own_facts
-        found.setdefault("path", evaluation.path.frame().to_dict("records"))
+    prolific = replace(rules, min_documents=6 if quick else 40)
+    variants: dict[str, dict[str, Any]] = {}
+    for distance in ("cosine", "euclidean"):
+        variants |= {
+            f"average of three, {distance}": {"distance": distance},
+            f"single review, {distance}": {"distance": distance, "single": True},
+            f"100 authors, {distance}": {"distance": distance, "rules": replace(rules, most_authors=100)},
+            f"authors of 40 or more, {distance}": {"distance": distance, "rules": prolific},
+        }
+    tasks = [AuthorTask(target, texts, **({"rules": rules} | own)) for own in variants.values()]
+    own = settings(quick, n_threads, weighting=weighting, rivals=weighting == "damped")
+    evaluation = evaluate(texts, tasks, own, work)
+    found: dict[str, Any] = {"path": evaluation.path.frame().to_dict("records")}
+    for name, standing in zip(variants, evaluation.standings, strict=True):
+        # looked at closely once: the others are variations
+        closely = name == "average of three, cosine"
+        close = told(evaluation, find(evaluation, standing)) if closely else _variant(standing)
+        found[f"{name}, {weighting}"] = close
     return found
 
 
-def _variant(evaluation: Evaluation, standing: Standing) -> dict[str, Any]:
+def _variant(standing: Standing) -> dict[str, Any]:
     """Scores of the best candidates alone."""
     words = standing.best["unigrams"]
     methods = {
@@ -126,7 +123,9 @@ def _variant(evaluation: Evaluation, standing: Standing) -> dict[str, Any]:
     }
 
 
-def ratings(data: str | None, work: Path, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def ratings(
+    data: str | None, work: Path, *, quick: bool, n_threads: int | None, weighting: str = "damped"
+) -> dict[str, Any]:
     """Five scores and ABV from reviews of ten or more words, by one split of the paper's shares."""
     texts, metadata = read("ratebeer", data, quick)
     short = np.array([len(text.split()) < 10 for text in texts])
@@ -135,17 +134,13 @@ def ratings(data: str | None, work: Path, *, quick: bool, n_threads: int | None)
     frame.loc[short] = np.nan
     targets = [read_target(frame, name, "number") for name in frame]
     plan = make_plan(frame, targets, test=TEST, dev=DEV)
-    found: dict[str, Any] = {}
-    for weighting in ("damped", "idf"):
-        plain = {"rivals": False, "temperatures": (3.0,)} if weighting == "idf" else {}
-        tasks = [DocumentTask(target, plan) for target in targets]
-        evaluation = evaluate(texts, tasks, settings(quick, n_threads, weighting=weighting, **plain), work)
-        for standing in evaluation.standings:
-            close = find(evaluation, standing) if weighting == "damped" else None
-            name = f"{standing.task.target.column}, {weighting}"
-            found[name] = told(evaluation, close) if close else _variant(evaluation, standing)
-        if weighting == "damped":
-            found["saved_seconds"] = evaluation.saved_seconds()
+    plain = {"rivals": False, "temperatures": (3.0,)} if weighting == "idf" else {}
+    tasks = [DocumentTask(target, plan) for target in targets]
+    evaluation = evaluate(texts, tasks, settings(quick, n_threads, weighting=weighting, **plain), work)
+    found: dict[str, Any] = {"saved_seconds": evaluation.saved_seconds()}
+    for standing in evaluation.standings:
+        close = told(evaluation, find(evaluation, standing)) if weighting == "damped" else _variant(standing)
+        found[f"{standing.task.target.column}, {weighting}"] = close
     return found
 
 
