@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from cflengine.engine.checks import InputError
 from cflengine.experiments.authors import AuthorRules, AuthorTask
 from cflengine.experiments.evaluation import Evaluation, EvaluationSettings
 from cflengine.experiments.findings import Finding, find
@@ -30,6 +31,8 @@ def make_tasks(
     documents of their own out. Raises ValueError for columns that are no targets, or cannot be split so."""
     targets = read_targets(metadata, columns, task)
     shared = [target for target in targets if target.task != "author"]
+    if not shared and any(value is not None for value in plan.values()):
+        raise InputError("authors hold documents of their own out: they are split neither by shares, groups nor time.")
     split = make_plan(metadata, shared, seed=seed, **plan) if shared else None
     return [
         AuthorTask(target, texts, rules, seed=seed)

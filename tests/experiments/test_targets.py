@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from cflengine.experiments.authors import AuthorRules, AuthorTask
+from cflengine.experiments.evaluate import make_tasks
 from cflengine.experiments.splits import make_plan, restricted
 from cflengine.experiments.targets import read_target, read_targets
 
@@ -195,3 +196,9 @@ def test_a_split_column_whose_test_has_no_labels_is_not_used():
     plan = make_plan(own, [read_target(own, "kind")])
     assert "random 25 %" in plan.how and plan.test.max() < 1100
     assert "split=" not in make_plan(own, [read_target(own, "split")]).how
+
+
+def test_authors_alone_are_split_by_nothing():
+    own = prolific()
+    with pytest.raises(ValueError, match="documents of their own"):
+        make_tasks([" ".join(["word"] * 12)] * len(own), own, ["author"], task="author", group="author")
