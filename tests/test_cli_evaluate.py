@@ -110,3 +110,18 @@ def test_kgrams_of_a_model_may_be_counted_softly(reviews, tmp_path):
     assert main(["erm", str(reviews), "--out", str(tmp_path / "m"), *own]) == 0
     model = load_model(tmp_path / "m" / "model.cflm")
     assert model[0].counting == "soft" and main(["verify", str(tmp_path / "m"), "--quiet"]) == 0
+
+
+def test_a_time_limit_is_for_the_kgrams_too(reviews, tmp_path, monkeypatch):
+    from cflengine import CompressiveFeatures
+
+    fit, limits = CompressiveFeatures.fit, []
+
+    def noted(self, X, y=None):
+        limits.append(self.settings.time_limit)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(CompressiveFeatures, "fit", noted)
+    own = ["--label-column", "mood", "--features", "cfl", "--loss", "hinge", "--quiet", "--time-limit", "60"]
+    assert main(["erm", str(reviews), "--out", str(tmp_path / "m"), *own]) == 0
+    assert 0 < limits[0] <= 30

@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
         risk = RiskStudy.of(
-            corpus.texts, corpus.metadata, arguments.label_column, text_pipeline(arguments),
+            corpus.texts, corpus.metadata, arguments.label_column, text_pipeline(arguments, clock),
             numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
             test=arguments.test_split, seed=arguments.seed, sensitive=sensitive,
         )  # fmt: skip

@@ -150,12 +150,17 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
     )
 
 
-def text_pipeline(arguments: argparse.Namespace) -> Any:
-    """The scikit-learn pipeline from texts to a matrix that the arguments ask for."""
+def text_pipeline(arguments: argparse.Namespace, clock: Clock) -> Any:
+    """The scikit-learn pipeline from texts to a matrix that the arguments ask for; K-grams take half of what time is
+    left at most, so that something can be learnt from them."""
     from cflengine.linear.vectorizer import vectorizer
 
     own = {"lam": arguments.lam} if hasattr(arguments, "lam") else {}
     own |= {"n_threads": arguments.threads}
+    if clock.left is not None and arguments.features != "words":
+        from cflengine.compression.guided_settings import GuidedSettings
+
+        own["settings"] = GuidedSettings(time_limit=clock.left / 2.0)
     grams = None if arguments.features == "words" else gram_features(arguments, **own)
     pattern, lowercase = arguments.token_pattern, not arguments.keep_case
     return vectorizer(arguments.weighting, grams=grams, token_pattern=pattern, lowercase=lowercase)

@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
     split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        study = Study.of(corpus.texts, labels, split, text_pipeline(arguments))
+        study = Study.of(corpus.texts, labels, split, text_pipeline(arguments, clock))
         with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
             model = LogisticClassifier(

@@ -26,7 +26,7 @@ from cflengine.linear.labels import Labels, Split
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
 SVM_AUTHORS = 150
-_MOST_DENSE = 200_000_000  # classes × features that shrunken centroids may have
+_MOST_DENSE = 100_000_000  # classes × features that shrunken centroids may have
 _MOST_BYTES = 8 << 30
 
 

@@ -60,8 +60,9 @@ class ShrunkenCentroids:
         self.scale = deviation + (float(np.median(positive)) if len(positive) else 1.0)
         self.mean = np.asarray(X.mean(axis=0)).ravel()
         self.m = np.sqrt(np.maximum(1.0 / np.maximum(counts, 1.0) - 1.0 / n, 0.0))
-        width = np.maximum(self.m, 1e-12)[:, None] * self.scale[None]
-        self.d = ((means.toarray() - self.mean) / width).astype(np.float32)
+        self.d = np.empty(means.shape, dtype=np.float32)
+        for k, m in enumerate(np.maximum(self.m, 1e-12).tolist()):  # a class at a time: the table is large enough once
+            self.d[k] = (means[k].toarray().ravel() - self.mean) / (m * self.scale)
 
     def predict(self, X: sparse.csr_matrix, delta: float) -> np.ndarray:
         """int64 (n,)."""
