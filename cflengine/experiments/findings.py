@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -25,11 +26,13 @@ SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True)
 class Finding:
-    """One target. methods: by name, what report.json says of each; recommended: the best compressed one's name, or
-    None; telling: class, feature, weight, documents; predictions: a row a unit; curve: a row a share and method;
-    weights: what the model makes of the recommended features;
-    unseen: the recommended one's score with a dictionary of training documents alone, beside its own; learners: other
-    learners on the same features (authors); notes."""
+    """One target.
+
+    methods: by name, what report.json says of each; recommended: the best compressed one's name, or None; telling:
+    class, feature, weight, documents; predictions: a row a unit; curve: a row a share and method; unseen: the
+    recommended one's score with a dictionary of training documents alone, beside its own; learners: other learners on
+    the same features (authors); weights: what the model makes of the recommended features.
+    """
 
     standing: Standing
     methods: dict[str, dict[str, Any]]
@@ -61,6 +64,12 @@ class Finding:
 def find(evaluation: Evaluation, standing: Standing) -> Finding:
     """Scores with intervals, tests against unigrams, and the recommended method looked at closely; what there is no
     time for is left out, and said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of fits that end early; gaps are told
+        return _find(evaluation, standing)
+
+
+def _find(evaluation: Evaluation, standing: Standing) -> Finding:
     task, notes = standing.task, []
     words = standing.best.get(UNIGRAMS)
     methods = {name: _entry(evaluation, standing, judged, words) for name, judged in standing.best.items()}
@@ -124,6 +133,8 @@ def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
         made.append(evaluation.weighted(model.features(features.table, weighting="count"), unseen=held))
         gaps.append(max(one.gap for one in path.dictionaries))
     outcome = task.judge(lambda split: made[split])
+    if not evaluation.budget.poll():
+        return {}
     found = task.score(outcome) | {"features": made[0].shape[1], "dictionary_gap": max(gaps)}
     against = compare(task, outcome, best.outcome)
     return found | {"against_all_texts": against, "seconds": time.perf_counter() - began}
@@ -138,6 +149,8 @@ def _curve(evaluation: Evaluation, judged: Sequence[Judged], task: Any) -> pd.Da
             if share < 1.0 and not evaluation.budget.poll():
                 continue
             outcome = one.outcome if share == 1.0 else task.judge(X, share=share, chosen=one.outcome.chosen)
+            if share < 1.0 and not evaluation.budget.poll():
+                continue  # what was cut off says nothing
             value = float(np.mean(task.worth(outcome)))
             rows.append({"method": one.candidate.method, "share": share, task.measure: value})
     return pd.DataFrame(rows)
