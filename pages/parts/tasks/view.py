@@ -160,7 +160,7 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
     st.caption(
         "Each point is a dictionary of its own, found without labels; words are λ = 0. Circled, with a 95 % interval: "
         "what the documents to choose by have chosen. Pointers are brittle: of two encodings that cost nearly the same "
-        "one counts and the other does not. Occurrences and soft counts keep both, and usually win."
+        "one counts and the other does not. Occurrences and soft counts keep both, and on most real corpora they win."
     )
 
 
