@@ -21,13 +21,20 @@ from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_
 from cflengine.experiments.learners import fit_classes
 from cflengine.experiments.statistics import Resampling, weighted_mean, whole
 from cflengine.experiments.targets import Target
-from cflengine.experiments.tasks import Matrix, Outcome, Weights, centroid_weights, matrix_of
+from cflengine.experiments.tasks import (
+    Matrix,
+    Outcome,
+    Weights,
+    centroid_weights,
+    coefficient_bytes,
+    matrix_of,
+    require_at_most,
+)
 from cflengine.linear.labels import Labels, Split
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
 SVM_AUTHORS = 150
 _MOST_DENSE = 100_000_000  # classes × features that shrunken centroids may have
-_MOST_BYTES = 8 << 30
 
 
 @dataclass(frozen=True)
@@ -80,12 +87,10 @@ class AuthorTask:
                 f"column {target.column!r}: {len(authors)} of {len(counts):,} authors have {rules.min_documents} or "
                 f"more documents of {rules.min_words} or more words; at least four are needed."
             )
-        number = np.full(len(counts) + 1, -1, dtype=np.int64)
-        number[authors] = np.arange(len(authors))
-        self.y = np.where(long, number[y], -1)
-        names = tuple(target.labels.classes[k] for k in authors.tolist())
+        labels = Labels(target.column, target.labels.classes, np.where(long, y, -1)).only(authors)
+        self.y = labels.y
         self.target = Target(
-            target.column, "author", Labels(target.column, names, self.y), n_missing=target.n_missing,
+            target.column, "author", labels, n_missing=target.n_missing,
             n_rare=int((y >= 0).sum() - (self.y >= 0).sum()) + target.n_rare,
         )  # fmt: skip
         self.held = np.stack(
@@ -162,11 +167,10 @@ class AuthorTask:
         """Share of single held-out documents that a linear SVM gives to the right one of SVM_AUTHORS seeded authors.
 
         Its strength is chosen on the first held-out documents, it is judged on the others. ValueError where there are
-        none, or where coefficients would not fit."""
+        none, MemoryError where coefficients would be too many."""
         if self.held.shape[1] < 2:
             raise InputError("a linear SVM needs two held-out documents of each author.")
-        if 48 * min(SVM_AUTHORS, self.target.n_classes) * X.shape[1] > _MOST_BYTES:
-            raise InputError(f"a linear SVM of so many authors and {X.shape[1]:,} features is too large.")
+        require_at_most(coefficient_bytes(min(SVM_AUTHORS, self.target.n_classes), X.shape[1]))
         rng = np.random.default_rng(self.seed)
         n = self.target.n_classes
         drawn = np.sort(rng.choice(n, min(SVM_AUTHORS, n), replace=False))
@@ -192,7 +196,7 @@ class AuthorTask:
         return {"accuracy": whole(statistic, len(self.truth)), "accuracy_interval": list(interval)}
 
     def baseline(self) -> dict[str, Any]:
-        """Chance."""
+        """Of an author drawn at random."""
         return {"accuracy": 1.0 / self.target.n_classes}
 
     def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = (), split: int = 0) -> Weights:

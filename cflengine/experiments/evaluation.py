@@ -28,17 +28,9 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
 from cflengine.experiments.methods import TEMPERATURES, Candidate, Features
-from cflengine.experiments.tasks import Outcome, Task
-from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
+from cflengine.experiments.tasks import Outcome, Task, require_at_most
+from cflengine.linear.weighting import check_weighting, idf_of, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
-
-_MOST_BYTES = 6 << 30  # for the coefficients of one task; the same on every machine, so that the same is tried
-
-
-def require_at_most(n_bytes: int) -> None:
-    """MemoryError for more than what one task may hold."""
-    if n_bytes > _MOST_BYTES:
-        raise MemoryError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,8 +271,7 @@ class Evaluation:
     def weighted(self, counts: sparse.csr_matrix, unseen: np.ndarray | None = None) -> sparse.csr_matrix:
         """As learners get them; unseen: documents that idf is not to know of."""
         known = counts if unseen is None else counts[np.setdiff1d(np.arange(counts.shape[0]), unseen)]
-        idf = inverse_document_frequency(document_frequency(known), known.shape[0])
-        return weigh(counts, self.settings.weighting, idf)
+        return weigh(counts, self.settings.weighting, idf_of(known))
 
     def _selected(
         self, counts: sparse.csr_matrix, candidate: Candidate, task: Task

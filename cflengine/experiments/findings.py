@@ -18,7 +18,7 @@ from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
 from cflengine.experiments.tasks import Weights, compare
-from cflengine.linear.weighting import document_frequency, inverse_document_frequency
+from cflengine.linear.weighting import idf_of
 from cflengine.text.tokens import Tokenizer
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -170,7 +170,7 @@ def _learners(evaluation: Evaluation, judged: Sequence[Judged], task: AuthorTask
                 return rows
             try:
                 row[name] = learn(X)
-            except InputError as error:
+            except (InputError, MemoryError) as error:
                 row[name] = str(error)
         rows.append(row)
     return rows
@@ -204,7 +204,7 @@ def final_model(evaluation: Evaluation, finding: Finding) -> Any:
     assert evaluation.features is not None and best.candidate.features is not None
     table, features = evaluation.features.table, copy(best.candidate.features)
     counts = features.features(table, weighting="count")
-    features.idf_ = inverse_document_frequency(document_frequency(counts), counts.shape[0])
+    features.idf_ = idf_of(counts)
     features.set_params(weighting=evaluation.settings.weighting)
     model = task.final(features.features(table), best.outcome.chosen)
     return Pipeline([("features", features), ("model", model)])

@@ -110,8 +110,5 @@ def _named(metadata: pd.DataFrame, column: str, task: str) -> Target:
             f"column {column!r} has {len(counts):,} different values in {int(counts.sum()):,} documents, and "
             f"{('none', 'only one')[len(usual)]} of them in {FEWEST_OF_A_CLASS} or more: there is nothing to learn."
         )
-    number = np.full(len(counts) + 1, -1, dtype=np.int64)
-    number[usual] = np.arange(len(usual))
-    kept = Labels(column, tuple(labels.classes[k] for k in usual.tolist()), number[labels.y])
     rare = int(counts.sum() - counts[usual].sum())
-    return Target(column, task, kept, n_missing=labels.n_unlabelled, n_rare=rare)
+    return Target(column, task, labels.only(usual), n_missing=labels.n_unlabelled, n_rare=rare)

@@ -26,10 +26,22 @@ from cflengine.linear.labels import Split
 MOST_LINEAR = 50  # classes; beyond, centroids, since a linear model for each class would take too long
 MOST_TELLING = 200
 MOST_CENTROIDS = 60
+_MOST_BYTES = 6 << 30  # for the coefficients of one task; the same on every machine, so that the same is tried
 
 
 #: features of all documents, CSR (N, d); or what makes them, of the number of a split, where they depend on labels
 Matrix: TypeAlias = sparse.csr_matrix | Callable[[int], sparse.csr_matrix]
+
+
+def coefficient_bytes(n_models: int, n_features: int) -> int:
+    """What learning linear models holds at its peak beside the features: coefficients of each, of three fits, twice."""
+    return 48 * n_models * n_features
+
+
+def require_at_most(n_bytes: int) -> None:
+    """MemoryError for more than what one task may hold."""
+    if n_bytes > _MOST_BYTES:
+        raise MemoryError(f"{n_bytes / 2**30:.1f} GiB of coefficients are too many.")
 
 
 def matrix_of(X: Matrix, split: int) -> sparse.csr_matrix:
@@ -185,9 +197,9 @@ class DocumentTask:
         self.measure, self.larger_is_better = ("mse", False) if self.numbers else ("accuracy", True)
 
     def bytes_needed(self, n_features: int) -> int:
-        """What learning holds at its peak beside the features: coefficients of each class, of three fits, twice."""
+        """What learning holds at its peak beside the features."""
         rows = 1 if self.numbers or self.target.n_classes == 2 else self.target.n_classes
-        return 48 * n_features * rows if self.linear else 0
+        return coefficient_bytes(rows, n_features) if self.linear else 0
 
     @property
     def truth(self) -> np.ndarray:

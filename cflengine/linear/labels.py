@@ -26,6 +26,12 @@ class Labels:
         """Documents without one of the classes."""
         return int(np.count_nonzero(self.y < 0))
 
+    def only(self, kept: np.ndarray) -> Labels:
+        """The same with some classes alone, by number; the documents of the others have none."""
+        number = np.full(len(self.classes) + 1, -1, dtype=np.int64)
+        number[kept] = np.arange(len(kept))
+        return Labels(self.column, tuple(self.classes[k] for k in kept.tolist()), number[self.y])
+
 
 def read_labels(
     metadata: pd.DataFrame, column: str, classes: Sequence[str] | None = None, *, most: int | None = MOST_CLASSES

@@ -36,6 +36,11 @@ def inverse_document_frequency(frequency: np.ndarray, n_documents: int) -> np.nd
     return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0
 
 
+def idf_of(counts: sparse.csr_matrix) -> np.ndarray:
+    """float64 (features,): by the documents that are counted here."""
+    return inverse_document_frequency(document_frequency(counts), counts.shape[0])
+
+
 def weigh(counts: sparse.csr_matrix, weighting: str, idf: np.ndarray) -> sparse.csr_matrix:
     """CSR of the same shape; ``count`` leaves counts as they are, the others are float64. idf: float64 (features,)."""
     weighting = check_weighting(weighting)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from cflengine import load_model
-from cflengine.experiments import dictionaries, evaluation, rivals
+from cflengine.experiments import dictionaries, evaluation, rivals, tasks
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.explain import word_weights
@@ -319,7 +319,7 @@ def test_one_call_from_columns_to_findings():
 
 def test_features_that_learning_could_not_hold_are_left_out(monkeypatch):
     texts, frame = corpus(60)
-    monkeypatch.setattr(evaluation, "_MOST_BYTES", 30_000)
+    monkeypatch.setattr(tasks, "_MOST_BYTES", 30_000)
     run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,), rivals=False))
     run.run()
     assert "all_kgrams" not in run.standings[0].best and "unigrams" in run.standings[0].best
