@@ -9,6 +9,7 @@ Packages, the lowest first:
 - :mod:`cflengine.sentence_lasso`: classification with one group per sentence (Yogatama, Smith, ICML 2014);
 - :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
 - :mod:`cflengine.plq`: any convex piecewise linear-quadratic loss under constraints (Dai, Qiu, NeurIPS 2023);
+- :mod:`cflengine.embedding`: word-level MMD, embeddings that keep classes apart (Gao, Dai, JASA 2025);
 - :mod:`cflengine.experiments`: what features are worth: authors, ratings, ABV, any column;
 - :mod:`cflengine.verify`: results checked from their files, without compiled code.
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cflengine.compression.reweighting import ReweightingSettings
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
+    from cflengine.embedding.estimator import WordMMD
     from cflengine.engine.progress import IterationStats
     from cflengine.experiments.evaluate import evaluate
     from cflengine.experiments.search import CompressiveSearchCV
@@ -71,6 +73,7 @@ _PUBLIC = {
     "RelaySettings": "cflengine.compression.relay",
     "ReweightingSettings": "cflengine.compression.reweighting",
     "SentenceLassoClassifier": "cflengine.sentence_lasso.estimator",
+    "WordMMD": "cflengine.embedding.estimator",
     "WishPrice": "cflengine.compression.session",
     "IterationStats": "cflengine.engine.progress",
     "Corpus": "cflengine.text.corpus",
@@ -104,6 +107,7 @@ __all__ = [
     "ReweightingSettings",
     "SentenceLassoClassifier",
     "WishPrice",
+    "WordMMD",
     "__version__",
     "evaluate",
     "load_model",

@@ -117,6 +117,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _blas() -> Any:
+    import scipy.linalg.cython_blas  # noqa: F401  what products in kernels use: it has threads of its own
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,0 +1,141 @@
+"""The word-level two-sample statistic with scikit-learn's manners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from cflengine.embedding.comparison import CompareSettings, Comparison, compare
+from cflengine.embedding.words import read_words
+from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.estimators import seed_of
+from cflengine.engine.progress import IterationStats, Listener, Progress, Stopped
+from cflengine.text.token_table import WORD_PATTERN
+
+
+class WordMMD(BaseEstimator):
+    """Whether, and by which words, classes of documents differ in the law of their words' vectors.
+
+    The word-level maximum mean discrepancy wMMD² (Gao, Dai, JASA 2025), extended to documents of unequal length: see
+    :mod:`cflengine.embedding.problem`. The estimate is unbiased where vectors and width do not depend on these
+    documents; the permutation test is valid also where they do, as long as labels play no part in them.
+
+    Parameters
+    ----------
+    kernel : "gaussian", "laplace" or "linear", which sees a difference of means alone.
+    width : None: the square root of the median squared distance of two words of different documents; a number; or
+        several, of which the kernel is the average.
+    n_permutations : of the test; 0 for none.
+    random_features : None: exact; a number of random Fourier frequencies: O(V r) each, with ``approximation_error_``.
+    n_components : dimensions of vectors that are learnt from the documents, where ``fit`` is given none.
+    stop_words : None, "english" or a list: words that are left out.
+    token_pattern, lowercase : what a word is.
+    random_state : of permutations, random features, drawn pairs. n_threads : None for all cores.
+    time_limit : seconds, None for no limit: it cuts the permutations short, and before those are begun the fit.
+    listeners : get an event a stage; False ends the fit.
+
+    Attributes
+    ----------
+    statistic_ : wMMD², summed over pairs of classes; it may be below 0, being unbiased.
+    p_value_ : (1 + #{permuted ≥ observed}) / (1 + n_permutations_), NaN without permutations; n_permutations_ : done;
+        null_ : float64, the permuted statistics. null_kernel_ : "exact" or "random features" (of more than 8,000
+        documents).
+    interval_ : 95 %, by the jackknife over documents; NaN where a class has two documents.
+    witness_ : DataFrame, a row a word, the largest contribution first: word, class, witness, contribution, shares; of
+        several classes a dict from pairs of labels.
+    pairwise_ : DataFrame, a row a pair of classes: statistic, interval, p_value, identity (M = identity).
+    identity_ : dict: statistic, width and p_value of the words themselves, every two as far apart as any others.
+    width_ : of the kernel (NaN: linear); approximation_error_ : standard error by random features, 0.0 where exact.
+    words_ : LabelledWords: what took part, what was left out. classes_ ; kernel_. comparison_ : all of it as one frozen
+        result.
+
+    Raises
+    ------
+    ValueError for labels of one class, a class with fewer than two documents of words with vectors, vectors that cannot
+    be used, a median distance of zero; MemoryLimitError; Stopped.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "gaussian",
+        width: float | Sequence[float] | None = None,
+        *,
+        n_permutations: int = 999,
+        random_features: int | None = None,
+        n_components: int = 50,
+        stop_words: Any = None,
+        token_pattern: str = WORD_PATTERN,
+        lowercase: bool = True,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        time_limit: float | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self.kernel = kernel
+        self.width = width
+        self.n_permutations = n_permutations
+        self.random_features = random_features
+        self.n_components = n_components
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.time_limit = time_limit
+        self.listeners = listeners
+
+    def fit(self, texts: Sequence[str], labels: Any, vectors: Any = None) -> WordMMD:
+        """Compare the classes of labelled texts.
+
+        vectors: a mapping from words to vectors, a pair (words, array), the path of a file (word2vec or GloVe text,
+        npz), or None: learnt from these texts.
+        """
+        check_whole(self, {"n_components": 1})
+        check_positive(self, ("time_limit",), optional=("time_limit",))
+        progress, seed = Progress(self.listeners, time_limit=self.time_limit), seed_of(self.random_state)
+        settings = CompareSettings(
+            kernel=self.kernel, widths=_widths(self.width), n_permutations=self.n_permutations,
+            random_features=self.random_features, seed=seed, n_threads=self.n_threads,
+        )  # fmt: skip
+        stage = _Stages(progress)
+        stage("words and vectors")
+        words = read_words(
+            texts, labels, vectors, token_pattern=self.token_pattern, lowercase=self.lowercase,
+            stop_words=self.stop_words, dimension=self.n_components, seed=seed, poll=progress.poll,
+        )  # fmt: skip
+        found = compare(words, settings, on_stage=stage, poll=progress.poll)
+        self.comparison_, self.words_, self.classes_, self.kernel_ = found, words, words.classes, found.kernel
+        self.statistic_, self.interval_, self.p_value_ = found.statistic, found.interval, found.p_value
+        self.n_permutations_, self.null_, self.null_kernel_ = found.n_permutations, found.null, found.null_kernel
+        self.pairwise_, self.identity_ = found.pairwise, found.identity
+        self.width_ = found.kernel.widths[0] if found.kernel.widths else math.nan
+        self.approximation_error_ = found.approximation_error
+        self.witness_ = found.witness() if len(words.classes) == 2 else _witnesses(found)
+        return self
+
+
+def _widths(width: Any) -> tuple[float, ...]:
+    """None, a number or several as a tuple."""
+    return () if width is None else (width,) if is_number(width) else tuple(width)
+
+
+def _witnesses(found: Comparison) -> dict[tuple[Any, Any], pd.DataFrame]:
+    classes = found.words.classes.tolist()
+    return {(classes[a], classes[b]): found.witness(a, b) for a, b in combinations(range(len(classes)), 2)}
+
+
+class _Stages:
+    """Tells listeners which part of a fit begins."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.count = progress, 0
+
+    def __call__(self, stage: str) -> None:
+        self.count += 1
+        if not self.progress.report(IterationStats(self.count, stage, self.progress.elapsed_s)):
+            raise Stopped(stage)

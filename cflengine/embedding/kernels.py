@@ -1,0 +1,287 @@
+"""Compiled: kernel values of pairs of words in tiles, their products with laws, and the derivative by the vectors.
+
+In scaled vectors m (M / width, centred) a Gaussian is exp(e), e = m_v·m_w − ‖m_v‖²/2 − ‖m_w‖²/2 ≤ 0; further widths
+are multiples of e, and a Laplace kernel is exp(−√(−2e)). A tile is at most TILE × TILE, so that it stays in the cache;
+never is there a matrix of all pairs. Every sum of several tiles is kept per lane, and the lanes are added in order, so
+that the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from cflengine.engine.jit import kernel, parallel_kernel
+
+TILE = 256
+GAUSSIAN, LAPLACE = 0, 1
+NEAR = 1e-7  # distances below are rounding of a product: a Laplace kernel has no derivative at 0
+
+_MAGIC = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to a whole number, which its low bits then hold
+_LOG2E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+
+
+class Words(NamedTuple):
+    """Vectors so extended that e = x_v·y_w: x = (m, −‖m‖²/2, 1), y = (m, 1, −‖m‖²/2), float64 (V, r + 2).
+
+    scales: float64 (widths,), what e (Gaussian) or √(−2e) (Laplace) is multiplied by for each width; family: GAUSSIAN
+    or LAPLACE.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    scales: np.ndarray
+    family: int
+
+
+class Buffers(NamedTuple):
+    """Of every lane: values, factors: float64 (lanes, TILE²); x, y, product: float64 (lanes, TILE, r + 2); z: float64
+    (lanes, TILE)."""
+
+    values: np.ndarray
+    factors: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    product: np.ndarray
+    z: np.ndarray
+
+
+class Classes(NamedTuple):
+    """Of the pass over all pairs of words. P: float64 (V, C), laws summed over the documents of a class; turned: its
+    transpose; left: float64 (V, C), P times the coefficients of pairs. KP: float64 (lanes, V, C), 𝐊P; gradient: float64
+    (lanes, V, r + 2), of which the last two columns mean nothing, or of length 0 if it is not asked for."""
+
+    P: np.ndarray
+    turned: np.ndarray
+    left: np.ndarray
+    KP: np.ndarray
+    gradient: np.ndarray
+
+
+class Documents(NamedTuple):
+    """Of the pass over pairs of words within a document, CSR: indptr, indices, laws; factor: float64 (N,), what pairs
+    of each count in the gradient; within: float64 (N,), pᵀ𝐊p; gradient: as in :class:`Classes`."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    laws: np.ndarray
+    factor: np.ndarray
+    within: np.ndarray
+    gradient: np.ndarray
+
+
+@kernel
+def exp_row(x, z):
+    """exp of every entry of x, in place, to 1 ulp or so; entries at most 0. z: as long as x.
+
+    exp(x) = 2^k exp(r), |r| ≤ ln 2 / 2, by a polynomial: loops without a call, which become vector instructions.
+    """
+    for i in range(len(x)):
+        t = max(x[i], -708.0)
+        s = t * _LOG2E + _MAGIC
+        k = s - _MAGIC
+        r = (t - k * _LN2_HIGH) - k * _LN2_LOW
+        p = 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        x[i] = p * r + 1.0
+        z[i] = s
+    bits, exponent = x.view(np.int64), z.view(np.int64)
+    for i in range(len(x)):
+        bits[i] += exponent[i] << 52
+
+
+@kernel
+def fill_tile(words, x, y, same, buffers):
+    """Kernel values of rows x against rows y, and the factor f of their derivative, ∂k/∂m_v = f (m_w − m_v).
+
+    same: whether both are the same words; buffers: (values, factors, z), of which the first two come back as matrices.
+    Of a Gaussian of one width both are the same.
+    """
+    values, factors, z = buffers
+    rows, columns, scales, family = len(x), len(y), words.scales, words.family
+    E = values[: rows * columns].reshape(rows, columns)
+    F = factors[: rows * columns].reshape(rows, columns)
+    np.dot(x, y.T, E)
+    plain = family == GAUSSIAN and len(scales) == 1
+    total, slope = np.empty(columns), np.empty(columns)
+    for i in range(rows):
+        e = E[i]
+        for j in range(columns):
+            e[j] = min(e[j], 0.0)
+        if same:
+            e[i] = 0.0
+        if plain:
+            exp_row(e, z[:columns])
+        else:
+            mixture_row(e, F[i], (scales, family), (total, slope, z[:columns]))
+    return E, E if plain else F
+
+
+@kernel
+def mixture_row(e, f, kind, work):
+    """Values, in place of e, and factors of a row, averaged over widths, or of a Laplace kernel."""
+    scales, family = kind
+    total, slope, z = work
+    n, weight = len(e), 1.0 / len(scales)
+    total[:] = 0.0
+    slope[:] = 0.0
+    if family == LAPLACE:
+        for j in range(n):
+            e[j] = -np.sqrt(-2.0 * e[j])
+    for s in scales:
+        for j in range(n):
+            f[j] = e[j] * s
+        exp_row(f, z)
+        for j in range(n):
+            total[j] += weight * f[j]
+            slope[j] += weight * s * f[j]
+    for j in range(n):
+        if family == GAUSSIAN:
+            f[j] = slope[j]
+        else:
+            f[j] = slope[j] / -e[j] if e[j] < -NEAR else 0.0
+        e[j] = total[j]
+
+
+@kernel
+def weigh_tile(left, turned, F):
+    """W_vw = f_vw Σ_c left_vc P_wc, in place of F; turned: Pᵀ."""
+    rows, columns = F.shape
+    sums = np.empty(columns)
+    for i in range(rows):
+        row = F[i]
+        sums[:] = 0.0
+        for c in range(len(turned)):
+            weight, law = left[i, c], turned[c]
+            for j in range(columns):
+                sums[j] += weight * law[j]
+        for j in range(columns):
+            row[j] *= sums[j]
+
+
+@kernel
+def pull_rows(W, x, y, gradient, product):
+    """gradient_v += 2 Σ_w W_vw (m_w − m_v); x: of v, y: of w, so that Wy holds Wm and, beside it, the sums of W."""
+    out = product[: len(x)]
+    np.dot(W, y, out)
+    sums = x.shape[1] - 2
+    for i in range(len(x)):
+        total = out[i, sums]
+        for k in range(sums):
+            gradient[i, k] += 2.0 * (out[i, k] - total * x[i, k])
+
+
+@parallel_kernel
+def add_tiles(words, classes, tiles, first, last, buffers):
+    """Add the tiles first … last − 1 of all pairs of words to 𝐊P and to the gradient of Σ_vw A_vw k_vw, A = left Pᵀ.
+
+    tiles: int64 (n, 2), where each begins among rows and columns, rows ≤ columns; tile t is in lane t mod lanes.
+    """
+    lanes = len(buffers.z)
+    for lane in prange(lanes):
+        for t in range(first + (lane - first) % lanes, last, lanes):
+            add_tile(words, classes, (tiles[t, 0], tiles[t, 1]), lane, buffers)
+
+
+@kernel
+def add_tile(words, classes, tile, lane, buffers):
+    """One of them, and, since 𝐊 is symmetric, its transpose."""
+    n, a0, b0 = len(words.x), tile[0], tile[1]
+    a1, b1 = min(a0 + TILE, n), min(b0 + TILE, n)
+    work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
+    E, F = fill_tile(words, words.x[a0:a1], words.y[b0:b1], a0 == b0, work)
+    P, KP = classes.P, classes.KP[lane]
+    KP[a0:a1] += np.dot(E, P[b0:b1])
+    if a0 != b0:
+        KP[b0:b1] += np.dot(E.T, P[a0:a1])
+    if len(classes.gradient) == 0:
+        return
+    weigh_tile(classes.left[a0:a1], classes.turned[:, b0:b1], F)
+    gradient, product = classes.gradient[lane], buffers.product[lane]
+    pull_rows(F, words.x[a0:a1], words.y[b0:b1], gradient[a0:a1], product)
+    if a0 != b0:
+        pull_rows(F.T, words.x[b0:b1], words.y[a0:a1], gradient[b0:b1], product)
+
+
+@parallel_kernel
+def add_documents(words, documents, first, last, buffers):
+    """pᵀ𝐊p of the documents first … last − 1, and what factor · pᵀ𝐊p adds to the gradient; document d is in lane d mod
+    lanes."""
+    lanes = len(buffers.z)
+    for lane in prange(lanes):
+        for d in range(first + (lane - first) % lanes, last, lanes):
+            # a kernel of its own: numba loses what a parallel loop itself writes to an array of a NamedTuple
+            add_document(words, documents, d, lane, buffers)
+
+
+@kernel
+def add_document(words, documents, d, lane, buffers):
+    """One of them."""
+    start, end = documents.indptr[d], documents.indptr[d + 1]
+    total = 0.0
+    for a0 in range(start, end, TILE):
+        for b0 in range(a0, end, TILE):
+            total += add_within(words, documents, d, (a0, b0), lane, buffers)
+    documents.within[d] = total
+
+
+@kernel
+def add_within(words, documents, d, tile, lane, buffers):
+    """A tile of the pairs of words of document d; returns what it adds to pᵀ𝐊p."""
+    a0, b0 = tile
+    end = documents.indptr[d + 1]
+    rows, columns = documents.indices[a0 : min(a0 + TILE, end)], documents.indices[b0 : min(b0 + TILE, end)]
+    p, q = documents.laws[a0 : a0 + len(rows)], documents.laws[b0 : b0 + len(columns)]
+    x, y = buffers.x[lane], buffers.y[lane]
+    gather(words.x, rows, x)
+    gather(words.y, columns, y)
+    work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
+    E, F = fill_tile(words, x[: len(rows)], y[: len(columns)], a0 == b0, work)
+    total = 0.0
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            total += p[i] * q[j] * E[i, j]
+    if len(documents.gradient):
+        factor = documents.factor[d]
+        for i in range(len(rows)):
+            for j in range(len(columns)):
+                F[i, j] *= factor * p[i] * q[j]
+        gradient, product = documents.gradient[lane], buffers.product[lane]
+        np.dot(F, y[: len(columns)], product[: len(rows)])
+        scatter(product, x, rows, gradient)
+        if a0 != b0:
+            gather(words.y, rows, y)
+            gather(words.x, columns, x)
+            np.dot(F.T, y[: len(rows)], product[: len(columns)])
+            scatter(product, x, columns, gradient)
+    return total if a0 == b0 else 2.0 * total
+
+
+@kernel
+def gather(table, rows, out):
+    """The rows of a table, one below the other."""
+    for i in range(len(rows)):
+        out[i] = table[rows[i]]
+
+
+@kernel
+def scatter(product, x, rows, gradient):
+    """Add 2 (W m − (sum of W) m_v) to the gradient of each v in rows; product: Wy, as in :func:`pull_rows`."""
+    sums = x.shape[1] - 2
+    for i in range(len(rows)):
+        total, out = product[i, sums], gradient[rows[i]]
+        for k in range(sums):
+            out[k] += 2.0 * (product[i, k] - total * x[i, k])

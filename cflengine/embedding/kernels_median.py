@@ -1,0 +1,65 @@
+"""Compiled: histograms of the squared distances of all pairs of words, each pair by how often it occurs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from cflengine.embedding.kernels import TILE, gather
+from cflengine.engine.jit import kernel, parallel_kernel
+
+
+@kernel
+def put(squared, weight, span, weights, moments):
+    """Add a pair to the histogram of span; what is below it is in the first entry, what is above in the last."""
+    low, high = span
+    n = len(weights) - 2
+    position = (squared - low) / (high - low) * n
+    at = 0 if position < 0.0 else n + 1 if position >= n else 1 + int(position)
+    weights[at] += weight
+    moments[at] += weight * squared
+
+
+@parallel_kernel
+def count_tiles(words, mass, tiles, span, weights, moments, values):
+    """All pairs of words (v, w), each by mass_v mass_w; words: (x, y) of :class:`~cflengine.embedding.kernels.Words`;
+    weights, moments: float64 (lanes, bins + 2); values: float64 (lanes, TILE²)."""
+    x, y = words
+    lanes = len(values)
+    for lane in prange(lanes):
+        for t in range(lane, len(tiles), lanes):
+            a0, b0 = tiles[t]
+            a1, b1 = min(a0 + TILE, len(x)), min(b0 + TILE, len(x))
+            E = values[lane][: (a1 - a0) * (b1 - b0)].reshape(a1 - a0, b1 - b0)
+            np.dot(x[a0:a1], y[b0:b1].T, E)
+            count_tile(E, mass[a0:a1], mass[b0:b1], a0 == b0, span, (weights[lane], moments[lane]))
+
+
+@kernel
+def count_tile(E, mass, other, same, span, histogram):
+    """One tile, and, off the diagonal, its transpose."""
+    weights, moments = histogram
+    factor = 1.0 if same else 2.0
+    for i in range(E.shape[0]):
+        for j in range(E.shape[1]):
+            squared = 0.0 if same and i == j else max(-2.0 * E[i, j], 0.0)
+            put(squared, factor * mass[i] * other[j], span, weights, moments)
+
+
+@parallel_kernel
+def uncount_documents(words, laws, span, weights, moments, values, rows):
+    """Take out the pairs of words within a document; laws: (indptr, indices, data); rows: float64 (lanes, 2, TILE,
+    r + 2)."""
+    x, y = words
+    indptr, indices, data = laws
+    lanes = len(values)
+    for lane in prange(lanes):
+        for d in range(lane, len(indptr) - 1, lanes):
+            for a0 in range(indptr[d], indptr[d + 1], TILE):
+                for b0 in range(a0, indptr[d + 1], TILE):
+                    a1, b1 = min(a0 + TILE, indptr[d + 1]), min(b0 + TILE, indptr[d + 1])
+                    gather(x, indices[a0:a1], rows[lane, 0])
+                    gather(y, indices[b0:b1], rows[lane, 1])
+                    E = values[lane][: (a1 - a0) * (b1 - b0)].reshape(a1 - a0, b1 - b0)
+                    np.dot(rows[lane, 0, : a1 - a0], rows[lane, 1, : b1 - b0].T, E)
+                    count_tile(E, -data[a0:a1], data[b0:b1], a0 == b0, span, (weights[lane], moments[lane]))

@@ -1,0 +1,72 @@
+"""Documents as laws over words: what a word at a position drawn at random is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+
+
+@dataclass(frozen=True)
+class WordLaws:
+    """laws: CSR float64 (N, V), p_i = n_i / |n_i| by rows; y: int64 (N,), classes from 0; n_classes; lengths: float64
+    (N,), |n_i|."""
+
+    laws: sparse.csr_matrix = field(repr=False)
+    y: np.ndarray = field(repr=False)
+    n_classes: int
+    lengths: np.ndarray = field(repr=False)
+
+    @classmethod
+    def of(cls, counts: sparse.csr_matrix, y: np.ndarray, n_classes: int | None = None) -> WordLaws:
+        """From counts (N, V). Raises ValueError for a document without words."""
+        laws = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
+        laws.sum_duplicates()
+        laws.eliminate_zeros()
+        lengths = np.asarray(laws.sum(axis=1)).ravel()
+        if not (lengths > 0).all():
+            raise InputError(f"document {int(np.argmin(lengths > 0))} has no words: it has no law.")
+        laws.data /= np.repeat(lengths, np.diff(laws.indptr))
+        y = np.asarray(y, dtype=np.int64)
+        return cls(laws, y, int(y.max()) + 1 if n_classes is None else n_classes, lengths)
+
+    @property
+    def n_documents(self) -> int:
+        """N."""
+        return len(self.y)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """float64 (C,): documents of each class."""
+        return np.bincount(self.y, minlength=self.n_classes).astype(np.float64)
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """float64 (V, C): P, the laws of a class's documents, summed."""
+        member = sparse.csr_matrix(
+            (np.ones(len(self.y)), self.y, np.arange(len(self.y) + 1)), (len(self.y), self.n_classes)
+        )
+        return np.ascontiguousarray((self.laws.T @ member).toarray())
+
+    def only(self, documents: np.ndarray) -> WordLaws:
+        """Some of the documents, by number."""
+        return WordLaws(self.laws[documents], self.y[documents], self.n_classes, self.lengths[documents])
+
+    def of_pair(self, a: int, b: int) -> WordLaws:
+        """The documents of two classes, which become 0 and 1."""
+        chosen = np.flatnonzero((self.y == a) | (self.y == b))
+        y = np.where(self.y[chosen] == a, 0, 1)
+        return WordLaws(self.laws[chosen], y, 2, self.lengths[chosen])
+
+    def restricted(self, words: np.ndarray) -> tuple[WordLaws, np.ndarray]:
+        """Laws over some of the words, by number, of the documents that have any; and which documents those are."""
+        laws = sparse.csr_matrix(self.laws[:, words])
+        masses = np.asarray(laws.sum(axis=1)).ravel()
+        kept = np.flatnonzero(masses > 0)
+        laws = laws[kept]
+        laws.data /= np.repeat(masses[kept], np.diff(laws.indptr))
+        return WordLaws(laws, self.y[kept], self.n_classes, self.lengths[kept] * masses[kept]), kept

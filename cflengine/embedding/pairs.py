@@ -1,0 +1,143 @@
+"""The pass over all pairs of words: 𝐊P, pᵀ𝐊p of every document, wMMD² and its gradient by the vectors.
+
+O(V² r + Σ_i u_i² r) for V words and u_i different ones in document i, in tiles of the product of the vectors: memory is
+O(V r), never V × V. The linear kernel needs no pass: O(V r).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from cflengine.embedding import kernels
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.problem import pair_coefficients
+from cflengine.embedding.settings import Kernel
+from cflengine.engine.jit import one_blas_thread, threads
+from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Stopped
+
+LANES = 8  # sums are kept in so many parts, whatever the number of threads
+_TILES = 16 * LANES  # in a call of a kernel: less than 100 ms
+_DOCUMENTS = 64 * LANES
+
+Poll = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """What one pass over pairs gives.
+
+    KP: float64 (V, C), 𝐊P; within: float64 (N,), pᵀ𝐊p; between: float64 (C, C), PᵀKP; gradient: float64 (V, r), of the
+    sum over the pairs of classes, None if not asked for.
+    """
+
+    laws: WordLaws = field(repr=False)
+    KP: np.ndarray = field(repr=False)
+    within: np.ndarray = field(repr=False)
+    between: np.ndarray
+    gradient: np.ndarray | None = field(repr=False, default=None)
+
+    def statistic(self, a: int = 0, b: int = 1) -> float:
+        """wMMD² of two classes."""
+        n, within, X = self.laws.sizes, self.within_sums, self.between
+        own = sum((X[c, c] - within[c]) / (n[c] * (n[c] - 1.0)) for c in (a, b))
+        return float(own - 2.0 * X[a, b] / (n[a] * n[b]))
+
+    @property
+    def within_sums(self) -> np.ndarray:
+        """float64 (C,): Σ pᵀ𝐊p over the documents of a class."""
+        return np.bincount(self.laws.y, self.within, minlength=self.laws.n_classes)
+
+    def total(self) -> float:
+        """The sum over pairs of classes."""
+        return sum(self.statistic(a, b) for a, b in combinations(range(self.laws.n_classes), 2))
+
+
+def pair_sums(
+    laws: WordLaws,
+    M: np.ndarray,
+    kernel: Kernel,
+    *,
+    gradient: bool = False,
+    pairs: list[tuple[int, int]] | None = None,
+    n_threads: int | None = None,
+    poll: Poll = lambda: True,
+) -> PairSums:
+    """One pass; pairs: the pairs of classes in the gradient, None for all. Raises Stopped once ``poll`` says False."""
+    P = laws.sums
+    coefficients = pair_coefficients(np.maximum(laws.sizes, 1.5), pairs)
+    if kernel.family == "linear":
+        return _linear(laws, np.asarray(M, dtype=np.float64), coefficients, gradient)
+    words, width = scaled_words(M, kernel)
+    V, C = P.shape
+    wide = words.x.shape[1]
+    require_bytes(8 * V * (LANES * (C + wide * gradient) + 4 * wide), "wMMD", "take fewer words or shorter vectors.")
+    KP = np.zeros((LANES, V, C))
+    derivative = np.zeros((LANES, V, wide) if gradient else (0, 0, 0))
+    left = P @ coefficients
+    classes = kernels.Classes(P, np.ascontiguousarray(P.T), left, KP, derivative)
+    documents = kernels.Documents(
+        laws.laws.indptr.astype(np.int64), laws.laws.indices.astype(np.int64), laws.laws.data,
+        -coefficients.diagonal()[laws.y], np.zeros(laws.n_documents), derivative,
+    )  # fmt: skip
+    with threads(n_threads), one_blas_thread():
+        buffers = make_buffers(wide)
+        tiles = tiles_of(V)
+        for first in range(0, len(tiles), _TILES):
+            go_on(poll)
+            kernels.add_tiles(words, classes, tiles, first, min(first + _TILES, len(tiles)), buffers)
+        for first in range(0, laws.n_documents, _DOCUMENTS):
+            go_on(poll)
+            kernels.add_documents(words, documents, first, min(first + _DOCUMENTS, laws.n_documents), buffers)
+    total = KP.sum(axis=0)
+    found = derivative.sum(axis=0)[:, : wide - 2] / width if gradient else None
+    return PairSums(laws, total, documents.within, P.T @ total, found)
+
+
+def scaled_words(M: np.ndarray, kernel: Kernel) -> tuple[kernels.Words, float]:
+    """Vectors as kernels want them, centred and divided by the first width, and that width."""
+    M = np.asarray(M, dtype=np.float64)
+    width = kernel.widths[0]
+    m = (M - M.mean(axis=0)) / width
+    half = 0.5 * (m**2).sum(axis=1, keepdims=True)
+    one = np.ones_like(half)
+    power = 2 if kernel.family == "gaussian" else 1
+    scales = np.array([(width / other) ** power for other in kernel.widths])
+    family = kernels.GAUSSIAN if kernel.family == "gaussian" else kernels.LAPLACE
+    return kernels.Words(np.hstack([m, -half, one]), np.hstack([m, one, -half]), scales, family), width
+
+
+def make_buffers(wide: int) -> kernels.Buffers:
+    """For every lane; wide: r + 2."""
+    tile = kernels.TILE
+    square, rows = (LANES, tile * tile), (LANES, tile, wide)
+    return kernels.Buffers(
+        np.empty(square), np.empty(square), np.empty(rows), np.empty(rows), np.empty(rows), np.empty((LANES, tile))
+    )
+
+
+def tiles_of(n: int) -> np.ndarray:
+    """int64 (tiles, 2): where the tiles of n × n begin, of which one of two that mirror each other."""
+    begins = np.arange(0, n, kernels.TILE)
+    return np.array([(a, b) for a in begins for b in begins[begins >= a]], dtype=np.int64).reshape(-1, 2)
+
+
+def go_on(poll: Poll) -> None:
+    """Raise Stopped once ``poll`` says False."""
+    if not poll():
+        raise Stopped
+
+
+def _linear(laws: WordLaws, M: np.ndarray, coefficients: np.ndarray, gradient: bool) -> PairSums:
+    P, means = laws.sums, laws.laws @ M  # mean vectors of documents
+    towards = M.T @ P
+    KP = M @ towards
+    found = None
+    if gradient:
+        found = 2.0 * P @ coefficients @ towards.T
+        found -= 2.0 * (laws.laws.T @ (coefficients.diagonal()[laws.y][:, None] * means))
+    return PairSums(laws, KP, (means**2).sum(axis=1), P.T @ KP, found)

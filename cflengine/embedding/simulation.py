@@ -1,0 +1,125 @@
+"""Documents whose words follow beta-binomial laws: where wMMD², its power and its bias are known beforehand.
+
+Words 0 … V − 1; of class c, X ~ BetaBin(V − 1, α_c, β_c), and with probability ``irrelevant`` instead a word of
+``n_irrelevant`` others, the same for both classes. The article: V = 500, documents of 10 words, 200 documents, α = β =
+0.5 against 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.stats import betabinom
+
+from cflengine.embedding.inference import DocumentKernel, document_gram, p_value, permuted_statistics
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.pairs import Poll, go_on
+from cflengine.embedding.settings import Kernel
+from cflengine.engine.checks import InputError, check_positive, check_whole
+
+
+@dataclass(frozen=True)
+class BetaBinomial:
+    """V words, the shapes of both classes, the share of irrelevant words and how many those are."""
+
+    n_words: int = 500
+    first: tuple[float, float] = (0.5, 0.5)
+    second: tuple[float, float] = (5.0, 5.0)
+    irrelevant: float = 0.0
+    n_irrelevant: int = 100
+
+    def __post_init__(self) -> None:
+        check_whole(self, {"n_words": 2, "n_irrelevant": 1})
+        for shapes in (self.first, self.second):
+            if len(shapes) != 2 or not all(0 < shape < np.inf for shape in shapes):
+                raise InputError(f"shapes must be two numbers above 0, not {shapes!r}.")
+        if not 0 <= self.irrelevant < 1:
+            raise InputError(f"irrelevant must be a share from 0 to below 1, not {self.irrelevant!r}.")
+
+    def laws(self) -> np.ndarray:
+        """float64 (2, V or V + n_irrelevant): the probability of each word in each class."""
+        support = np.arange(self.n_words)
+        own = np.stack([betabinom.pmf(support, self.n_words - 1, *shapes) for shapes in (self.first, self.second)])
+        if not self.irrelevant:
+            return own
+        others = np.full((2, self.n_irrelevant), self.irrelevant / self.n_irrelevant)
+        return np.hstack([(1.0 - self.irrelevant) * own, others])
+
+    def overlap(self) -> float:
+        """Σ_v min of both laws: 1 where they are the same."""
+        return float(self.laws().min(axis=0).sum())
+
+    def population(self, M: np.ndarray, kernel: Kernel) -> float:
+        """wMMD² of the laws themselves, which the estimate is unbiased for."""
+        difference = np.subtract(*self.laws())
+        return float(difference @ kernel(M, M) @ difference)
+
+    def documents(self, n_documents: int, lengths: int | Sequence[int], rng: np.random.Generator) -> WordLaws:
+        """Half of them of each class; lengths: words of all, or of each, which then is drawn from these."""
+        y = np.arange(n_documents) % 2
+        laws = self.laws()
+        sizes = rng.choice(np.atleast_1d(lengths), n_documents)
+        words = [rng.choice(laws.shape[1], size, p=laws[c] / laws[c].sum()) for size, c in zip(sizes, y, strict=True)]
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        counts = sparse.csr_matrix(
+            (np.ones(indptr[-1]), np.concatenate(words), indptr), shape=(n_documents, laws.shape[1])
+        )
+        return WordLaws.of(counts, y, 2)
+
+
+@dataclass(frozen=True)
+class PowerSettings:
+    """How often each setting is simulated, permutations of a test, its level, words of a document."""
+
+    n_repeats: int = 100
+    n_permutations: int = 99
+    level: float = 0.05
+    length: int = 10
+
+    def __post_init__(self) -> None:
+        check_whole(self, {"n_repeats": 2, "n_permutations": 19, "length": 1})
+        check_positive(self, ("level",))
+
+
+def power(
+    laws: BetaBinomial,
+    sizes: Sequence[int],
+    M: np.ndarray,
+    kernel: Kernel,
+    settings: PowerSettings | None = None,
+    *,
+    seed: int = 0,
+    n_threads: int | None = None,
+    poll: Poll = lambda: True,
+) -> pd.DataFrame:
+    """A row a number of documents: how often the test rejects, with its standard error, and the mean of the statistic
+    beside wMMD² of the laws."""
+    own = settings or PowerSettings()
+    rows = []
+    truth = laws.population(M, kernel)
+    for n in sizes:
+        rng = np.random.default_rng((seed, n))
+        rejected, found = [], []
+        for repeat in range(own.n_repeats):
+            go_on(poll)
+            drawn = laws.documents(n, own.length, rng)
+            kernel_of = DocumentKernel(document_gram(drawn, M, kernel, n_threads=n_threads))
+            statistics = permuted_statistics(kernel_of, drawn.y, 2, own.n_permutations, seed=repeat)
+            rejected.append(p_value(statistics) <= own.level)
+            found.append(statistics[0])
+        share = float(np.mean(rejected))
+        rows.append(
+            {
+                "documents": n,
+                "power": share,
+                "standard_error": float(np.sqrt(share * (1 - share) / own.n_repeats)),
+                "mean_statistic": float(np.mean(found)),
+                "statistic_error": float(np.std(found, ddof=1) / np.sqrt(own.n_repeats)),
+                "population": truth,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,81 @@
+"""The width of a kernel from the data: the median of the squared distances of two words of different documents.
+
+Every pair of words counts as often as two documents, drawn without replacement, show it at positions drawn at random;
+distances of 0, of a word to itself, count. width² is that median, as in the authors' code.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cflengine.embedding import kernels, kernels_median
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.pairs import LANES, Poll, go_on, scaled_words, tiles_of
+from cflengine.embedding.settings import Kernel
+from cflengine.engine.jit import one_blas_thread, threads
+
+MOST_EXACT = 5_000  # words, beyond which pairs are drawn
+_PAIRS = 1_000_000
+_BINS = 4_096
+_ROUNDS = 3  # each narrows the interval by _BINS
+
+
+def median_width(
+    laws: WordLaws, M: np.ndarray, *, n_threads: int | None = None, seed: int = 0, poll: Poll = lambda: True
+) -> float:
+    """√ of the median; 0.0 where most pairs are of equal vectors. Above MOST_EXACT words, of 10⁶ pairs drawn with
+    ``seed``."""
+    M = np.asarray(M, dtype=np.float64)
+    squared = _exact(laws, M, n_threads, poll) if laws.laws.shape[1] <= MOST_EXACT else _drawn(laws, M, seed)
+    return math.sqrt(squared)
+
+
+def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, poll: Poll) -> float:
+    words, _ = scaled_words(M, Kernel("gaussian", (1.0,)))
+    mass = np.asarray(laws.laws.sum(axis=0)).ravel()
+    tiles = tiles_of(len(M))
+    wide = words.x.shape[1]
+    values, rows = np.empty((LANES, kernels.TILE**2)), np.empty((LANES, 2, kernels.TILE, wide))
+    law = (laws.laws.indptr.astype(np.int64), laws.laws.indices.astype(np.int64), laws.laws.data)
+    low, high = 0.0, 8.0 * float(-words.x[:, -2].min())  # ‖a − b‖² ≤ 4 max ‖m‖²
+    largest = high
+    if high == 0.0:
+        return 0.0
+    with threads(n_threads), one_blas_thread():
+        for _ in range(_ROUNDS):
+            go_on(poll)
+            weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
+            span = (low, high * (1.0 + 1e-12) if high == largest else high)
+            kernels_median.count_tiles((words.x, words.y), mass, tiles, span, weights, moments, values)
+            kernels_median.uncount_documents((words.x, words.y), law, span, weights, moments, values, rows)
+            weight, moment = weights.sum(axis=0), moments.sum(axis=0)
+            half = 0.5 * weight.sum()
+            at = 1 + int(np.argmax(np.cumsum(weight)[1:-1] > half * (1.0 + 1e-12)))
+            step = (span[1] - low) / _BINS
+            found = moment[at] / weight[at] if weight[at] > 0 else low
+            low, high = low + (at - 1) * step, low + at * step
+    return 0.0 if found < 1e-12 * largest else float(found)
+
+
+def _drawn(laws: WordLaws, M: np.ndarray, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    n = laws.n_documents
+    first = rng.integers(0, n, _PAIRS)
+    second = (first + rng.integers(1, n, _PAIRS)) % n  # another one
+    a, b = _words_of(laws, first, rng), _words_of(laws, second, rng)
+    squared = np.empty(_PAIRS)
+    for start in range(0, _PAIRS, 65_536):
+        part = slice(start, start + 65_536)
+        squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
+    return float(np.partition(squared, _PAIRS // 2)[_PAIRS // 2])
+
+
+def _words_of(laws: WordLaws, documents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A word of each of these documents, drawn by its law."""
+    ends = np.concatenate([[0.0], np.cumsum(laws.laws.data)])
+    indptr = laws.laws.indptr
+    at = ends[indptr[documents]] + rng.random(len(documents)) * (ends[indptr[documents + 1]] - ends[indptr[documents]])
+    place = np.searchsorted(ends, at, side="right") - 1
+    return laws.laws.indices[np.clip(place, indptr[documents], indptr[documents + 1] - 1)]

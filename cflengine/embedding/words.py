@@ -1,0 +1,132 @@
+"""From labelled texts and vectors to laws over words: which words and documents take part, and which are left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.learnt import learn_vectors
+from cflengine.embedding.vectors import Poll, WordVectors, word_vectors
+from cflengine.engine.checks import InputError
+from cflengine.engine.estimators import checked_labels
+from cflengine.linear.saving import label_array
+from cflengine.text.token_table import TokenTable
+from cflengine.text.tokens import Tokenizer
+
+MOST_CLASSES = 50
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """What a statistic is computed from.
+
+    laws: of the documents that take part, over ``vectors.words``. classes: labels, sorted. documents: int64 (N,), their
+    numbers among the texts; n_empty: texts without a word that has a vector. coverage: the share of word occurrences
+    that have one. table: all tokens; word_of: int32, which word each form of the table is, −1 for none.
+    """
+
+    laws: WordLaws
+    vectors: WordVectors
+    classes: np.ndarray
+    documents: np.ndarray = field(repr=False)
+    n_empty: int
+    coverage: float
+    table: TokenTable = field(repr=False)
+    word_of: np.ndarray = field(repr=False)
+
+
+def stop_word_set(stop_words: Any) -> frozenset[str]:
+    """None; "english": scikit-learn's list; or words. Raises ValueError for anything else."""
+    if stop_words is None:
+        return frozenset()
+    if stop_words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return frozenset(ENGLISH_STOP_WORDS)
+    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
+        raise InputError(f'stop_words must be None, "english" or a list of words, not {stop_words!r}.')
+    return frozenset(stop_words)
+
+
+def label_texts(texts: Any, labels: Any) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Texts as a list, classes sorted, and the class of each text. Raises ValueError for labels that do not fit, fewer
+    than two classes and more than MOST_CLASSES."""
+    if isinstance(texts, str):
+        raise InputError("texts must be a list of strings, not one string.")
+    texts = list(texts)
+    y = checked_labels(labels)
+    if len(y) != len(texts):
+        raise InputError(f"there are {len(texts):,} texts and {len(y):,} labels.")
+    classes, number = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError("there is one class only: a discrepancy is between two.")
+    if len(classes) > MOST_CLASSES:
+        raise InputError(f"there are {len(classes):,} classes, more than the {MOST_CLASSES} that can be compared.")
+    return texts, label_array(classes.tolist()), number.astype(np.int64)
+
+
+def read_words(
+    texts: Any,
+    labels: Any,
+    vectors: Any,
+    *,
+    token_pattern: str,
+    lowercase: bool = True,
+    stop_words: Any = None,
+    dimension: int = 50,
+    seed: int = 0,
+    poll: Poll = lambda: True,
+) -> LabelledWords:
+    """Cut texts into words and find their vectors; vectors: as in :func:`~cflengine.embedding.vectors.word_vectors`,
+    or None: learnt from the texts.
+
+    Raises ValueError for a class with fewer than two documents that have a word, and what the parts of this raise.
+    """
+    texts, classes, y = label_texts(texts, labels)
+    left_out = stop_word_set(stop_words)
+    table = Tokenizer(token_pattern, lowercase)(texts)
+    found = _vectors(table, vectors, left_out, dimension, seed, poll)
+    at = {word: k for k, word in enumerate(found.words)}
+    word_of = np.array([at.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+    counts = count_words(table, word_of, len(found.words))
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    documents = np.flatnonzero(lengths > 0)
+    sizes = np.bincount(y[documents], minlength=len(classes))
+    if sizes.min() < 2:
+        which = int(np.argmin(sizes))
+        many = ("no document", "one document")[sizes[which]]
+        raise InputError(
+            f"class {str(classes[which])!r} has {many} with a word that has a vector: the estimate needs two of each."
+        )
+    used = np.array([form not in left_out for form in table.vocabulary], dtype=bool)
+    occurrences = int(np.count_nonzero(used[table.tokens])) if table.n_tokens else 0
+    laws = WordLaws.of(counts[documents], y[documents], len(classes))
+    coverage = float(lengths.sum()) / max(occurrences, 1)
+    return LabelledWords(laws, found, classes, documents, len(texts) - len(documents), coverage, table, word_of)
+
+
+def count_words(table: TokenTable, word_of: np.ndarray, n_words: int) -> sparse.csr_matrix:
+    """CSR float64 (documents, words): how often each occurs; word_of: the word of each form, −1 for none."""
+    word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
+    document = np.repeat(np.arange(table.n_documents), np.diff(table.doc_ptr))
+    kept = word >= 0
+    shape = (table.n_documents, n_words)
+    return sparse.coo_matrix((np.ones(int(kept.sum())), (document[kept], word[kept])), shape=shape).tocsr()
+
+
+def _vectors(
+    table: TokenTable, vectors: Any, left_out: frozenset[str], dimension: int, seed: int, poll: Poll
+) -> WordVectors:
+    chosen = [form for form in table.vocabulary if form not in left_out]
+    if not chosen:
+        raise InputError("the texts have no words.")
+    if vectors is not None:
+        return word_vectors(vectors, chosen, poll)
+    number = {form: k for k, form in enumerate(chosen)}
+    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int64)
+    M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(chosen), dimension, seed=seed)
+    return WordVectors(tuple(chosen), M, "learnt from these documents", len(chosen))
