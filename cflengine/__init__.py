@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cflengine.compression.reweighting import ReweightingSettings
     from cflengine.compression.session import CompressionSession, WishPrice
     from cflengine.compression.warm import warm_up
+    from cflengine.embedding.classifier import WordMMDEmbedding
     from cflengine.embedding.estimator import WordMMD
     from cflengine.engine.progress import IterationStats
     from cflengine.experiments.evaluate import evaluate
@@ -74,6 +75,7 @@ _PUBLIC = {
     "ReweightingSettings": "cflengine.compression.reweighting",
     "SentenceLassoClassifier": "cflengine.sentence_lasso.estimator",
     "WordMMD": "cflengine.embedding.estimator",
+    "WordMMDEmbedding": "cflengine.embedding.classifier",
     "WishPrice": "cflengine.compression.session",
     "IterationStats": "cflengine.engine.progress",
     "Corpus": "cflengine.text.corpus",
@@ -108,6 +110,7 @@ __all__ = [
     "SentenceLassoClassifier",
     "WishPrice",
     "WordMMD",
+    "WordMMDEmbedding",
     "__version__",
     "evaluate",
     "load_model",

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.embedding.problem import kernel_matrix
-from cflengine.engine.checks import InputError, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
+from cflengine.engine.settings import Limits
 
 FAMILIES = ("gaussian", "laplace", "linear")
 
@@ -53,3 +54,68 @@ class CompareSettings:
         Kernel(self.kernel, () if self.kernel == "linear" else self.widths or (1.0,))
         check_whole(self, {"n_permutations": 0, "seed": 0})
         check_whole(self, {"random_features": 2}, optional=("random_features",))
+
+
+NETWORKS = ("mean", "cnn", "gru", "bilstm")
+
+#: regulariser -> what its strength λ multiplies, or is; M: (V, r), M₀: as it began
+REGULARISERS = {
+    "none": "nothing",
+    "l1": "λ · mean |M_vk|",
+    "dropout": "λ: the share of a word's coordinates that are set to 0 at random in training",
+    "re-embedding": "λ · mean (M_vk − M₀_vk)² (Labutov, Lipson, ACL 2013; Peng et al., EMNLP 2015)",
+    "group lasso": "λ · mean over v of ‖M_v‖₂",
+    "wmmd": "−λ · Σ over pairs of classes of wMMD²(M)",
+    "structured wmmd": "−λ · Σ over given groups of words of wMMD² of the documents' words in that group",
+    "bigram wmmd": "−λ · Σ over pairs of classes of wMMD² of two words beside each other, their vectors joined",
+}
+DEFAULT_STRENGTHS = {
+    "none": 0.0, "l1": 1.0, "dropout": 0.5, "re-embedding": 1.0, "group lasso": 1.0, "wmmd": 1000.0,
+    "structured wmmd": 1000.0, "bigram wmmd": 10.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings(Limits):
+    """How a network and its vectors are trained; the defaults are the article's.
+
+    network: one of NETWORKS; regulariser: of REGULARISERS; lam: its strength. dimension: r. epochs, batch_size,
+    learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units of a network.
+    max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step; None: not.
+    dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs
+    without a better one after which training ends, None: all epochs.
+
+    Raises ValueError for a value out of range, as all settings do.
+    """
+
+    network: str = "cnn"
+    regulariser: str = "wmmd"
+    lam: float = 1000.0
+    dimension: int = 20
+    epochs: int = 30
+    batch_size: int = 64
+    learning_rate: float = 0.1
+    hidden: int = 100
+    max_length: int = 256
+    max_norm: float | None = 1.0
+    dev_share: float = 0.0
+    patience: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.network not in NETWORKS:
+            raise InputError(f"network must be one of {', '.join(NETWORKS)}, not {self.network!r}.")
+        if self.regulariser not in REGULARISERS:
+            raise InputError(f"regulariser must be one of {', '.join(REGULARISERS)}, not {self.regulariser!r}.")
+        check_whole(
+            self, {"dimension": 1, "epochs": 1, "batch_size": 1, "hidden": 1, "max_length": 5, "seed": 0}
+        )  # fmt: skip
+        check_whole(self, {"patience": 1}, optional=("patience",))
+        check_positive(self, ("learning_rate", "max_norm"), optional=("max_norm",))
+        if not (is_number(self.lam) and 0 <= self.lam < math.inf):
+            raise InputError(f"lam must be a number of at least 0, not {self.lam!r}.")
+        if self.regulariser == "dropout" and not self.lam < 1:
+            raise InputError(f"dropout takes a share below 1, not {self.lam!r}.")
+        if not (is_number(self.dev_share) and 0 <= self.dev_share < 1):
+            raise InputError(f"dev_share must be a share from 0 to below 1, not {self.dev_share!r}.")

@@ -19,20 +19,26 @@ from cflengine.engine.jit import one_blas_thread, threads
 MOST_EXACT = 5_000  # words, beyond which pairs are drawn
 _PAIRS = 1_000_000
 _BINS = 4_096
-_ROUNDS = 3  # each narrows the interval by _BINS
 
 
 def median_width(
-    laws: WordLaws, M: np.ndarray, *, n_threads: int | None = None, seed: int = 0, poll: Poll = lambda: True
+    laws: WordLaws,
+    M: np.ndarray,
+    *,
+    n_threads: int | None = None,
+    seed: int = 0,
+    rounds: int = 3,
+    poll: Poll = lambda: True,
 ) -> float:
     """√ of the median; 0.0 where most pairs are of equal vectors. Above MOST_EXACT words, of 10⁶ pairs drawn with
-    ``seed``."""
+    ``seed``. rounds: passes, each of which narrows the interval it is sought in by 4,096; the answer is the mean
+    distance in the last one."""
     M = np.asarray(M, dtype=np.float64)
-    squared = _exact(laws, M, n_threads, poll) if laws.laws.shape[1] <= MOST_EXACT else _drawn(laws, M, seed)
+    squared = _exact(laws, M, n_threads, rounds, poll) if laws.laws.shape[1] <= MOST_EXACT else _drawn(laws, M, seed)
     return math.sqrt(squared)
 
 
-def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, poll: Poll) -> float:
+def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, poll: Poll) -> float:
     words, _ = scaled_words(M, Kernel("gaussian", (1.0,)))
     mass = np.asarray(laws.laws.sum(axis=0)).ravel()
     tiles = tiles_of(len(M))
@@ -44,7 +50,7 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, poll: Poll) -> 
     if high == 0.0:
         return 0.0
     with threads(n_threads), one_blas_thread():
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             go_on(poll)
             weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
             span = (low, high * (1.0 + 1e-12) if high == largest else high)

@@ -34,6 +34,7 @@ ESTIMATORS = {
     "penalised": "cflengine.sentence_lasso.estimator:PenalisedClassifier",
     "plq classifier": "cflengine.plq.estimator:PLQClassifier",
     "plq regressor": "cflengine.plq.estimator:PLQRegressor",
+    "embedding": "cflengine.embedding.classifier:WordMMDEmbedding",
     "k-grams": "cflengine.compression.estimator:CompressiveFeatures",
 }
 

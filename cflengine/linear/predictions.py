@@ -19,7 +19,8 @@ def check_reads_texts(model: Any) -> None:
     if name == "ChainCRF":
         raise InputError("the file holds a tagger of tokens: use cflengine tag, or the page Tagger.")
     first = model.steps[0][1] if hasattr(model, "steps") else model
-    reads = getattr(first, "_features", None) is not None or hasattr(first, "vocabulary_") or hasattr(first, "grams_")
+    reads = getattr(first, "_features", None) is not None
+    reads = reads or any(hasattr(first, name) for name in ("vocabulary_", "grams_", "vectors_"))
     if not reads:
         raise InputError(
             "the model was learnt from a matrix, not from texts: save it in a Pipeline with what made the matrix."

@@ -1,0 +1,324 @@
+"""A network over word vectors that are kept apart by wMMD, with scikit-learn's manners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from cflengine.embedding.learnt import learn_vectors
+from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
+from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings
+from cflengine.embedding.training import TrainData, Training, predict_scores
+from cflengine.embedding.vectors import word_vectors
+from cflengine.embedding.words import count_words, label_texts, stop_word_set
+from cflengine.engine.checks import InputError, MissingPackageError, check_whole
+from cflengine.engine.estimators import clone_sharing_listeners, seed_of
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.linear import saving
+from cflengine.linear.saving import require
+from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
+from cflengine.text.tokens import Tokenizer
+
+INITIAL = ("random", "learnt")
+
+
+class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
+    """A neural text classifier whose word vectors M are trained with it, under a penalty (Gao, Dai, JASA 2025).
+
+    Minimises mean cross entropy + penalty over the network and M; the penalty is one of
+    :data:`~cflengine.embedding.settings.REGULARISERS`, of which "wmmd", −λ Σ wMMD²(M) over pairs of classes in a batch,
+    keeps the words of classes apart. Needs the extra ``neural`` (JAX and optax).
+
+    Parameters
+    ----------
+    network : "mean" (of vectors, under a linear layer), "cnn" (convolutions over 3, 4 and 5 words), "gru", "bilstm".
+    regulariser, lam : the penalty and its strength λ; None: a usual one of that penalty.
+    dimension : r, where no vectors are given. initial : where M begins then: "random" (normal), or "learnt" from the
+        documents by PPMI and a singular value decomposition.
+    groups : lists of words, for "structured wmmd". stop_words : None, "english" or a list: words that the penalty
+        leaves out; the network sees them. min_count : occurrences in training below which a word is unknown.
+    epochs, batch_size, learning_rate, hidden, max_length, max_norm, dev_share, patience : see
+        :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    random_state : of everything drawn. checkpoint : a file, written after each epoch, from which the same fit goes on.
+    n_threads : of the penalty, None for all cores. time_limit : seconds, None for no limit.
+    listeners : get an event an epoch (accuracy, penalty, wmmd, dev_accuracy); False ends the fit, with what there is.
+
+    Attributes
+    ----------
+    classes_ : labels, sorted. words_ : the vocabulary; vectors_ : float32 (V, r), M as trained; initial_vectors_ : as
+        it began. result_ : TrainResult; trace_ : DataFrame, a row an epoch. n_iter_ : epochs; solver_reason_.
+
+    Raises
+    ------
+    MissingPackageError where JAX or optax is not installed; ValueError for settings out of range, labels of one class,
+    texts without words, vectors that cannot be used, and training that diverged in its first epoch.
+    """
+
+    kind = "embedding"
+
+    def __init__(
+        self,
+        network: str = "cnn",
+        regulariser: str = "wmmd",
+        lam: float | None = None,
+        *,
+        dimension: int = 20,
+        initial: str = "random",
+        groups: Sequence[Sequence[str]] | None = None,
+        stop_words: Any = None,
+        min_count: int = 2,
+        epochs: int = 30,
+        batch_size: int = 64,
+        learning_rate: float = 0.1,
+        hidden: int = 100,
+        max_length: int = 256,
+        max_norm: float | None = 1.0,
+        dev_share: float = 0.0,
+        patience: int | None = None,
+        token_pattern: str = WORD_PATTERN,
+        lowercase: bool = True,
+        random_state: Any = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        n_threads: int | None = None,
+        time_limit: float | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self.network = network
+        self.regulariser = regulariser
+        self.lam = lam
+        self.dimension = dimension
+        self.initial = initial
+        self.groups = groups
+        self.stop_words = stop_words
+        self.min_count = min_count
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.hidden = hidden
+        self.max_length = max_length
+        self.max_norm = max_norm
+        self.dev_share = dev_share
+        self.patience = patience
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.n_threads = n_threads
+        self.time_limit = time_limit
+        self.listeners = listeners
+
+    def fit(self, texts: Sequence[str], labels: Any, vectors: Any = None) -> WordMMDEmbedding:
+        """Learn from labelled texts; vectors: where M begins (mapping, (words, array) or a file), as in WordMMD.fit; a
+        word without one begins at random."""
+        settings = self._settings()
+        require_neural()
+        texts, classes, y = label_texts(texts, labels)
+        table = Tokenizer(self.token_pattern, self.lowercase)(texts)
+        words, M = self._vocabulary(table, vectors, settings)
+        number = {word: k for k, word in enumerate(words)}
+        ids = _ids(table, number, min(settings.max_length, _longest(table)))
+        data = self._data(ids, y, len(classes), M, words)
+        run = Training(
+            data, settings, self._penalty(data, words), listeners=self.listeners, n_threads=self.n_threads,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+        )  # fmt: skip
+        result = run.run()
+        if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
+            raise InputError("training diverged in its first epoch: take a smaller lam or learning_rate.")
+        self._set(classes, words, run.tree["net"], result.M)
+        self.initial_vectors_, self.result_, self.trace_ = np.asarray(run.begun), result, result.trace
+        self.n_iter_, self.solver_reason_ = result.n_iterations, str(result.reason)
+        return self
+
+    def cut(self, texts: Sequence[str]) -> np.ndarray:
+        """int32 (N, L): the words of each text that the network knows, −1 where there is none."""
+        check_is_fitted(self, "vectors_")
+        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        return _ids(table, self._number, min(self.max_length, _longest(table)))
+
+    def decision_function(self, texts: Any) -> np.ndarray:
+        """float64 (N, classes): logits of texts, or of what :meth:`cut` made of them."""
+        check_is_fitted(self, "vectors_")
+        require_neural()
+        ids = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self.cut(texts)
+        return predict_scores(self.network, self._net, self.vectors_, ids).astype(np.float64)
+
+    def predict_proba(self, texts: Any) -> np.ndarray:
+        """float64 (N, classes), which sum to 1."""
+        scores = self.decision_function(texts)
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+    def predict(self, texts: Any) -> np.ndarray:
+        """The class of each text."""
+        scores = self.decision_function(texts)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def transform(self, texts: Sequence[str]) -> np.ndarray:
+        """float64 (N, r): the mean vector of each text's words; zeros where it has none."""
+        check_is_fitted(self, "vectors_")
+        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        word_of = np.array([self._number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+        counts = count_words(table, word_of, len(self.words_))
+        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        return np.asarray(counts @ self.vectors_.astype(np.float64)) / np.maximum(lengths, 1.0)[:, None]
+
+    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file that holds data alone, never code (linear/saving.py)."""
+        check_is_fitted(self, "vectors_")
+        header, arrays = self.to_parts()
+        saving.write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordMMDEmbedding:
+        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
+        header, arrays = saving.read_model(path, cls.kind)
+        with saving.damage_said(path) as name:
+            return cls.from_parts(header, arrays, name)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The model as values that JSON has, and arrays."""
+        header = {
+            "parameters": {name: saving.plain(getattr(self, name), name) for name in _WRITTEN}
+            | {"dimension": self.vectors_.shape[1]},
+            "classes": saving.plain_labels(self.classes_), "words": list(self.words_), "reason": self.solver_reason_,
+        }  # fmt: skip
+        return header, {"vectors": self.vectors_} | {f"net.{key}": np.asarray(one) for key, one in self._net.items()}
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> WordMMDEmbedding:
+        """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+        require({"parameters", "classes", "words", "reason"} <= set(header) and "vectors" in arrays, name)
+        parameters, classes, words = header["parameters"], header["classes"], header["words"]
+        require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN), name)
+        require(saving.are_labels(classes) and isinstance(words, list), name)
+        require(all(isinstance(word, str) for word in words) and len(set(words)) == len(words), name)
+        model = cls(**parameters)
+        settings = model._settings()
+        M, net = arrays["vectors"], saving.under(arrays, "net")
+        require(M.shape == (len(words), settings.dimension) and M.dtype == np.float32, name)
+        require(_fits(net, settings, len(classes)), name)
+        require(all(np.isfinite(one).all() for one in (M, *net.values())), name)
+        model._set(saving.label_array(classes), tuple(words), net, M)
+        model.solver_reason_ = str(header["reason"])
+        return model
+
+    def _set(self, classes: np.ndarray, words: tuple[str, ...], net: Mapping[str, Any], M: np.ndarray) -> None:
+        self.classes_, self.words_, self.vectors_ = classes, words, M
+        self._net = {key: np.asarray(one) for key, one in net.items()}
+        self._number = {word: k for k, word in enumerate(words)}
+
+    def _settings(self) -> TrainSettings:
+        check_whole(self, {"min_count": 1})
+        check_pattern(self.token_pattern)
+        if self.initial not in INITIAL:
+            raise InputError(f"initial must be one of {', '.join(INITIAL)}, not {self.initial!r}.")
+        if (self.regulariser == "structured wmmd") != bool(self.groups):
+            raise InputError('groups of words are for the regulariser "structured wmmd", which needs them.')
+        known = DEFAULT_STRENGTHS.get(self.regulariser, 0.0) if self.lam is None else self.lam
+        own: dict[str, Any] = {name: getattr(self, name) for name in _OF_TRAINING}
+        return TrainSettings(lam=known, seed=seed_of(self.random_state), **own)
+
+    def _vocabulary(
+        self, table: TokenTable, vectors: Any, settings: TrainSettings
+    ) -> tuple[tuple[str, ...], np.ndarray]:
+        """The words of at least min_count occurrences, and where their vectors begin, float64 (V, r)."""
+        counts = np.bincount(table.tokens, minlength=len(table.vocabulary)) if table.n_tokens else np.zeros(0, int)
+        chosen = np.flatnonzero(counts >= self.min_count)
+        if len(chosen) < 2:
+            raise InputError(f"fewer than two words occur {self.min_count} times: take a smaller min_count.")
+        words = tuple(table.vocabulary[k] for k in chosen.tolist())
+        rng = np.random.default_rng((settings.seed, 0))
+        if vectors is not None:
+            given = word_vectors(vectors, words)
+            M = rng.normal(size=(len(words), given.dimension)) * given.M.std() + given.M.mean(axis=0)
+            at = {word: k for k, word in enumerate(words)}
+            M[[at[word] for word in given.words]] = given.M
+            return words, M
+        if self.initial == "learnt":
+            word_of = np.full(len(counts), -1, dtype=np.int64)
+            word_of[chosen] = np.arange(len(chosen))
+            M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(words), settings.dimension, seed=settings.seed)
+            return words, np.pad(M, ((0, 0), (0, settings.dimension - M.shape[1])))
+        return words, rng.normal(size=(len(words), settings.dimension))
+
+    def _data(self, ids: np.ndarray, y: np.ndarray, n_classes: int, M: np.ndarray, words: tuple[str, ...]) -> TrainData:
+        document, at = np.nonzero(ids >= 0)
+        counts = sparse.coo_matrix((np.ones(len(document)), (document, ids[document, at])), (len(ids), len(words)))
+        left_out = stop_word_set(self.stop_words)
+        kept = np.array([word not in left_out for word in words])
+        return TrainData(ids, y, n_classes, M, counts.tocsr(), kept)
+
+    def _penalty(self, data: TrainData, words: tuple[str, ...]) -> Penalty | None:
+        if self.regulariser == "wmmd":
+            return BatchPenalty(data.counts, data.y, data.kept, self.n_threads)
+        if self.regulariser == "bigram wmmd":
+            return bigram_penalty(data.ids, data.y, data.kept, self.n_threads)
+        if self.regulariser != "structured wmmd":
+            return None
+        assert self.groups is not None
+        masks = [mask & data.kept for mask in group_masks(self.groups, words)]
+        if not all(mask.any() for mask in masks):
+            raise InputError("a group of words has none that occurs in the texts.")
+        return StructuredPenalty(tuple(BatchPenalty(data.counts, data.y, mask, self.n_threads) for mask in masks))
+
+    def __sklearn_clone__(self) -> Any:
+        return clone_sharing_listeners(self)
+
+
+_OF_TRAINING = (
+    "network", "regulariser", "dimension", "epochs", "batch_size", "learning_rate", "hidden", "max_length", "max_norm",
+    "dev_share", "patience", "time_limit",
+)  # fmt: skip
+#: parameters that a file keeps: those that predictions depend on, and what it was learnt by
+_WRITTEN = (
+    "network", "regulariser", "lam", "dimension", "hidden", "max_length", "token_pattern", "lowercase", "min_count",
+    "epochs", "groups",
+)  # fmt: skip
+
+
+def require_neural() -> None:
+    """MissingPackageError unless JAX and optax are installed."""
+    from importlib.util import find_spec
+
+    if find_spec("jax") is None or find_spec("optax") is None:
+        raise MissingPackageError(
+            "networks need JAX and optax, which are not installed: pip install 'cflengine[neural]'. The statistic, the "
+            "witness and the simulation need neither."
+        )
+
+
+def _longest(table: TokenTable) -> int:
+    """Tokens of the longest document, 5 or more: a convolution's width."""
+    return max(5, int(np.diff(table.doc_ptr).max(initial=0)))
+
+
+def _ids(table: TokenTable, number: Mapping[str, int], length: int) -> np.ndarray:
+    """int32 (N, length): the first known words of each document, −1 where there is none."""
+    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+    word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
+    document = np.repeat(np.arange(table.n_documents), np.diff(table.doc_ptr))[word >= 0]
+    word = word[word >= 0]
+    begins = np.searchsorted(document, np.arange(table.n_documents))
+    place = np.arange(len(word)) - begins[document]
+    kept = place < length
+    out = np.full((table.n_documents, length), -1, dtype=np.int32)
+    out[document[kept], place[kept]] = word[kept]
+    return out
+
+
+def _fits(net: Mapping[str, np.ndarray], settings: TrainSettings, n_classes: int) -> bool:
+    """Whether a file's weights are those of its network."""
+    from cflengine.embedding.shapes import shapes
+
+    expected = shapes(settings.network, settings.dimension, n_classes, settings.hidden)
+    return {key: one.shape for key, one in net.items()} == expected and all(
+        one.dtype == np.float32 for one in net.values()
+    )

@@ -1,0 +1,306 @@
+"""Training of a network and its vectors: cross entropy plus a penalty, by Adam, an epoch at a time.
+
+What a stop, a time limit or a divergence cuts off is the epoch under way: what is left is the last whole one, or, with
+a development set, the best. Nothing is proved about it, since the loss is not convex; the numbers of the trace are
+computed from the vectors as they were. The same data, settings and threads give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.penalties import Penalty, batch_laws
+from cflengine.embedding.random_features import feature_sums
+from cflengine.embedding.settings import Kernel, TrainSettings
+from cflengine.embedding.width import median_width
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import replaced
+from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.results import Result, settings_dict
+
+FILM_WORDS = 1_000  # whose vectors are kept after every epoch: the most frequent
+_EXACT_WORDS = 8_000  # up to which wMMD² of an epoch is exact
+_FEATURES = 256
+_AT_ONCE = 512  # documents in a prediction
+
+
+@dataclass(frozen=True)
+class TrainData:
+    """ids: int32 (N, L), words of each document, −1 where there is none; y: int64 (N,), classes from 0; M: float64 (V,
+    r), where vectors begin; counts: CSR (N, V), what the network sees; kept: bool (V,), the words of wMMD."""
+
+    ids: np.ndarray = field(repr=False)
+    y: np.ndarray = field(repr=False)
+    n_classes: int
+    M: np.ndarray = field(repr=False)
+    counts: sparse.csr_matrix = field(repr=False)
+    kept: np.ndarray = field(repr=False)
+
+    def digest(self, settings: TrainSettings) -> str:
+        """Of everything that a run depends on."""
+        facts = settings_dict(settings)
+        for free in ("time_limit", "tol"):
+            facts.pop(free)
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        for array in (self.ids, self.y, self.M, self.kept):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainResult(Result):
+    """What training leaves. M: float32 (V, r); best_epoch: which it is of; accuracy: of the documents learnt from,
+    dev_accuracy: of those beside (NaN without). film: float32 (epochs + 1, words, r), of film_words, int64, the most
+    frequent first. objective: cross entropy of the documents learnt from; lower_bound and gap are NaN."""
+
+    M: np.ndarray = field(repr=False)
+    film: np.ndarray = field(repr=False)
+    film_words: np.ndarray = field(repr=False)
+    best_epoch: int
+    accuracy: float
+    dev_accuracy: float
+
+
+class Training:
+    """One run. penalty: None without wMMD; checkpoint: a file, written after each epoch, from which a run of the same
+    data and settings goes on."""
+
+    def __init__(
+        self,
+        data: TrainData,
+        settings: TrainSettings,
+        penalty: Penalty | None = None,
+        *,
+        listeners: Sequence[Listener] = (),
+        checkpoint: Path | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        import jax.numpy as jnp
+
+        from cflengine.embedding import networks
+
+        self.data, self.settings, self.penalty, self.n_threads = data, settings, penalty, n_threads
+        self.checkpoint, self.networks = checkpoint, networks
+        self.progress = Progress(listeners, time_limit=settings.time_limit)
+        self.train, self.dev = _split(data.y, settings)
+        net = networks.initial(settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.seed)
+        M = _within(data.M, settings.max_norm)
+        self.tree: Any = {"M": jnp.asarray(M, dtype=jnp.float32), "net": net}
+        self.begun, self.state = self.tree["M"], networks.begin(self.tree)
+        self.best: tuple[float, int, Any] = (-math.inf, 0, self.tree)
+        self.epoch, self.reason = 0, TerminationReason.ITERATION_LIMIT
+        self.frequent = np.argsort(-np.asarray(data.counts.sum(axis=0)).ravel(), kind="stable")[:FILM_WORDS]
+        self.film = [np.asarray(self.begun)[self.frequent]]
+
+    def run(self) -> TrainResult:
+        """All epochs, or as many as time and listeners allow."""
+        if self.checkpoint is not None and self.checkpoint.exists():
+            self._resume()
+        else:
+            self._report({"loss": math.nan, "accuracy": math.nan, "penalty": math.nan})
+        while self.epoch < self.settings.epochs and self.progress.poll():
+            before = (self.tree, self.state)
+            found = self._run_epoch()
+            if found is None:
+                self.tree, self.state = before
+                break
+            self.epoch += 1
+            self.film.append(np.asarray(self.tree["M"])[self.frequent])
+            going = self._report(found) and not self._impatient()
+            if self.checkpoint is not None:
+                self._save()
+            if not going:
+                break
+        return self._result()
+
+    def _run_epoch(self) -> dict[str, float] | None:
+        """One pass over the documents; None where it was stopped or diverged, and ``reason`` says which."""
+        own = self.settings
+        order = np.random.default_rng((own.seed, 2, self.epoch)).permutation(self.train)
+        rate = own.learning_rate * (1.0 - self.epoch / own.epochs)
+        loss = correct = penalty = 0.0
+        for step, first in enumerate(range(0, len(order), own.batch_size)):
+            if not self.progress.poll():
+                return None
+            batch = order[first : first + own.batch_size]
+            entropy, right, value = self._step(batch, rate, step)
+            if not (math.isfinite(entropy) and math.isfinite(value)):
+                self.reason = TerminationReason.NUMERICAL_ERROR
+                return None
+            loss, correct, penalty = loss + entropy * len(batch), correct + right, penalty + value * len(batch)
+        n = len(order)
+        return {"loss": loss / n, "accuracy": correct / n, "penalty": penalty / n}
+
+    def _step(self, batch: np.ndarray, rate: float, step: int) -> tuple[float, float, float]:
+        """Cross entropy, correct ones and wMMD² of a batch, before the step."""
+        import jax
+        import jax.numpy as jnp
+
+        own, data = self.settings, self.data
+        short = own.batch_size - len(batch)
+        filled = np.concatenate([batch, np.repeat(batch[:1], short)]) if short else batch
+        given = {
+            "ids": data.ids[filled], "y": data.y[filled].astype(np.int32),
+            "weight": (np.arange(own.batch_size) < len(batch)).astype(np.float32),
+        }  # fmt: skip
+        key = jax.random.fold_in(jax.random.PRNGKey(own.seed), self.epoch * 1_000_000 + step)
+        (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
+            own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(own.lam), key
+        )
+        value, pull = 0.0, np.zeros((1, 1), dtype=np.float32)
+        if self.penalty is not None and own.lam > 0:
+            value, towards = self.penalty(batch, np.asarray(self.tree["M"], dtype=np.float64))
+            pull = (-own.lam * towards).astype(np.float32)
+        self.tree, self.state = self.networks.update(
+            self.tree, self.state, gradient, pull, jnp.float32(rate), own.max_norm
+        )  # fmt: skip
+        return float(entropy), float(correct), value
+
+    def _report(self, found: dict[str, float]) -> bool:
+        dev = self.accuracy(self.dev) if len(self.dev) else math.nan
+        score = dev if len(self.dev) else float(self.epoch)  # without a development set the last epoch is kept
+        if score > self.best[0]:
+            self.best = (score, self.epoch, self.tree)
+        extra = {name: found[name] for name in ("accuracy", "penalty")}
+        return self.progress.report(
+            IterationStats(
+                self.epoch, "epoch", self.progress.elapsed_s, work=float(self.epoch), objective=found["loss"],
+                lam=self.settings.lam, extra=extra | {"dev_accuracy": dev, "wmmd": self.discrepancy()},
+            )
+        )  # fmt: skip
+
+    def _impatient(self) -> bool:
+        patience = self.settings.patience
+        done = patience is not None and len(self.dev) > 0 and self.epoch - self.best[1] >= patience
+        if done:
+            self.reason = TerminationReason.CONVERGED
+        return done
+
+    def accuracy(self, documents: np.ndarray) -> float:
+        """The share of documents whose class is found."""
+        scores = self.scores(self.tree, self.data.ids[documents])
+        return float(np.mean(scores.argmax(axis=1) == self.data.y[documents]))
+
+    def scores(self, tree: Any, ids: np.ndarray) -> np.ndarray:
+        """float32 (documents, C)."""
+        return predict_scores(self.settings.network, tree["net"], tree["M"], ids)
+
+    def discrepancy(self) -> float:
+        """wMMD² of the documents learnt from by the vectors as they are, at their median width; NaN for a width of 0;
+        by random features where words are many."""
+        found = batch_laws(self.data.counts[self.train], self.data.y[self.train], self.data.kept)
+        if found is None:
+            return math.nan
+        laws, words = found
+        return word_discrepancy(laws, np.asarray(self.tree["M"], dtype=np.float64)[words], self.n_threads)
+
+    def _result(self) -> TrainResult:
+        if self.progress.reason is not None:
+            self.reason = self.progress.reason
+        _, epoch, tree = self.best
+        scores = self.scores(tree, self.data.ids[self.train])
+        y = self.data.y[self.train]
+        shifted = scores - scores.max(axis=1, keepdims=True)
+        entropy = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(y)), y]
+        self.tree = tree
+        return TrainResult(
+            objective=float(entropy.mean()), lower_bound=math.nan, gap=math.nan, reason=self.reason,
+            n_iterations=self.epoch, n_passes=float(self.epoch), seconds=self.progress.elapsed_s,
+            solver=self.settings.network, settings=settings_dict(self.settings), trace=self.progress.trace(),
+            M=np.asarray(tree["M"]), film=np.stack(self.film), film_words=self.frequent, best_epoch=epoch,
+            accuracy=float(np.mean(scores.argmax(axis=1) == y)),
+            dev_accuracy=self.best[0] if len(self.dev) else math.nan,
+        )  # fmt: skip
+
+    def _save(self) -> None:
+        """Everything that the next epochs depend on, in one file."""
+        import jax
+
+        assert self.checkpoint is not None
+        leaves = jax.tree.leaves((self.tree, self.state, self.best[2]))
+        arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
+        facts = {
+            "digest": self.data.digest(self.settings), "epoch": self.epoch, "best": self.best[:2],
+            "trace": [stats.to_row() for stats in self.progress.records],
+        }  # fmt: skip
+        arrays["film"], arrays["facts"] = np.stack(self.film), np.array(json.dumps(facts))
+        with replaced(self.checkpoint) as file:
+            np.savez(file, **arrays)
+
+    def _resume(self) -> None:
+        """Go on where a run of the same data and settings was. Raises ValueError for a file of another one."""
+        import jax
+
+        assert self.checkpoint is not None
+        begun, structure = jax.tree.flatten((self.tree, self.state, self.best[2]))
+        try:
+            with np.load(self.checkpoint, allow_pickle=False) as arrays:
+                facts = json.loads(str(arrays["facts"]))
+                leaves = [arrays[f"leaf{k}"] for k in range(len(begun))]
+                film = arrays["film"]
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: remove it.") from error
+        if facts["digest"] != self.data.digest(self.settings):
+            raise InputError(f"{self.checkpoint.name} is of other documents or settings: remove it, or name another.")
+        self.tree, self.state, best = jax.tree.unflatten(structure, leaves)
+        self.epoch, self.best, self.film = facts["epoch"], (*facts["best"], best), list(film)
+        for row in facts["trace"]:
+            own = {name: row.pop(name) for name in IterationStats.__slots__ if name in row}
+            self.progress.records.append(IterationStats(**own, extra=row))
+
+
+def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None) -> float:
+    """wMMD², summed over pairs of classes, at the median width; NaN where that is 0."""
+    width = median_width(laws, M, n_threads=n_threads, rounds=2)
+    if width == 0.0:
+        return math.nan
+    kernel = Kernel("gaussian", (width,))
+    if len(M) > _EXACT_WORDS:
+        return feature_sums(laws, M, kernel, _FEATURES).sums.total()
+    return pair_sums(laws, M, kernel, n_threads=n_threads).total()
+
+
+def predict_scores(network: str, net: Any, M: Any, ids: np.ndarray) -> np.ndarray:
+    """Logits float32 (documents, C), some documents at a time."""
+    from cflengine.embedding import networks
+
+    found = []
+    for first in range(0, len(ids), _AT_ONCE):
+        part = ids[first : first + _AT_ONCE]
+        short = _AT_ONCE - len(part) if len(ids) > _AT_ONCE else 0
+        filled = np.pad(part, ((0, short), (0, 0)), constant_values=-1)
+        found.append(np.asarray(networks.predict(network, net, M, filled))[: len(part)])
+    return np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+
+
+def _within(M: np.ndarray, max_norm: float | None) -> np.ndarray:
+    """Vectors as training begins with them: all made smaller by one factor, so that half of them are within the
+    largest length, and the others cut to it."""
+    lengths = np.linalg.norm(M, axis=1, keepdims=True)
+    middle = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
+    if max_norm is None:
+        return M
+    M = M * min(1.0, max_norm / middle)
+    return M * np.minimum(1.0, max_norm / np.maximum(np.linalg.norm(M, axis=1, keepdims=True), 1e-12))
+
+
+def _split(y: np.ndarray, settings: TrainSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Documents to learn from and, of every class the share, to stop early by."""
+    rng = np.random.default_rng((settings.seed, 3))
+    order = rng.permutation(len(y))
+    rank = np.empty(len(y), dtype=np.int64)
+    for c in np.unique(y):
+        mine = order[y[order] == c]
+        rank[mine] = np.arange(len(mine)) < int(settings.dev_share * len(mine))
+    return np.flatnonzero(rank == 0), np.flatnonzero(rank == 1)
