@@ -28,7 +28,18 @@ stands a proved lower bound on the cost of the best one.
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
-    from cflengine.cli import compress, erm, evaluate, path, predict, sentences, train_crf, train_logistic, verify
+    from cflengine.cli import (
+        compress,
+        embed,
+        erm,
+        evaluate,
+        path,
+        predict,
+        sentences,
+        train_crf,
+        train_logistic,
+        verify,
+    )
     from cflengine.cli.terminal import Parser
 
     usage = "cflengine [-h] [--version] COMMAND ..."
@@ -37,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
-    for module in (compress, path, evaluate, sentences, train_logistic, train_crf, erm, predict, verify):
+    for module in (compress, path, evaluate, sentences, train_logistic, train_crf, erm, embed, predict, verify):
         module.add_command(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help="show where an error comes from")

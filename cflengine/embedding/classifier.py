@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,11 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.listeners = listeners
 
-    def fit(self, texts: Sequence[str], labels: Any, vectors: Any = None) -> WordMMDEmbedding:
+    def fit(
+        self, texts: Sequence[str], labels: Any, vectors: Any = None, *, dev: np.ndarray | None = None
+    ) -> WordMMDEmbedding:
         """Learn from labelled texts; vectors: where M begins (mapping, (words, array) or a file), as in WordMMD.fit; a
-        word without one begins at random."""
+        word without one begins at random. dev: bool (N,), texts to stop early by, in place of a ``dev_share``."""
         settings = self._settings()
         require_neural()
         texts, classes, y = label_texts(texts, labels)
@@ -124,7 +127,7 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         words, M = self._vocabulary(table, vectors, settings)
         number = {word: k for k, word in enumerate(words)}
         ids = _ids(table, number, min(settings.max_length, _longest(table)))
-        data = self._data(ids, y, len(classes), M, words)
+        data = replace(self._data(ids, y, len(classes), M, words), dev=_checked_dev(dev, y))
         run = Training(
             data, settings, self._penalty(data, words), listeners=self.listeners, n_threads=self.n_threads,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
@@ -293,6 +296,18 @@ def require_neural() -> None:
             "networks need JAX and optax, which are not installed: pip install 'cflengine[neural]'. The statistic, the "
             "witness and the simulation need neither."
         )
+
+
+def _checked_dev(dev: Any, y: np.ndarray) -> np.ndarray | None:
+    """ValueError unless it is a truth value a text that leaves two classes to learn from."""
+    if dev is None:
+        return None
+    found = np.asarray(dev)
+    if found.shape != y.shape or found.dtype != bool:
+        raise InputError("dev must be an array of truth values, one a text.")
+    if len(np.unique(y[~found])) < 2:
+        raise InputError("the documents to learn from are all of one class: split otherwise.")
+    return found
 
 
 def _longest(table: TokenTable) -> int:

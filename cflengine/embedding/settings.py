@@ -51,7 +51,7 @@ class CompareSettings:
     n_threads: int | None = None
 
     def __post_init__(self) -> None:
-        Kernel(self.kernel, () if self.kernel == "linear" else self.widths or (1.0,))
+        Kernel(self.kernel, self.widths or (() if self.kernel == "linear" else (1.0,)))
         check_whole(self, {"n_permutations": 0, "seed": 0})
         check_whole(self, {"random_features": 2}, optional=("random_features",))
 
@@ -80,8 +80,8 @@ class TrainSettings(Limits):
     """How a network and its vectors are trained; the defaults are the article's.
 
     network: one of NETWORKS; regulariser: of REGULARISERS; lam: its strength. dimension: r. epochs, batch_size,
-    learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units of a network.
-    max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step; None: not.
+    learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units.
+    max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step, or None.
     dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs
     without a better one after which training ends, None: all epochs.
 

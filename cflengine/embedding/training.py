@@ -38,7 +38,8 @@ _AT_ONCE = 512  # documents in a prediction
 @dataclass(frozen=True)
 class TrainData:
     """ids: int32 (N, L), words of each document, −1 where there is none; y: int64 (N,), classes from 0; M: float64 (V,
-    r), where vectors begin; counts: CSR (N, V), what the network sees; kept: bool (V,), the words of wMMD."""
+    r), where vectors begin; counts: CSR (N, V), what the network sees; kept: bool (V,), the words of wMMD.
+    dev: bool (N,), documents to stop early by, None to draw them."""
 
     ids: np.ndarray = field(repr=False)
     y: np.ndarray = field(repr=False)
@@ -46,6 +47,7 @@ class TrainData:
     M: np.ndarray = field(repr=False)
     counts: sparse.csr_matrix = field(repr=False)
     kept: np.ndarray = field(repr=False)
+    dev: np.ndarray | None = field(repr=False, default=None)
 
     def digest(self, settings: TrainSettings) -> str:
         """Of everything that a run depends on."""
@@ -53,7 +55,8 @@ class TrainData:
         for free in ("time_limit", "tol"):
             facts.pop(free)
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-        for array in (self.ids, self.y, self.M, self.kept):
+        dev = np.zeros(0, dtype=bool) if self.dev is None else self.dev
+        for array in (self.ids, self.y, self.M, self.kept, dev):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()[:16]
 
@@ -93,7 +96,7 @@ class Training:
         self.data, self.settings, self.penalty, self.n_threads = data, settings, penalty, n_threads
         self.checkpoint, self.networks = checkpoint, networks
         self.progress = Progress(listeners, time_limit=settings.time_limit)
-        self.train, self.dev = _split(data.y, settings)
+        self.train, self.dev = _split(data, settings)
         net = networks.initial(settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.seed)
         M = _within(data.M, settings.max_norm)
         self.tree: Any = {"M": jnp.asarray(M, dtype=jnp.float32), "net": net}
@@ -295,8 +298,11 @@ def _within(M: np.ndarray, max_norm: float | None) -> np.ndarray:
     return M * np.minimum(1.0, max_norm / np.maximum(np.linalg.norm(M, axis=1, keepdims=True), 1e-12))
 
 
-def _split(y: np.ndarray, settings: TrainSettings) -> tuple[np.ndarray, np.ndarray]:
+def _split(data: TrainData, settings: TrainSettings) -> tuple[np.ndarray, np.ndarray]:
     """Documents to learn from and, of every class the share, to stop early by."""
+    if data.dev is not None:
+        return np.flatnonzero(~data.dev), np.flatnonzero(data.dev)
+    y = data.y
     rng = np.random.default_rng((settings.seed, 3))
     order = rng.permutation(len(y))
     rank = np.empty(len(y), dtype=np.int64)

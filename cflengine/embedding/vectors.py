@@ -27,6 +27,7 @@ _LONGEST_LINE = 1 << 20  # bytes: no vector takes more
 _BLOCK = 16 << 20  # bytes of an npz member at once
 _OFTEN = 20_000  # lines between two questions whether to go on
 _LONGEST_VECTOR = 10_000
+_MOST_WORDS = 1 << 30  # bytes
 
 
 class VectorsError(InputError):
@@ -161,7 +162,8 @@ def _numbers(fields: list[bytes], number: int, name: str) -> np.ndarray:
 
 
 def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np.ndarray]:
-    """Arrays ``words`` and ``vectors``; words may stand beside instead, a line each, in words.txt or words.txt.gz."""
+    """Arrays ``words`` (text, or uint8: UTF-8 lines) and ``vectors``; words may stand beside instead, a line each, in
+    words.txt or words.txt.gz."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "vectors.npy" not in names:
@@ -218,6 +220,8 @@ def _npy(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], tuple
 
 def _npz_words(archive: zipfile.ZipFile, path: Path) -> list[str]:
     with _npy(archive, "words.npy") as (file, shape, kind):
+        if len(shape) == 1 and kind == np.uint8 and shape[0] <= _MOST_WORDS:
+            return file.read(shape[0]).decode("utf-8", "surrogatepass").split("\n")
         if len(shape) != 1 or kind.kind not in "US" or kind.itemsize > 4_096:
             raise VectorsError(f"the array 'words' of {path.name} must be a list of words.")
         found: list[str] = []

@@ -24,7 +24,9 @@ class FalseResult(Exception):
 @dataclass(frozen=True)
 class Finding:
     """One result that was recomputed: its objective (rounded up), proved bound (rounded down), gap, and what else was
-    checked, a line each. notes: what could not be checked, a line each."""
+    checked, a line each. notes: what could not be checked, a line each. summary: told instead of the three numbers,
+    where the result is no optimum.
+    """
 
     name: str
     objective: float
@@ -32,6 +34,7 @@ class Finding:
     gap: float
     checked: tuple[str, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
+    summary: str = ""
 
 
 def require(condition: bool, message: str) -> None:

@@ -10,11 +10,12 @@ from zlib import error as DeflateError
 from cflengine.engine.checks import InputError
 from cflengine.text.newsgroups import READING, read_input
 from cflengine.verify.compression import verify_compression
+from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
 from cflengine.verify.risk import verify_risk
 
-_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm")
+_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm", "embed")
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -44,7 +45,12 @@ def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Fi
     corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     if command == "compress":
         return [verify_compression(folder, report, corpus)]
-    check = {"sentences": verify_sentences, "train-logistic": verify_logistic, "erm": verify_risk}[command]
+    check = {
+        "sentences": verify_sentences,
+        "train-logistic": verify_logistic,
+        "erm": verify_risk,
+        "embed": verify_embedding,
+    }[command]
     return [check(folder, report, corpus)]
 
 

@@ -1,0 +1,207 @@
+"""``cflengine embed``: do classes of documents differ in their words' vectors, and vectors that keep them apart."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from cflengine.cli.options import Clock, add_limits, add_output, add_reading, names, read, results, run_facts
+from cflengine.cli.reports import write_left_out
+from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.engine.output import locked_folder, output_path
+
+_EMBED = """\
+Compare classes of documents by the law of their words' vectors (word-level maximum mean discrepancy, Gao & Dai, JASA
+2025), and train a text classifier whose vectors keep the classes apart.
+
+INPUT as for cflengine compress. The statistic wMMD² is estimated without bias for vectors and a width that do not
+depend on the documents; a permutation test says whether classes differ, the witness which words tell them apart.
+--vectors takes word2vec or GloVe text (also .gz) or npz; without it vectors are learnt from the documents. A network
+needs JAX: pip install 'cflengine[neural]'; --network none needs nothing.
+
+Written to DIR:
+  statistic.json      wMMD², its 95 % interval, p value, width, and the same of the words themselves (M = identity)
+  pairwise.csv        a row a pair of classes; null.csv: the statistics of permuted labels
+  witness.csv         a row a word and pair of classes: which class it pulls to, how strongly, its share in either
+  vectors.npz, .txt   words and their vectors, as trained (the npz has those of the statistic, too)
+  predictions.csv     a row a labelled document: split, label, predicted, probability
+  trace.csv           a row an epoch: loss, accuracy, penalty, wMMD²
+  model.cflm          the classifier, for cflengine predict
+  left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
+  report.json         all numbers, settings, sizes, seconds, memory, versions
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine embed reviews.csv --label-column sentiment --network none --out apart
+  cflengine embed reviews.csv --label-column sentiment --vectors glove.txt --network cnn --test-split 0.2 --out net
+  cflengine embed news.csv --label-column topic --classes sport,tech --kernel laplace --stop-words english --out two
+"""
+_AUTO = "mean where JAX is installed, else none"
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    command = commands.add_parser(
+        "embed",
+        help="do classes differ in their words, and vectors that keep them apart",
+        description=_EMBED,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add_reading(command, r"\w+")
+    data = command.add_argument_group("labels and splits")
+    data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the classes")
+    data.add_argument("--classes", metavar="A,B", type=names, help="classes to compare (default: all in the column)")
+    split = "a share such as 0.2, or COLUMN=VALUE"
+    data.add_argument("--test-split", metavar="S", help=f"to judge the network by: {split} (default: none)")
+    data.add_argument("--dev-split", metavar="S", help=f"to stop training early by: {split} (default: none)")
+    data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of everything drawn (default: 0)")
+    _add_statistic(command.add_argument_group("statistic"))
+    _add_network(command.add_argument_group("network"))
+    add_limits(command.add_argument_group("limits"))
+    add_output(command)
+
+
+def _add_statistic(group: Any) -> None:
+    group.add_argument("--vectors", metavar="FILE", help="word2vec or GloVe text, or npz (default: learnt)")
+    group.add_argument(
+        "--kernel", choices=("gaussian", "laplace", "linear"), default="gaussian",
+        help="linear sees a difference of means alone (default: gaussian)",
+    )  # fmt: skip
+    group.add_argument(
+        "--width", type=number(float, 1e-300, 1e300), action="append", metavar="W",
+        help="of the kernel; several are averaged (default: the median distance)",
+    )  # fmt: skip
+    group.add_argument(
+        "--permutations", type=number(int, 0), default=999, metavar="N", help="of the test (default: 999)"
+    )  # fmt: skip
+    group.add_argument(
+        "--random-features", type=number(int, 2), metavar="D", help="by so many frequencies (default: exact)"
+    )  # fmt: skip
+    group.add_argument(
+        "--stop-words", choices=("english",), help="leave them out of the statistic and of the penalty"
+    )  # fmt: skip
+
+
+def _add_network(group: Any) -> None:
+    group.add_argument(
+        "--network", choices=("auto", "none", "mean", "cnn", "gru", "bilstm"), default="auto", help=f"(auto: {_AUTO})"
+    )  # fmt: skip
+    group.add_argument(
+        "--regulariser", default="wmmd", metavar="NAME",
+        choices=("none", "l1", "dropout", "re-embedding", "group lasso", "wmmd", "bigram wmmd"),
+        help="none, l1, dropout, re-embedding, group lasso, wmmd, bigram wmmd (default: wmmd)",
+    )  # fmt: skip
+    group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its strength (default: a usual one)")
+    group.add_argument(
+        "--dimension", type=number(int, 1), default=20, metavar="R", help="of vectors that are not given (default: 20)"
+    )  # fmt: skip
+    group.add_argument("--epochs", type=number(int, 1), default=30, metavar="N", help="(default: 30)")
+    group.add_argument("--min-count", type=number(int, 1), default=2, metavar="N", help="of a word (default: 2)")
+    group.add_argument(
+        "--max-length", type=number(int, 5), default=256, metavar="N", help="words of a document (default: 256)"
+    )  # fmt: skip
+    group.add_argument("--checkpoint", metavar="FILE", help="written after each epoch; a run goes on from it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, compare, train, write."""
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    from cflengine.embedding.classifier import require_neural
+    from cflengine.embedding.export import EmbeddingStudy, embedding_report, write_embedding
+    from cflengine.embedding.warm import warm_up
+    from cflengine.engine.checks import MissingPackageError
+    from cflengine.linear.labels import read_labels, split_documents
+
+    began, network, note = time.perf_counter(), arguments.network, ""
+    try:
+        if network != "none":
+            require_neural()
+        network = "mean" if network == "auto" else network
+    except MissingPackageError as error:
+        if network != "auto":
+            raise
+        network, note = "none", f"no network was trained: {error}"
+    corpus = read(arguments, clock)
+    labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
+    split = split_documents(
+        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
+    )  # fmt: skip
+    with locked_folder(out):
+        show = load_engine(warm_up, quiet=arguments.quiet)
+        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
+            documents = np.flatnonzero(labels.y >= 0)
+            found = _statistic(arguments, corpus, labels, documents, clock, progress)
+            model = None if network == "none" else _trained(arguments, network, corpus, labels, split, clock, progress)
+            study = EmbeddingStudy(
+                corpus=corpus, labels=labels, documents=documents, comparison=found, split=split, model=model
+            )  # fmt: skip
+            report = embedding_report(study, run_facts(arguments), time.perf_counter() - began)
+            with results(out) as folder:
+                write_embedding(folder, study, report)
+                write_left_out(folder, corpus)
+    if not arguments.quiet:
+        _summary(report, note, out)
+    return 0
+
+
+def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: Clock, progress: Any) -> Any:
+    from cflengine.embedding.estimator import WordMMD
+    from cflengine.engine.progress import Stopped
+
+    own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
+    model = WordMMD(
+        arguments.kernel, tuple(arguments.width) if arguments.width else None, n_permutations=arguments.permutations,
+        random_features=arguments.random_features, stop_words=arguments.stop_words, random_state=arguments.seed,
+        lowercase=not arguments.keep_case, n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,),
+        **own,
+    )  # fmt: skip
+    texts = [corpus.texts[d] for d in documents.tolist()]
+    classes = np.array(labels.classes, dtype=object)[labels.y[documents]]
+    try:
+        return model.fit(texts, classes, arguments.vectors).comparison_
+    except Stopped:
+        raise KeyboardInterrupt("nothing was written: it was stopped before the statistic was known") from None
+
+
+def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
+    from cflengine.embedding.classifier import WordMMDEmbedding
+
+    own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
+    model = WordMMDEmbedding(
+        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,
+        min_count=arguments.min_count, epochs=arguments.epochs, max_length=arguments.max_length,
+        lowercase=not arguments.keep_case, random_state=arguments.seed, checkpoint=arguments.checkpoint,
+        n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,), **own,
+    )  # fmt: skip
+    used = np.concatenate([split.train, split.dev])
+    classes = np.array(labels.classes, dtype=object)[labels.y[used]]
+    dev = np.arange(len(used)) >= len(split.train) if len(split.dev) else None
+    return model.fit([corpus.texts[d] for d in used.tolist()], classes, arguments.vectors, dev=dev)
+
+
+def _summary(report: dict[str, Any], note: str, out: Any) -> None:
+    found = report["statistic"]
+    sizes = ", ".join(f"{name} {n:,}" for name, n in found["classes"].items())
+    print(f"{found['n_documents']:,} documents ({sizes})")
+    print(f"{found['n_words']:,} words with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
+    low, high = found["interval"]
+    p = f"p {found['p_value']:.2g} ({found['n_permutations']:,} permutations)" if found["n_permutations"] else "no test"
+    print(f"wMMD²        {found['statistic']:.5g}  (95 %: {low:.5g} to {high:.5g})  {p}")
+    print(f"of the words {found['identity']['statistic']:.5g}  (M = identity)")
+    if found["approximation_error"]:
+        print(f"             by random features: standard error {found['approximation_error']:.2g}")
+    if "training" in report:
+        training = report["training"]
+        shares = ", ".join(f"{part} {100 * worth:.1f} %" for part, worth in training["accuracy"].items())
+        print(f"{training['network']:<12} {training['epochs']} epochs, {training['seconds']:.1f} s: right {shares}")
+        print(f"             wMMD² {training['wmmd_before']:.4g} before, {training['wmmd_after']:.4g} after training")
+    if note:
+        print(note)
+    print(f"written to   {out}")

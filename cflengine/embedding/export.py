@@ -1,0 +1,134 @@
+"""A comparison and a trained network as files; CSV cells that a spreadsheet would run are defused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.embedding.classifier import WordMMDEmbedding
+from cflengine.embedding.comparison import Comparison
+from cflengine.embedding.vectors import write_text
+from cflengine.engine.files import finite, frame_csv, write_arrays, write_report
+from cflengine.engine.memory import peak_bytes
+from cflengine.engine.results import versions
+from cflengine.linear.labels import Labels, Split
+from cflengine.linear.persistence import save_model
+from cflengine.text.corpus import Corpus
+
+_LONGEST_WORD = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingStudy:
+    """What was compared and learnt of a corpus. documents: int64, those that were compared; model: None without a
+    network; split: what it learnt from and is judged by."""
+
+    corpus: Corpus = field(repr=False)
+    labels: Labels
+    documents: np.ndarray = field(repr=False)
+    comparison: Comparison
+    split: Split
+    model: WordMMDEmbedding | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """Of the documents that were compared."""
+        return [self.corpus.texts[d] for d in self.documents.tolist()]
+
+    def predictions(self) -> pd.DataFrame:
+        """A row a labelled document: document, row in the source, split, label, predicted, probability."""
+        assert self.model is not None
+        parts = [(name, getattr(self.split, name)) for name in ("train", "dev", "test")]
+        documents = np.concatenate([part for _, part in parts])
+        names = np.concatenate([np.full(len(part), name, dtype=object) for name, part in parts])
+        order = np.argsort(documents, kind="stable")
+        documents, names = documents[order], names[order]
+        probability = self.model.predict_proba([self.corpus.texts[d] for d in documents.tolist()])
+        classes = np.array(self.labels.classes, dtype=object)
+        return pd.DataFrame(
+            {
+                "document": documents,
+                "row": np.asarray(self.corpus.rows)[documents],
+                "split": names,
+                "label": classes[self.labels.y[documents]],
+                "predicted": self.model.classes_[probability.argmax(axis=1)],
+                "probability": probability.max(axis=1),
+            }
+        )
+
+    def witness(self) -> pd.DataFrame:
+        """The witness functions of all pairs of classes, one below the other."""
+        names, frames = list(self.labels.classes), []
+        for a, b in combinations(range(len(names)), 2):
+            frame = self.comparison.witness(a, b)
+            frame.columns = [*frame.columns[:4], "share", "share in other"]
+            frame.insert(0, "against", names[b])
+            frame.insert(0, "of", names[a])
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    def accuracies(self, predictions: pd.DataFrame) -> dict[str, float]:
+        """The share of right ones in each part that has documents."""
+        right = predictions["label"].astype(str) == predictions["predicted"].astype(str)
+        return {str(part): float(own.mean()) for part, own in right.groupby(predictions["split"], sort=False)}
+
+
+def embedding_report(study: EmbeddingStudy, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """What report.json says, and of it statistic.json the part that is about the statistic."""
+    found, labels = study.comparison, study.labels
+    report: dict[str, Any] = {
+        "statistic": found.summary(), "pairwise": found.pairwise.to_dict("records"),
+        "classes": list(labels.classes), "n_unlabelled": labels.n_unlabelled, "seconds": seconds,
+        "peak_memory_bytes": peak_bytes(), "corpus": study.corpus.report.to_dict(), "versions": versions(),
+    }  # fmt: skip
+    if study.model is not None:
+        result = study.model.result_
+        before, after = result.trace["wmmd"].iloc[[0, -1]]
+        report["training"] = {
+            "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
+            "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,
+            "accuracy": study.accuracies(study.predictions()), "n_words": len(study.model.words_),
+            "wmmd_before": before, "wmmd_after": after, "seconds": result.seconds,
+        }  # fmt: skip
+    return report | dict(command)
+
+
+def write_embedding(folder: Path, study: EmbeddingStudy, report: dict[str, Any]) -> None:
+    """All files of ``cflengine embed``, report.json last."""
+    found, model = study.comparison, study.model
+    frames = {"witness": study.witness(), "pairwise": found.pairwise, "null": pd.DataFrame({"statistic": found.null})}
+    vectors = found.words.vectors
+    words, M = vectors.words, vectors.M
+    arrays: dict[str, Any] = {"words": _word_array(words), "vectors": M}
+    if model is not None:
+        frames |= {"predictions": study.predictions(), "trace": model.trace_}
+        arrays |= {"trained_words": _word_array(model.words_), "trained_vectors": model.vectors_}
+        arrays["initial_vectors"] = model.initial_vectors_
+        words, M = model.words_, model.vectors_
+        about = {
+            "target": study.labels.column, "learnt_from": study.corpus.report.source,
+            "corpus_digest": study.corpus.digest, "n_documents": len(study.split.train),
+        }  # fmt: skip
+        save_model(model, folder / "model.cflm", about=about)
+    for name, frame in frames.items():
+        (folder / f"{name}.csv").write_bytes(frame_csv(frame))
+    write_arrays(folder / "vectors.npz", arrays)
+    write_text(folder / "vectors.txt", words, np.asarray(M))
+
+    text = json.dumps(finite(report["statistic"] | {"pairwise": report["pairwise"]}), indent=2, ensure_ascii=False)
+    (folder / "statistic.json").write_text(text + "\n", encoding="utf-8", errors="replace")
+    write_report(folder, report)
+
+
+def _word_array(words: tuple[str, ...]) -> np.ndarray:
+    """Text (V,); as UTF-8 lines, uint8, where one is so long that all of its length would be too much."""
+    if max(map(len, words)) <= _LONGEST_WORD:
+        return np.array(words, dtype=str)
+    return np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), dtype=np.uint8)

@@ -1,0 +1,227 @@
+"""A run of ``cflengine embed``, checked: documents cut again, wMMD², its test and interval recomputed by plain numpy.
+
+Vectors are those of ``vectors.npz``: where they are from is not checked. 𝐊 is made a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from cflengine.embedding.problem import kernel_matrix, pair_coefficients
+from cflengine.linear.labels import Labels, read_labels
+from cflengine.text.token_table import plain_tokens
+from cflengine.verify.findings import Finding, require, require_same
+
+_ROWS = 512
+_MOST_DOCUMENTS = 4_000  # whose kernel is made as a matrix, to repeat the permutations
+_Z = 1.959963984540054
+
+
+def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check it. Raises FalseResult."""
+    arguments, said = report["arguments"], report["statistic"]
+    labels = read_labels(corpus.metadata, arguments["label_column"], arguments.get("classes"))
+    words, M = _vectors(folder)
+    laws, y = _laws(arguments, corpus, labels, words)
+    require_same(said["n_documents"], laws.shape[0], "the number of documents is")
+    family, widths = said["kernel"], tuple(float(width) for width in said["widths"])
+    checked = [f"{laws.shape[0]:,} documents, {len(words):,} words"]
+    notes = ["the vectors: they are taken as the run left them"]
+    if widths and not arguments.get("width"):
+        notes.append("that the width is the median distance: it is taken as the report says")
+    K = _Blocks(M, family, widths)
+    KP, within = _products(laws, y, K, len(labels.classes))
+    total = _statistic(laws, y, KP, within, None)
+    error = said["approximation_error"]
+    if error:
+        require(
+            abs(total - said["statistic"]) <= 6.0 * error,
+            f"the statistic is {total!r}, too far from {said['statistic']!r} by random features.",
+        )
+        checked.append("wMMD² within six standard errors of the random features")
+    else:
+        _same(said["statistic"], total, np.abs(KP).max(), "a statistic of")
+        low, high = _interval(laws, y, KP, within, None)
+        _same(said["interval"][0], low, np.abs(KP).max(), "an interval from")
+        _same(said["interval"][1], high, np.abs(KP).max(), "an interval to")
+        checked.append("wMMD² and its interval")
+        _check_pairs(report["pairwise"], labels, laws, y, (KP, within))
+        checked.append(f"{len(report['pairwise']):,} pairs of classes")
+    notes += _check_null(folder, report, laws, y, K, total)
+    checked += _check_predictions(folder, report, labels)
+    summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
+    return Finding("word-level MMD", total, total, 0.0, tuple(checked), tuple(notes), summary)
+
+
+class _Blocks:
+    """𝐊, some rows at a time."""
+
+    def __init__(self, M: np.ndarray, family: str, widths: tuple[float, ...]) -> None:
+        self.M, self.family, self.widths = M - M.mean(axis=0) if family != "linear" else M, family, widths
+
+    def __iter__(self) -> Any:
+        for first in range(0, len(self.M), _ROWS):
+            rows = slice(first, min(first + _ROWS, len(self.M)))
+            values = kernel_matrix(self.M[rows], self.M, self.family, self.widths)
+            if self.family != "linear":
+                own = np.arange(rows.stop - rows.start)
+                values[own, own + first] = 1.0
+            yield rows, values
+
+
+def _vectors(folder: Path) -> tuple[list[str], np.ndarray]:
+    with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:
+        words, M = arrays["words"], np.asarray(arrays["vectors"], dtype=np.float64)
+    found = bytes(words).decode("utf-8", "surrogatepass").split("\n") if words.dtype == np.uint8 else words.tolist()
+    require(len(found) == len(M) and bool(np.isfinite(M).all()), "words and vectors do not fit together.")
+    return found, M
+
+
+def _laws(
+    arguments: dict[str, Any], corpus: Any, labels: Labels, words: list[str]
+) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """CSR (N, V) of the documents that have a word, rows that sum to 1; and their classes."""
+    chosen = np.flatnonzero(labels.y >= 0)
+    pattern = arguments.get("token_pattern") or r"\w+"
+    texts = [corpus.texts[d] for d in chosen.tolist()]
+    table = plain_tokens(texts, pattern, lowercase=not arguments["keep_case"])
+    number = {word: k for k, word in enumerate(words)}
+    word = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int64)[table.tokens]
+    document = np.repeat(np.arange(len(texts)), np.diff(table.doc_ptr))[word >= 0]
+    shape = (len(texts), len(words))
+    counts = sparse.coo_matrix((np.ones(len(document)), (document, word[word >= 0])), shape).tocsr()
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    used = np.flatnonzero(lengths > 0)
+    laws = sparse.csr_matrix(sparse.diags(1.0 / lengths[used]) @ counts[used])
+    return laws, labels.y[chosen][used]
+
+
+def _products(laws: sparse.csr_matrix, y: np.ndarray, K: _Blocks, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """𝐊P (V, C) and p_iᵀ𝐊p_i (N,)."""
+    P = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() for c in range(n_classes)], axis=1)
+    KP, within = np.empty(P.shape), np.zeros(laws.shape[0])
+    for rows, values in K:
+        KP[rows] = values @ P
+        towards = laws @ values.T  # (N, rows): p_iᵀ𝐊
+        within += np.asarray(laws[:, rows].multiply(towards).sum(axis=1)).ravel()
+    return KP, within
+
+
+def _pairs(n_classes: int, pairs: list[tuple[int, int]] | None) -> list[tuple[int, int]]:
+    return list(combinations(range(n_classes), 2)) if pairs is None else pairs
+
+
+def _statistic(
+    laws: sparse.csr_matrix, y: np.ndarray, KP: np.ndarray, within: np.ndarray, pairs: list[tuple[int, int]] | None
+) -> float:
+    """The estimate: Σ_ab C_ab P_aᵀ𝐊P_b − Σ_i C_cc p_iᵀ𝐊p_i."""
+    towards = laws @ KP
+    between = np.stack([towards[y == c].sum(axis=0) for c in range(KP.shape[1])])
+    coefficients = pair_coefficients(np.bincount(y).astype(np.float64), pairs)
+    return float((coefficients * between).sum() - (coefficients.diagonal()[y] * within).sum())
+
+
+def _interval(
+    laws: sparse.csr_matrix, y: np.ndarray, KP: np.ndarray, within: np.ndarray, pairs: list[tuple[int, int]] | None
+) -> tuple[float, float]:
+    """By leaving out a document at a time, from the kernel sums of each document with each class."""
+    chosen, n = _pairs(KP.shape[1], pairs), np.bincount(y).astype(np.float64)
+    if min(n[c] for pair in chosen for c in pair) < 3:
+        return math.nan, math.nan
+    towards = laws @ KP
+    between = np.stack([towards[y == c].sum(axis=0) for c in range(KP.shape[1])])
+    inner = np.bincount(y, within)
+    values = np.zeros(len(y))
+    for i in range(len(y)):
+        c = y[i]
+        for a, b in chosen:
+            if c not in (a, b):
+                continue
+            other = b if c == a else a
+            own = between[c, c] - inner[c] - 2.0 * (towards[i, c] - within[i])
+            values[i] += own / ((n[c] - 1.0) * (n[c] - 2.0))
+            values[i] -= 2.0 * (between[c, other] - towards[i, other]) / ((n[c] - 1.0) * n[other])
+    variance = 0.0
+    for c in {c for pair in chosen for c in pair}:
+        mine = values[y == c]
+        variance += (n[c] - 1.0) / n[c] * float(((mine - mine.mean()) ** 2).sum())
+    middle = _statistic(laws, y, KP, within, pairs)
+    return middle - _Z * math.sqrt(variance), middle + _Z * math.sqrt(variance)
+
+
+def _same(said: Any, found: float, scale: float, what: str) -> None:
+    """Statistics are differences of larger numbers: compared at their scale."""
+    if said is None or math.isnan(found):
+        require(said is None and math.isnan(found), f"the report says {what} {said!r}, but it is {found!r}.")
+        return
+    good = isinstance(said, int | float) and abs(float(said) - found) <= 1e-7 * abs(found) + 1e-10 * scale
+    require(good, f"the report says {what} {said!r}, but it is {found!r}.")
+
+
+def _check_pairs(rows: list[dict[str, Any]], labels: Labels, laws: sparse.csr_matrix, y: np.ndarray, sums: Any) -> None:
+    pairs = list(combinations(range(len(labels.classes)), 2))
+    require(len(rows) == len(pairs), "there is not one row for each pair of classes.")
+    for row, (a, b) in zip(rows, pairs, strict=True):
+        require([row["class"], row["other"]] == [labels.classes[a], labels.classes[b]], "pairs of other classes.")
+        _same(
+            row["statistic"],
+            _statistic(laws, y, sums[0], sums[1], [(a, b)]),
+            np.abs(sums[0]).max(),
+            "a pair's statistic of",
+        )
+
+
+def _check_null(
+    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, K: _Blocks, total: float
+) -> list[str]:
+    """The p value follows from null.csv; null.csv is repeated where documents are few. Returns what was not checked."""
+    said = report["statistic"]
+    null = pd.read_csv(folder / "null.csv")["statistic"].to_numpy(dtype=np.float64)
+    require_same(said["n_permutations"], len(null), "the number of permutations is")
+    if not len(null):
+        require(said["p_value"] is None, "there is a p value without permutations.")
+        return []
+    tolerance = 1e-9 * max(abs(total), 1e-300)
+    p = (1 + np.count_nonzero(null >= said["statistic"] - tolerance)) / (1 + len(null))
+    require_same(said["p_value"], float(p), "a p value of")
+    if said["null_kernel"] != "exact" or laws.shape[0] > _MOST_DOCUMENTS or said["approximation_error"]:
+        return ["the statistics of permuted labels: they are taken as the run left them"]
+    gram = np.zeros((laws.shape[0], laws.shape[0]))
+    for rows, values in K:
+        gram += laws[:, rows] @ (laws @ values.T).T
+    coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
+    rng = np.random.default_rng(int(report["arguments"]["seed"]))
+    scale = float(np.abs(gram).max())
+    for value in null.tolist():
+        labels = rng.permutation(y)
+        member = np.eye(len(coefficients))[labels]
+        again = (coefficients * (member.T @ gram @ member)).sum() - coefficients.diagonal()[labels] @ gram.diagonal()
+        _same(value, float(again), scale, "a permuted statistic of")
+    return []
+
+
+def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels) -> list[str]:
+    """Shares of right ones, from predictions.csv and the input's labels."""
+    if "training" not in report:
+        return []
+    frame = pd.read_csv(folder / "predictions.csv", dtype={"label": str, "predicted": str}, keep_default_na=False)
+    names = np.array(labels.classes, dtype=object)[labels.y[frame["document"].to_numpy()]]
+    right = _restored(frame["predicted"]) == names
+    require(bool((_restored(frame["label"]) == names).all()), "predictions.csv has labels that the input has not.")
+    for part, share in report["training"]["accuracy"].items():
+        own = (frame["split"] == part).to_numpy()
+        require_same(share, float(np.mean(right[own])), f"a share of right ones of {part}")
+    return [f"{len(frame):,} predictions against the labels"]
+
+
+def _restored(cells: pd.Series) -> np.ndarray:
+    from cflengine.engine.files import restore_cell
+
+    return np.array([restore_cell(cell) for cell in cells], dtype=object)

@@ -1,0 +1,157 @@
+"""``cflengine embed``: what it writes, what verify says of it, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import WordMMDEmbedding, load_model
+from cflengine.cli import main
+from cflengine.embedding.vectors import word_vectors
+
+DATA = Path(__file__).resolve().parents[1] / "sample_data"
+REVIEWS = str(DATA / "reviews.csv")
+
+
+def embed(out: Path, *options: str) -> int:
+    usual = ["--limit", "200", "--permutations", "49", "--label-column", "sentiment", "--epochs", "2"]
+    return main(["embed", REVIEWS, *usual, "--out", str(out), *options])
+
+
+def report_of(out: Path) -> dict:
+    return json.loads((out / "report.json").read_text())
+
+
+RUNS = {
+    "statistic": ("--network", "none"),
+    "several classes": ("--network", "none", "--label-column", "style", "--classes", "Hazy IPA,Best Bitter,Wheat Beer"),
+    "laplace": ("--network", "none", "--kernel", "laplace", "--width", "1", "--width", "3"),
+    "linear": ("--network", "none", "--kernel", "linear", "--stop-words", "english"),
+    "random features": ("--network", "none", "--random-features", "300"),
+    "mean": ("--network", "mean", "--test-split", "0.3", "--dev-split", "0.2", "--min-count", "1"),
+    "cnn": ("--network", "cnn", "--regulariser", "group lasso", "--lam", "0.1", "--max-length", "30", "--keep-case"),
+}
+
+
+@pytest.mark.parametrize("name", list(RUNS))
+def test_a_run_is_verified(tmp_path, name, capsys):
+    if "none" not in RUNS[name]:
+        pytest.importorskip("optax")
+    out = tmp_path / "run"
+    assert embed(out, *RUNS[name]) == 0
+    assert "wMMD²" in capsys.readouterr().out
+    assert main(["verify", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "wMMD²" in said
+    report = report_of(out)
+    statistic = json.loads((out / "statistic.json").read_text())
+    assert statistic["statistic"] == report["statistic"]["statistic"]
+    assert statistic["n_permutations"] == 49
+    words = pd.read_csv(out / "witness.csv", keep_default_na=False)
+    found = word_vectors(out / "vectors.npz", words["word"].unique().tolist())
+    assert len(found.words) == report["statistic"]["n_words"]
+    assert set(report["files"]) >= {"statistic.json", "witness.csv", "vectors.npz", "vectors.txt", "report.json"}
+
+
+def test_a_trained_network_predicts_what_it_said(tmp_path, capsys):
+    pytest.importorskip("optax")
+    out, predictions = tmp_path / "run", tmp_path / "p.csv"
+    assert embed(out, "--network", "cnn", "--test-split", "0.3", "--dimension", "6") == 0
+    assert main(["predict", str(out / "model.cflm"), REVIEWS, "--limit", "200", "--out", str(predictions)]) == 0
+    own = pd.read_csv(out / "predictions.csv").set_index("document")
+    again = pd.read_csv(predictions).set_index("document").loc[own.index]
+    assert (again["predicted"] == own["predicted"]).all()
+    np.testing.assert_allclose(again["probability"], own["probability"])
+    model = load_model(out / "model.cflm")
+    assert isinstance(model, WordMMDEmbedding)
+    text = word_vectors(out / "vectors.txt", model.words_)
+    np.testing.assert_allclose(text.M, model.vectors_, rtol=1e-6, atol=1e-9)
+    trace = pd.read_csv(out / "trace.csv")
+    assert len(trace) == 3
+    assert report_of(out)["training"]["wmmd_after"] == pytest.approx(trace["wmmd"].iloc[-1])
+    assert set(report_of(out)["training"]["accuracy"]) == {"train", "test"}
+
+
+def test_what_is_changed_is_found_out(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert embed(out, "--network", "none") == 0
+    report = report_of(out)
+
+    def says(change) -> str:
+        own = json.loads(json.dumps(report))
+        change(own)
+        (out / "report.json").write_text(json.dumps(own))
+        capsys.readouterr()
+        assert main(["verify", str(out)]) == 1
+        return capsys.readouterr().err
+
+    assert "a statistic of" in says(lambda own: own["statistic"].update(statistic=0.5))
+    assert "an interval" in says(lambda own: own["statistic"].update(interval=[0.0, 1.0]))
+    assert "p value" in says(lambda own: own["statistic"].update(p_value=0.5))
+    assert "a pair's statistic" in says(lambda own: own["pairwise"][0].update(statistic=0.5))
+    assert "statistic of" in says(lambda own: own["statistic"].update(widths=[3.3]))
+    (out / "report.json").write_text(json.dumps(report))
+    null = pd.read_csv(out / "null.csv")
+    (null * 0.9).to_csv(out / "null.csv", index=False)
+    assert main(["verify", str(out)]) == 1
+    assert "permuted statistic" in capsys.readouterr().err
+    null.to_csv(out / "null.csv", index=False)
+    assert main(["verify", str(out)]) == 0
+
+
+def test_vectors_of_the_users_own(tmp_path, capsys):
+    path = tmp_path / "v.txt"
+    path.write_text("malt 1 0\nhops 0 1\nbeer 0.5 0.5\ngood 1 1\nsweet 2 1\nbitter -1 0\n")
+    assert embed(tmp_path / "run", "--network", "none", "--vectors", str(path)) == 0
+    assert report_of(tmp_path / "run")["statistic"]["n_words"] == 6
+    assert "v.txt" in capsys.readouterr().out
+    assert embed(tmp_path / "run", "--network", "none", "--vectors", str(tmp_path / "absent.txt")) == 2
+    path.write_text("malt 1 0\nhops 0\n")
+    assert embed(tmp_path / "run", "--network", "none", "--vectors", str(path)) == 2
+    assert "is it cut off?" in capsys.readouterr().err
+    assert (tmp_path / "run" / "report.json").exists()  # the last run is as it was
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--label-column", "nothing"), "no column 'nothing'"),
+        (("--classes", "positive"), "needs two classes"),
+        (("--kernel", "linear", "--width", "1"), "no width"),
+        (("--test-split", "2"), "a test split is"),
+    ],
+)
+def test_wrong_input_is_one_sentence(tmp_path, options, said, capsys):
+    assert embed(tmp_path / "run", "--network", "none", *options) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_without_jax_the_statistic_is_there_and_what_to_install_is_said(tmp_path):
+    """In a process where JAX cannot be found."""
+    code = (
+        "import importlib.util as u, sys; find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name in ('jax', 'optax') else find(name, *rest)\n"
+        "from cflengine.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    usual = ["embed", REVIEWS, "--limit", "60", "--permutations", "9", "--label-column", "sentiment"]
+    auto = [*usual, "--out", str(tmp_path / "a")]
+    done = subprocess.run([sys.executable, "-c", code, *auto], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'cflengine[neural]'" in done.stdout
+    assert (tmp_path / "a" / "statistic.json").exists()
+    asked = [*usual, "--network", "cnn", "--out", str(tmp_path / "b")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *asked], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'cflengine[neural]'" in done.stderr
+    assert not (tmp_path / "b" / "report.json").exists()
