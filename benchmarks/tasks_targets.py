@@ -38,8 +38,8 @@ def read(name: str, data: str | None, quick: bool) -> tuple[list[str], pd.DataFr
 
 def settings(quick: bool, n_threads: int | None, **own: Any) -> EvaluationSettings:
     """Ten λ, or two."""
-    lams: dict[str, Any] = {"lams": (0.1, 1.0)} if quick else {}
-    return EvaluationSettings(n_threads=n_threads, **lams, **own)
+    own |= {"lams": (0.1, 1.0)} if quick else {}
+    return EvaluationSettings(n_threads=n_threads, **own)
 
 
 def evaluate(texts: Sequence[str], tasks: Sequence[Task], own: EvaluationSettings, work: Path) -> Evaluation:
@@ -126,17 +126,21 @@ def _variant(standing: Standing) -> dict[str, Any]:
 def ratings(
     data: str | None, work: Path, *, quick: bool, n_threads: int | None, weighting: str = "damped"
 ) -> dict[str, Any]:
-    """Five scores and ABV from reviews of ten or more words, by one split of the paper's shares."""
+    """Five scores and ABV from reviews of ten or more words, by one split of the paper's shares; of the paper's
+    weighting, which makes fits many times slower, two of them at two λ."""
     texts, metadata = read("ratebeer", data, quick)
     short = np.array([len(text.split()) < 10 for text in texts])
     columns = {name: 5.0 * metadata[name].astype(float) / most for name, most in SCORES.items()}
     frame = pd.DataFrame(columns | {"abv": metadata["abv"].astype(float)})
     frame.loc[short] = np.nan
+    plain: dict[str, Any] = {}
+    if weighting == "idf":
+        frame = frame[["overall", "abv"]]
+        plain = {"rivals": False, "countings": ("pointers",), "lams": (0.1, 1.0)}
     targets = [read_target(frame, name, "number") for name in frame]
     plan = make_plan(frame, targets, test=TEST, dev=DEV)
-    plain = {"rivals": False, "temperatures": (3.0,)} if weighting == "idf" else {}
     tasks = [DocumentTask(target, plan) for target in targets]
-    evaluation = evaluate(texts, tasks, settings(quick, n_threads, weighting=weighting, **plain), work)
+    evaluation = evaluate(texts, tasks, settings(quick, n_threads, **({"weighting": weighting} | plain)), work)
     found: dict[str, Any] = {"saved_seconds": evaluation.saved_seconds()}
     for standing in evaluation.standings:
         close = told(evaluation, find(evaluation, standing)) if weighting == "damped" else _variant(standing)
