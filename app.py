@@ -22,6 +22,7 @@ PAGES = {
         ("pages/tasks.py", "Tasks", "🎯"),
         ("pages/sentences.py", "Sentences", "💬"),
         ("pages/losses.py", "Losses", "⚖️"),
+        ("pages/embeddings.py", "Embeddings", "🧭"),
         ("pages/clusters.py", "Weight clusters", "🪢"),
         ("pages/tagger.py", "Tagger", "🏷️"),
         ("pages/models.py", "Saved models", "📦"),

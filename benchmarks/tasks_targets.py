@@ -127,7 +127,7 @@ def ratings(
     data: str | None, work: Path, *, quick: bool, n_threads: int | None, weighting: str = "damped"
 ) -> dict[str, Any]:
     """Five scores and ABV from reviews of ten or more words, by one split of the paper's shares; of the paper's
-    weighting, which makes fits many times slower, two of them at two λ."""
+    weighting, which makes fits slower, two of them."""
     texts, metadata = read("ratebeer", data, quick)
     short = np.array([len(text.split()) < 10 for text in texts])
     columns = {name: 5.0 * metadata[name].astype(float) / most for name, most in SCORES.items()}
@@ -136,7 +136,7 @@ def ratings(
     plain: dict[str, Any] = {}
     if weighting == "idf":
         frame = frame[["overall", "abv"]]
-        plain = {"rivals": False, "countings": ("pointers",), "lams": (0.1, 1.0)}
+        plain = {"rivals": False, "countings": ("pointers", "occurrences")}
     targets = [read_target(frame, name, "number") for name in frame]
     plan = make_plan(frame, targets, test=TEST, dev=DEV)
     tasks = [DocumentTask(target, plan) for target in targets]

@@ -158,7 +158,8 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
     own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
     model = WordMMD(
         arguments.kernel, tuple(arguments.width) if arguments.width else None, n_permutations=arguments.permutations,
-        random_features=arguments.random_features, stop_words=arguments.stop_words, random_state=arguments.seed,
+        random_features=arguments.random_features, stop_words=arguments.stop_words, min_count=arguments.min_count,
+        random_state=arguments.seed,
         lowercase=not arguments.keep_case, n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,),
         **own,
     )  # fmt: skip

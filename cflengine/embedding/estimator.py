@@ -33,7 +33,7 @@ class WordMMD(BaseEstimator):
     n_permutations : of the test; 0 for none.
     random_features : None: exact; a number of random Fourier frequencies: O(V r) each, with ``approximation_error_``.
     n_components : dimensions of vectors that are learnt from the documents, where ``fit`` is given none.
-    stop_words : None, "english" or a list: words that are left out.
+    stop_words : None, "english" or a list: words that are left out. min_count : occurrences below which a word is.
     token_pattern, lowercase : what a word is.
     random_state : of permutations, random features, drawn pairs. n_threads : None for all cores.
     time_limit : seconds, None for no limit: it cuts the permutations short, and before those are begun the fit.
@@ -69,6 +69,7 @@ class WordMMD(BaseEstimator):
         random_features: int | None = None,
         n_components: int = 50,
         stop_words: Any = None,
+        min_count: int = 1,
         token_pattern: str = WORD_PATTERN,
         lowercase: bool = True,
         random_state: Any = 0,
@@ -82,6 +83,7 @@ class WordMMD(BaseEstimator):
         self.random_features = random_features
         self.n_components = n_components
         self.stop_words = stop_words
+        self.min_count = min_count
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.random_state = random_state
@@ -95,7 +97,7 @@ class WordMMD(BaseEstimator):
         vectors: a mapping from words to vectors, a pair (words, array), the path of a file (word2vec or GloVe text,
         npz), or None: learnt from these texts.
         """
-        check_whole(self, {"n_components": 1})
+        check_whole(self, {"n_components": 1, "min_count": 1})
         check_positive(self, ("time_limit",), optional=("time_limit",))
         progress, seed = Progress(self.listeners, time_limit=self.time_limit), seed_of(self.random_state)
         settings = CompareSettings(
@@ -106,7 +108,8 @@ class WordMMD(BaseEstimator):
         stage("words and vectors")
         words = read_words(
             texts, labels, vectors, token_pattern=self.token_pattern, lowercase=self.lowercase,
-            stop_words=self.stop_words, dimension=self.n_components, seed=seed, poll=progress.poll,
+            stop_words=self.stop_words, min_count=self.min_count, dimension=self.n_components, seed=seed,
+            poll=progress.poll,
         )  # fmt: skip
         found = compare(words, settings, on_stage=stage, poll=progress.poll)
         self.comparison_, self.words_, self.classes_, self.kernel_ = found, words, words.classes, found.kernel

@@ -77,7 +77,8 @@ class TrainResult(Result):
 
 class Training:
     """One run. penalty: None without wMMD; checkpoint: a file, written after each epoch, from which a run of the same
-    data and settings goes on."""
+    data and settings goes on. A listener with a method ``vectors(words, M)`` gets, before each event, the most frequent
+    words, int64, and their vectors, float32."""
 
     def __init__(
         self,
@@ -175,6 +176,9 @@ class Training:
         score = dev if len(self.dev) else float(self.epoch)  # without a development set the last epoch is kept
         if score > self.best[0]:
             self.best = (score, self.epoch, self.tree)
+        for listener in self.progress.listeners:
+            if hasattr(listener, "vectors"):
+                listener.vectors(self.frequent, self.film[-1])
         extra = {name: found[name] for name in ("accuracy", "penalty")}
         return self.progress.report(
             IterationStats(

@@ -77,23 +77,28 @@ def read_words(
     token_pattern: str,
     lowercase: bool = True,
     stop_words: Any = None,
+    min_count: int = 1,
     dimension: int = 50,
     seed: int = 0,
     poll: Poll = lambda: True,
 ) -> LabelledWords:
     """Cut texts into words and find their vectors; vectors: as in :func:`~cflengine.embedding.vectors.word_vectors`,
-    or None: learnt from the texts.
+    or None: learnt from the texts. min_count: occurrences below which a word is left out.
 
     Raises ValueError for a class with fewer than two documents that have a word, and what the parts of this raise.
     """
     texts, classes, y = label_texts(texts, labels)
     left_out = stop_word_set(stop_words)
     table = Tokenizer(token_pattern, lowercase)(texts)
-    found = _vectors(table, vectors, left_out, dimension, seed, poll)
+    counts = np.bincount(table.tokens, minlength=len(table.vocabulary)) if table.n_tokens else np.zeros(0)
+    chosen = [form for k, form in enumerate(table.vocabulary) if counts[k] >= min_count and form not in left_out]
+    if not chosen:
+        raise InputError("the texts have no words.")
+    found = _vectors(table, vectors, chosen, dimension, seed, poll)
     at = {word: k for k, word in enumerate(found.words)}
     word_of = np.array([at.get(form, -1) for form in table.vocabulary], dtype=np.int32)
-    counts = count_words(table, word_of, len(found.words))
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    matrix = count_words(table, word_of, len(found.words))
+    lengths = np.asarray(matrix.sum(axis=1)).ravel()
     documents = np.flatnonzero(lengths > 0)
     sizes = np.bincount(y[documents], minlength=len(classes))
     if sizes.min() < 2:
@@ -104,7 +109,7 @@ def read_words(
         )
     used = np.array([form not in left_out for form in table.vocabulary], dtype=bool)
     occurrences = int(np.count_nonzero(used[table.tokens])) if table.n_tokens else 0
-    laws = WordLaws.of(counts[documents], y[documents], len(classes))
+    laws = WordLaws.of(matrix[documents], y[documents], len(classes))
     coverage = float(lengths.sum()) / max(occurrences, 1)
     return LabelledWords(laws, found, classes, documents, len(texts) - len(documents), coverage, table, word_of)
 
@@ -118,12 +123,7 @@ def count_words(table: TokenTable, word_of: np.ndarray, n_words: int) -> sparse.
     return sparse.coo_matrix((np.ones(int(kept.sum())), (document[kept], word[kept])), shape=shape).tocsr()
 
 
-def _vectors(
-    table: TokenTable, vectors: Any, left_out: frozenset[str], dimension: int, seed: int, poll: Poll
-) -> WordVectors:
-    chosen = [form for form in table.vocabulary if form not in left_out]
-    if not chosen:
-        raise InputError("the texts have no words.")
+def _vectors(table: TokenTable, vectors: Any, chosen: list[str], dimension: int, seed: int, poll: Poll) -> WordVectors:
     if vectors is not None:
         return word_vectors(vectors, chosen, poll)
     number = {form: k for k, form in enumerate(chosen)}

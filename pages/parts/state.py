@@ -37,9 +37,9 @@ LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
-TASKS = "tasks"
+TASKS, EMBED, TRAIN = "tasks", "embeddings", "training"  # "embed" is Streamlit's own name
 TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS)
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN)
 
 
 @dataclass(frozen=True)
