@@ -1,0 +1,52 @@
+"""Embeddings: do classes differ in their words, which words are it, and vectors that keep classes apart."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.controls import invite
+from pages.parts.embeddings.close import draw_files, draw_simulation, draw_training
+from pages.parts.embeddings.controls import draw_embed_controls
+from pages.parts.embeddings.view import choose_pair, draw_answer, draw_cloud, draw_stage, draw_text, draw_words
+from pages.parts.jobs import FAILED
+from pages.parts.state import EMBED, current_corpus, current_job
+from pages.parts.words import plain
+
+st.title("Embeddings")
+st.markdown(
+    "Do the classes use different words, and is it more than accident? Words become vectors; what is compared is how "
+    "each class's words are spread among them (word-level MMD, Gao and Dai, 2025). Then train vectors that keep the "
+    "classes apart."
+)
+possible = draw_embed_controls()
+job = current_job(EMBED)
+if possible and job is None:
+    invite("Compare", "compare the words of the classes in {}")
+elif possible and job.state == FAILED:
+    st.error(plain(job.error))
+elif possible and job.active:
+    draw_stage(job)
+if possible and job is not None and job.result is not None:
+    run, loaded = job.result, current_corpus()
+    draw_answer(run)
+    pair = choose_pair(run)
+    words, cloud, text, training, simulation, files = st.tabs(
+        ["Words that tell", "Words in the plane", "On the text", "Train vectors", "Simulation", "Files"]
+    )
+    with words:
+        draw_words(run, pair, loaded)
+    with cloud:
+        draw_cloud(run, pair)
+    with text:
+        draw_text(run, pair, loaded)
+    with training:
+        draw_training(job, pair)
+    with simulation:
+        draw_simulation()
+    with files:
+        draw_files(run, pair, loaded)
+else:
+    with st.expander("A simulation: how many documents does the test need?", key="embed_simulation"):
+        draw_simulation()

@@ -1,0 +1,180 @@
+"""What the Embeddings page asks for: classes, vectors, kernel; and the jobs that compare, train and simulate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+import streamlit as st
+
+from pages.parts import corpora
+from pages.parts.controls import run_and_stop
+from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
+from pages.parts.jobs import Job
+from pages.parts.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
+from pages.parts.study_controls import current_label_columns
+from pages.parts.words import plain
+
+MOST_CLASSES = 6  # chosen to begin with
+KERNELS = {"gaussian": "gaussian", "laplace": "Laplace", "linear": "linear: means alone"}
+UPLOAD_MB = 2_000
+HAS_NEURAL = find_spec("jax") is not None and find_spec("optax") is not None
+
+
+def draw_embed_controls() -> bool:
+    """Column, classes, vectors, Compare and Stop; False where the corpus has no classes, which is said."""
+    columns = current_label_columns()
+    if not columns:
+        return False
+    job, choice = current_job(EMBED), _choice(columns)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "Classes of", list(columns), index=list(columns).index(choice.column), key="widget_embed_column", width=170,
+            on_change=_take_column, args=(columns,),
+        )  # fmt: skip
+        st.multiselect(
+            "Compare", columns[choice.column], default=list(choice.classes), key=f"widget_embed_{choice.column}",
+            width=430, on_change=lambda: _set(classes=tuple(st.session_state[f"widget_embed_{choice.column}"])),
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(
+                job, start_embed, lambda: stop_job(EMBED), label="Compare", disabled=len(choice.classes) < 2
+            )  # fmt: skip
+    what = choice.vectors[1] if choice.vectors else "learnt from this corpus"
+    with st.expander(f"Vectors: {plain(what)}; kernel: {KERNELS[choice.kernel]}", key="embed_details"):
+        _details(choice)
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choices above have changed since this comparison was made.")
+    return True
+
+
+def _details(choice: EmbedChoice) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        generation = st.session_state.get("embed_generation", 0)
+        upload = st.file_uploader(
+            "Vectors of your own: word2vec or GloVe text (also .gz), or npz", key=f"embed_upload_{generation}",
+            type=["txt", "vec", "gz", "npz"], max_upload_size=UPLOAD_MB,
+            help="An npz has arrays 'words' and 'vectors'. Only words of your texts are kept. Stays on this computer.",
+        )  # fmt: skip
+        if upload is not None:
+            path = corpora.spill(upload)
+            st.session_state.embed_generation = generation + 1
+            _set(vectors=(str(path), upload.name))
+            st.rerun()
+        if choice.vectors is not None:
+            st.button("Learn them from the corpus instead", on_click=lambda: _set(vectors=None), key="embed_no_vectors")
+        else:
+            st.caption(
+                "Without a file, vectors are learnt here: from which words stand near each other (PPMI, factorised). "
+                "No label is looked at."
+            )
+    with right:
+        st.segmented_control(
+            "Kernel", list(KERNELS), default=choice.kernel, required=True, format_func=KERNELS.__getitem__,
+            key="widget_embed_kernel", on_change=lambda: _set(kernel=st.session_state.widget_embed_kernel),
+            help="How alike two words are, by the distance of their vectors. Gaussian and Laplace kernels see every "
+            "difference of laws; a linear one sees a difference of means only.",
+        )  # fmt: skip
+        st.toggle(
+            "Leave out English stop words", choice.stop, key="widget_embed_stop",
+            on_change=lambda: _set(stop=st.session_state.widget_embed_stop),
+        )  # fmt: skip
+        st.segmented_control(
+            "Permutations", [99, 999, 4999], default=choice.permutations, required=True,
+            key="widget_embed_permutations",
+            on_change=lambda: _set(permutations=st.session_state.widget_embed_permutations),
+            help="Labels are exchanged at random so many times; p can be no smaller than one in so many.",
+        )  # fmt: skip
+
+
+def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
+    """The session's choice, if this corpus can fulfil it; else its likeliest column."""
+    state = st.session_state
+    choice = state.get("embed_choice")
+    if choice is None or state.get("embed_corpus") != state.corpus_id or choice.column not in columns:
+        state.embed_corpus = state.corpus_id
+        choice = state.embed_choice = _usual(next(iter(columns)), columns)
+    return choice
+
+
+def _usual(column: str, columns: dict[str, list[str]], **own: Any) -> EmbedChoice:
+    return EmbedChoice(column, tuple(columns[column][:MOST_CLASSES]), **own)
+
+
+def _take_column(columns: dict[str, list[str]]) -> None:
+    state = st.session_state
+    column = state.widget_embed_column
+    state.embed_choice = replace(state.embed_choice, column=column, classes=tuple(columns[column][:MOST_CLASSES]))
+
+
+def _set(**changes: Any) -> None:
+    st.session_state.embed_choice = replace(st.session_state.embed_choice, **changes)
+
+
+def _key() -> tuple[Any, ...]:
+    return (st.session_state.corpus_id, EMBED, st.session_state.embed_choice)
+
+
+def start_embed() -> None:
+    """Queue a comparison of the session's corpus."""
+    loaded, key = current_corpus(), _key()
+    run = EmbedRun(key[2])
+
+    def work(job: Job) -> EmbedRun:
+        run.run(loaded.corpus.texts, loaded.corpus.metadata, loaded.table.n_tokens, job)
+        return run
+
+    st.session_state[f"{TRAIN}_id"] = None  # it was about the classes and vectors of the last comparison
+    start_job(EMBED, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+
+
+def train_choice() -> TrainChoice:
+    """What the session would train."""
+    if "train_choice" not in st.session_state:
+        metadata = current_corpus().corpus.metadata
+        own = "split" in metadata and (metadata["split"] == "test").any()
+        st.session_state.train_choice = TrainChoice(test="split=test" if own else 0.25)
+    return st.session_state.train_choice
+
+
+def set_train(**changes: Any) -> None:
+    """Replace some of it (for widget callbacks)."""
+    st.session_state.train_choice = replace(train_choice(), **changes)
+
+
+def start_training(compared: Job) -> None:
+    """Queue a training on the classes that were compared."""
+    loaded, choice = current_corpus(), train_choice()
+    run, about = TrainRun(choice), compared.result
+
+    def work(job: Job) -> TrainRun:
+        run.run(about, loaded.corpus.texts, loaded.corpus.metadata, job)
+        return run
+
+    key = (st.session_state.corpus_id, TRAIN, compared.id, choice)
+    start_job(TRAIN, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, so_far=run))
+
+
+def simulation_choice() -> SimulationChoice:
+    """What the session would simulate."""
+    return st.session_state.setdefault("simulation_choice", SimulationChoice())
+
+
+def set_simulation(**changes: Any) -> None:
+    """Replace some of it (for widget callbacks)."""
+    st.session_state.simulation_choice = replace(simulation_choice(), **changes)
+
+
+def start_simulation() -> None:
+    """Queue a simulation."""
+    run = SimulationRun(simulation_choice())
+
+    def work(job: Job) -> SimulationRun:
+        run.run(job)
+        return run
+
+    job = Job("Simulation", (st.session_state.corpus_id, "simulation", run.choice), work, passing=True, so_far=run)
+    st.session_state.simulation_job = job.id
+    watch_job(job)

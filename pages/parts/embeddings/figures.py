@@ -1,0 +1,221 @@
+"""Figures of the Embeddings page: pure functions from results to Plotly figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+from scipy.ndimage import gaussian_filter
+
+from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+
+FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second class is blue
+_SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]
+_BINS = 70
+MOST_WORDS = 1_000  # in a cloud
+
+
+def html(text: Any) -> str:
+    """A stranger's text as Plotly shows it, which reads a little HTML."""
+    return str(text).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def plane(M: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Centre (r,) and the two directions (r, 2) of largest variance; weight: of each row, None for all alike."""
+    share = np.full(len(M), 1.0 / len(M)) if weight is None else weight / weight.sum()
+    centre = share @ M
+    _, _, V = np.linalg.svd((M - centre) * np.sqrt(share)[:, None], full_matrices=False)
+    directions = np.zeros((M.shape[1], 2))
+    directions[:, : min(2, len(V))] = V[:2].T
+    return centre, directions
+
+
+def null_figure(null: np.ndarray, statistic: float) -> go.Figure:
+    """The statistic beside those of labels exchanged at random."""
+    figure = go.Figure()
+    figure.add_histogram(
+        x=null, nbinsx=50, marker_color=GREY, name="labels exchanged",
+        hovertemplate="%{x}: %{y} of them<extra></extra>",
+    )  # fmt: skip
+    figure.add_vline(
+        x=statistic, line={"color": BLUE, "width": 3}, annotation_text="the labels as they are",
+        annotation_position="top left" if statistic > float(np.median(null)) else "top right",
+    )  # fmt: skip
+    figure.update_xaxes(title_text="wMMD²")
+    figure.update_yaxes(title_text="permutations")
+    figure.update_layout(height=300, margin={"l": 10, "r": 10, "t": 30, "b": 10}, showlegend=False, bargap=0.05)
+    return figure
+
+
+def cloud_figure(
+    points: np.ndarray, words: Sequence[str], shares: np.ndarray, colour: np.ndarray, classes: Sequence[str]
+) -> go.Figure:
+    """Words in the plane, (V, 2), the most frequent of either class: size by frequency, colour by the witness; lines of
+    equal density of both classes. shares: (V, 2), of the words of either class; colour: (V,), above 0: first class."""
+    figure = go.Figure()
+    x, y = (_range(points[:, k]) for k in (0, 1))
+    for c, (name, line) in enumerate(zip(classes, (FIRST, SECOND), strict=True)):
+        density, _, _ = np.histogram2d(points[:, 0], points[:, 1], bins=_BINS, range=[x, y], weights=shares[:, c])
+        smooth = gaussian_filter(density, 2.6).T
+        figure.add_contour(
+            x=np.linspace(*x, _BINS), y=np.linspace(*y, _BINS), z=smooth, showscale=False, ncontours=6,
+            contours={"coloring": "none"}, line={"color": line, "width": 1.6, "dash": ("dash", "solid")[c]},
+            name=html(name), showlegend=True, hoverinfo="skip",
+        )  # fmt: skip
+    shown = np.argsort(-shares.sum(axis=1), kind="stable")[:MOST_WORDS]
+    most = float(np.abs(colour[shown]).max(initial=0.0)) or 1.0
+    frequency = shares[shown].mean(axis=1)
+    figure.add_scatter(
+        x=points[shown, 0], y=points[shown, 1], mode="markers", text=[html(words[v]) for v in shown.tolist()],
+        showlegend=False, customdata=np.column_stack([shares[shown], colour[shown]]),
+        marker={
+            "size": 4 + 26 * np.sqrt(frequency / frequency.max()), "color": colour[shown], "colorscale": _SCALE,
+            "cmin": -most, "cmax": most, "opacity": 0.8, "line": {"width": 0},
+        },
+        hovertemplate=f"<b>%{{text}}</b><br>{html(classes[0])}: %{{customdata[0]:.3%}}<br>{html(classes[1])}: "
+        "%{customdata[1]:.3%}<br>witness %{customdata[2]:+.4f}<extra></extra>",
+    )  # fmt: skip
+    top = shown[np.argsort(-np.abs(colour[shown]) * np.sqrt(frequency), kind="stable")[:18]]
+    figure.add_scatter(
+        x=points[top, 0], y=points[top, 1], mode="text", text=[html(words[v]) for v in top.tolist()],
+        textfont={"size": 13, "color": [FIRST if colour[v] > 0 else SECOND for v in top.tolist()]},
+        textposition="top center", showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+    figure.update_xaxes(visible=False, range=x)
+    figure.update_yaxes(visible=False, range=y)
+    figure.update_layout(
+        height=470, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08}
+    )
+    return figure
+
+
+def _range(values: np.ndarray) -> list[float]:
+    """Nearly all of them, and a margin: a few words far out would squeeze the others."""
+    low, high = np.quantile(values, [0.005, 0.995])
+    margin = 0.12 * (high - low) or 1.0
+    return [float(low - margin), float(high + margin)]
+
+
+def witness_figure(frame: pd.DataFrame, classes: Sequence[str], most: int = 12) -> go.Figure:
+    """The words of largest contribution, to the side that they pull to. frame: of :func:`witness_frame`."""
+    figure = go.Figure()
+    for sign, name, colour in ((-1, classes[0], FIRST), (1, classes[1], SECOND)):
+        own = frame[(frame["witness"] * -sign > 0) & (frame["contribution"] > 0)].head(most).iloc[::-1]
+        figure.add_bar(
+            y=[html(word) for word in own["word"]], x=sign * own["contribution"], orientation="h", name=html(name),
+            marker_color=colour, marker_pattern_shape="/" if sign < 0 else "",
+            hovertemplate="<b>%{y}</b>: %{customdata:.3%} of the distance<extra></extra>",
+            customdata=own["contribution"] / frame["contribution"].sum(),
+        )  # fmt: skip
+    figure.update_xaxes(title_text="← what a word adds to the distance →", showticklabels=False, zeroline=True)
+    figure.update_yaxes(type="category", dtick=1)
+    figure.update_layout(
+        height=max(320, 90 + 21 * 2 * min(most, len(frame))), margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "x": 0, "y": 1.06}, barmode="overlay", bargap=0.25,
+    )  # fmt: skip
+    return figure
+
+
+def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.Figure:
+    """Loss, share of right ones and wMMD² over epochs."""
+    frame = pd.DataFrame(list(rows))
+    figure = make_subplots(rows=1, cols=3, subplot_titles=("cross entropy", "right, of those learnt from", "wMMD²"))
+    for column, (name, colour) in enumerate((("loss", BLUE), ("accuracy", GREEN), ("wmmd", ORANGE)), 1):
+        figure.add_scatter(
+            x=frame["epoch"], y=frame[name], mode="lines+markers", line={"color": colour, "width": 2.5}, row=1,
+            col=column, showlegend=False, hovertemplate="epoch %{x}: %{y:.4g}<extra></extra>",
+        )  # fmt: skip
+    figure.update_yaxes(tickformat=".0%", row=1, col=2)
+    figure.add_hline(y=identity, line={"color": GREY, "dash": "dot"}, row=1, col=3)
+    figure.update_xaxes(title_text="epoch")
+    figure.update_layout(height=280, margin={"l": 10, "r": 10, "t": 40, "b": 10})
+    return figure
+
+
+def film_figure(
+    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
+) -> go.Figure:
+    """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2)."""
+    centre, directions = plane(film[-1], shares.sum(axis=1) + 1e-12)
+    frames = [(np.asarray(M) - centre) @ directions for M in film]
+    lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
+    frequency = shares.mean(axis=1)
+    marker = {
+        "size": 4 + 24 * np.sqrt(frequency / max(frequency.max(), 1e-12)), "color": lean, "colorscale": _SCALE,
+        "cmin": -1, "cmax": 1, "opacity": 0.75, "line": {"width": 0},
+    }  # fmt: skip
+    names = [html(word) for word in words]
+    figure = go.Figure(
+        go.Scatter(
+            x=frames[-1][:, 0],
+            y=frames[-1][:, 1],
+            mode="markers",
+            text=names,
+            marker=marker,
+            showlegend=False,
+            hovertemplate="<b>%{text}</b><extra></extra>",
+        )
+    )
+    figure.frames = [
+        go.Frame(data=[{"x": at[:, 0].round(4), "y": at[:, 1].round(4)}], name=str(k), traces=[0])
+        for k, at in enumerate(frames)
+    ]
+    play = {"frame": {"duration": 220, "redraw": False}, "transition": {"duration": 160}, "fromcurrent": False}
+    steps = [
+        {"args": [[str(k)], {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}], "label": str(k),
+         "method": "animate"}
+        for k in range(len(frames))
+    ]  # fmt: skip
+    x, y = (_range(np.concatenate([at[:, k] for at in frames])) for k in (0, 1))
+    figure.update_xaxes(visible=False, range=x)
+    figure.update_yaxes(visible=False, range=y)
+    for name, colour in zip(classes, (FIRST, SECOND), strict=True):
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker_color=colour)
+    figure.update_layout(
+        height=520, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08},
+        updatemenus=[{"type": "buttons", "x": 0, "y": -0.04, "xanchor": "left", "yanchor": "top", "showactive": False,
+                      "buttons": [{"label": "▶ Play", "method": "animate", "args": [None, play]}]}],
+        sliders=[{"active": len(frames) - 1, "steps": steps, "x": 0.14, "len": 0.86, "y": -0.02,
+                  "currentvalue": {"prefix": "epoch ", "font": {"size": 13}}}],
+    )  # fmt: skip
+    return figure
+
+
+def laws_figure(laws: np.ndarray) -> go.Figure:
+    """The probability of each word in either class."""
+    figure = go.Figure()
+    for law, colour, name, dash in zip(
+        laws, (FIRST, SECOND), ("first class", "second class"), ("dash", "solid"), strict=True
+    ):
+        figure.add_scatter(y=law, mode="lines", line={"color": colour, "width": 2, "dash": dash}, name=name)
+    figure.update_xaxes(title_text="word, by its number")
+    figure.update_yaxes(title_text="probability", rangemode="tozero")
+    figure.update_layout(
+        height=260, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.15}
+    )
+    return figure
+
+
+def power_figure(frames: Mapping[str, Sequence[Mapping[str, Any]]]) -> go.Figure:
+    """How often the test finds the difference, over the number of documents, by kernel; bars: standard errors."""
+    figure = go.Figure()
+    for (name, rows), colour, dash in zip(frames.items(), (BLUE, ORANGE), ("solid", "dash"), strict=True):
+        figure.add_scatter(
+            x=[row["documents"] for row in rows], y=[row["power"] for row in rows], name=f"{name} kernel",
+            mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
+            error_y={"array": [row["standard_error"] for row in rows], "color": colour, "thickness": 1.2},
+            hovertemplate="%{x} documents: %{y:.0%}<extra></extra>",
+        )  # fmt: skip
+    figure.add_hline(
+        y=0.05, line={"color": GREY, "dash": "dot"}, annotation_text="5 %: by accident", annotation_position="top left"
+    )
+    figure.update_xaxes(title_text="documents", type="log", tickvals=[10, 20, 50, 100, 200])
+    figure.update_yaxes(title_text="difference found", range=[-0.02, 1.05], tickformat=".0%")
+    figure.update_layout(
+        height=300, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.12}
+    )
+    return figure

@@ -1,0 +1,217 @@
+"""What the Embeddings page runs in the worker's thread: a comparison of classes, a network, a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine import IterationStats, WordMMD, WordMMDEmbedding
+from cflengine.embedding.comparison import Comparison
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.settings import DEFAULT_STRENGTHS, Kernel
+from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
+from cflengine.embedding.training import word_discrepancy
+from cflengine.embedding.warm import warm_up
+from cflengine.embedding.words import count_words
+from cflengine.linear.labels import Labels, Split, read_labels, split_documents
+from cflengine.text.tokens import Tokenizer
+from pages.parts.jobs import Job
+
+SIZES = (10, 20, 50, 100, 200)  # documents of a simulation
+LARGE_TOKENS = 200_000  # beyond, words that occur once are left out
+MOST_DOCUMENTS = 20_000  # that a network learns from on the page
+
+
+@dataclass(frozen=True)
+class EmbedChoice:
+    """column, classes: what is compared; vectors: the path of a file and its name, None to learn them; kernel; stop:
+    whether English stop words are left out; permutations."""
+
+    column: str
+    classes: tuple[str, ...]
+    vectors: tuple[str, str] | None = None
+    kernel: str = "gaussian"
+    stop: bool = False
+    permutations: int = 999
+
+
+@dataclass
+class EmbedRun:
+    """``comparison`` is there once the job is done. documents: int64, those of the classes."""
+
+    choice: EmbedChoice
+    stage: str = "Waiting"
+    labels: Labels | None = None
+    documents: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    comparison: Comparison | None = None
+    min_count: int = 1
+
+    def run(self, texts: Sequence[str], metadata: pd.DataFrame, n_tokens: int, job: Job) -> None:
+        """Compare. Raises ValueError for classes and vectors that cannot be compared."""
+        choice = self.choice
+        self.labels = read_labels(metadata, choice.column, choice.classes)
+        self.documents = np.flatnonzero(self.labels.y >= 0)
+        self.stage, self.min_count = "Loading the engine", 2 if n_tokens > LARGE_TOKENS else 1
+        warm_up()
+        model = WordMMD(
+            choice.kernel, n_permutations=choice.permutations, stop_words="english" if choice.stop else None,
+            min_count=self.min_count, listeners=(_Stage(self, job),),
+        )  # fmt: skip
+        names = np.array(self.labels.classes, dtype=object)[self.labels.y[self.documents]]
+        chosen = [texts[d] for d in self.documents.tolist()]
+        model.fit(chosen, names, None if choice.vectors is None else choice.vectors[0])
+        self.comparison = model.comparison_
+
+    @property
+    def vectors_name(self) -> str:
+        """Where the vectors are from."""
+        assert self.comparison is not None
+        return self.choice.vectors[1] if self.choice.vectors else self.comparison.words.vectors.name
+
+
+class _Stage:
+    """Notes which part of a comparison is under way."""
+
+    def __init__(self, run: EmbedRun, job: Job) -> None:
+        self.run, self.job = run, job
+
+    def __call__(self, stats: IterationStats) -> bool:
+        self.run.stage = {
+            "words and vectors": "Cutting texts into words, making vectors", "width": "Finding the kernel's width",
+            "pairs of words": "Comparing all pairs of words", "permutations": "Exchanging labels at random",
+        }.get(stats.stage, stats.stage)  # fmt: skip
+        return self.job.poll()
+
+    def poll(self) -> bool:
+        return self.job.poll()
+
+
+@dataclass(frozen=True)
+class TrainChoice:
+    """network, regulariser, lam: as :class:`~cflengine.WordMMDEmbedding` takes them; given: whether vectors begin as
+    those that were compared, not at random; test: what it is judged by."""
+
+    network: str = "cnn"
+    regulariser: str = "wmmd"
+    lam: float = DEFAULT_STRENGTHS["wmmd"]
+    given: bool = False
+    epochs: int = 30
+    test: float | str = 0.25
+
+
+@dataclass
+class TrainRun:
+    """``rows`` and ``film`` grow while it runs; ``model`` is there once the job is done."""
+
+    choice: TrainChoice
+    stage: str = "Loading JAX"
+    rows: list[dict[str, float]] = field(default_factory=list)
+    film: list[np.ndarray] = field(default_factory=list)
+    words: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    model: WordMMDEmbedding | None = None
+    split: Split | None = None
+    right: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+
+    def run(self, run: EmbedRun, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
+        """Train. Raises ValueError for what cannot be trained."""
+        assert run.labels is not None and run.comparison is not None
+        labels, choice = run.labels, self.choice
+        warm_up()
+        self.split = split_documents(labels, metadata, dev=None, test=choice.test)
+        vectors = run.comparison.words.vectors
+        model = WordMMDEmbedding(
+            choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
+            stop_words="english" if run.choice.stop else None,
+        )  # fmt: skip
+        train = np.random.default_rng(0).permutation(self.split.train)[:MOST_DOCUMENTS]
+        names = np.array(labels.classes, dtype=object)
+        given = (vectors.words, vectors.M) if choice.given else None
+        model.fit([texts[d] for d in train.tolist()], names[labels.y[train]], given)
+        model.set_params(listeners=())  # the model outlives the job
+        for part in ("train", "test"):
+            where = getattr(self.split, part)
+            if len(where):
+                found = model.predict([texts[d] for d in where.tolist()])
+                self.right[part] = float(np.mean(found == names[labels.y[where]]))
+        self.after = _discrepancies(model, [texts[d] for d in run.documents.tolist()], labels.y[run.documents])
+        self.model = model
+
+
+class _Epoch:
+    """A training's listener: its events become rows, its vectors frames of a film."""
+
+    def __init__(self, run: TrainRun, job: Job) -> None:
+        self.run, self.job = run, job
+
+    def vectors(self, words: np.ndarray, M: np.ndarray) -> None:
+        """Of the most frequent words, before each event."""
+        self.run.words = words
+        self.run.film.append(M)
+
+    def __call__(self, stats: IterationStats) -> bool:
+        row = {"epoch": stats.iteration, "loss": stats.objective} | dict(stats.extra)
+        self.run.rows.append(row)
+        self.run.stage = f"Epoch {stats.iteration} of {self.run.choice.epochs}"
+        return self.job.poll()
+
+    def poll(self) -> bool:
+        return self.job.poll()
+
+
+def _discrepancies(model: WordMMDEmbedding, texts: list[str], y: np.ndarray) -> dict[str, float]:
+    """wMMD² of the documents by vectors as they began and as they are, each at its own median width."""
+    table = Tokenizer(model.token_pattern, model.lowercase)(texts)
+    number = {word: k for k, word in enumerate(model.words_)}
+    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+    counts = count_words(table, word_of, len(model.words_))
+    used = np.flatnonzero(np.diff(counts.indptr) > 0)
+    laws = WordLaws.of(counts[used], y[used])
+    return {
+        "before": word_discrepancy(laws, model.initial_vectors_.astype(np.float64)),
+        "after": word_discrepancy(laws, model.vectors_.astype(np.float64)),
+    }
+
+
+@dataclass(frozen=True)
+class SimulationChoice:
+    """Two laws of words, how long documents are, how many words mean nothing."""
+
+    first: tuple[float, float] = (0.5, 0.5)
+    second: tuple[float, float] = (5.0, 5.0)
+    length: int = 2
+    irrelevant: float = 0.5
+    n_words: int = 500
+
+    @property
+    def laws(self) -> BetaBinomial:
+        """The laws."""
+        return BetaBinomial(self.n_words, self.first, self.second, self.irrelevant)
+
+
+KERNELS = {"gaussian": Kernel("gaussian", (0.25,)), "linear": Kernel("linear")}
+
+
+@dataclass
+class SimulationRun:
+    """``frames``: power over the number of documents, by kernel; they grow while it runs."""
+
+    choice: SimulationChoice
+    frames: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KERNELS})
+
+    def run(self, job: Job) -> None:
+        """Simulate. The vector of a word is its number, from 0 to 1, a single coordinate."""
+        warm_up()
+        laws = self.choice.laws
+        M = np.linspace(0.0, 1.0, laws.laws().shape[1])[:, None]
+        settings = PowerSettings(n_repeats=60, n_permutations=99, length=self.choice.length)
+        for n in SIZES:
+            for name, kernel in KERNELS.items():
+                if not job.poll():
+                    return
+                found = power(laws, [n], M, kernel, settings, poll=job.poll)
+                self.frames[name] += found.to_dict("records")

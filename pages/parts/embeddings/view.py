@@ -1,0 +1,224 @@
+"""The Embeddings page once classes are compared: the answer, the words in the plane, the witness, on the text."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import streamlit as st
+
+from cflengine.embedding.comparison import Comparison
+from cflengine.embedding.witness import witness_values
+from cflengine.text.sentences import sentence_spans
+from pages.parts.concordance import draw_concordance
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.embeddings.figures import cloud_figure, null_figure, plane, witness_figure
+from pages.parts.embeddings.run import EmbedRun
+from pages.parts.jobs import BOARD, Job
+from pages.parts.metrics import metric_row
+from pages.parts.sentence_view import cut_pieces, sentence_view
+from pages.parts.words import many, number, percent, plain
+
+Pair = tuple[int, int]
+
+
+def draw_stage(job: Job) -> None:
+    """What is being done; reruns the page at the end."""
+    st.fragment(_stage, run_every=0.5)(job.id)
+
+
+def _stage(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"{plain(job.so_far.stage)} …")
+    rerun_at_end(job, "seen_embed")
+
+
+def draw_answer(run: EmbedRun) -> None:
+    """The user's question first: do the classes differ in their words?"""
+    found = _found(run)
+    words, low_high = found.words, found.interval
+    p = found.p_value
+    if math.isnan(p):
+        st.markdown("The permutations were stopped: nothing can be said of how surprising this difference is.")
+    elif p <= 0.05:
+        st.markdown(
+            f"**The classes use words differently.** Of {many(found.n_permutations, 'random exchange')} of the labels, "
+            f"{_as_large(found)} as large a difference: **p = {p:.2g}**."
+        )
+    else:
+        st.markdown(
+            f"**No difference is shown.** Labels exchanged at random differ as much in {percent(p, 0)} of "
+            f"{many(found.n_permutations, 'trial')} (p = {p:.2g})."
+        )
+    items = [
+        (
+            "wMMD² of vectors", f"{found.statistic:.4g}",
+            f"95 % interval {low_high[0]:.4g} to {low_high[1]:.4g} (leaving out a document at a time). 0 where classes "
+            "have the same law of words' vectors; the estimate may fall below.",
+        ),
+        (
+            "wMMD² of words", f"{found.identity['statistic']:.4g}",
+            "Before any vectors: every two words are as far apart as any other two. Its width is another, so that the "
+            "two numbers have no common scale.",
+        ),
+        ("p, of vectors", f"{p:.2g}" if not math.isnan(p) else "–"),
+        (
+            "Words with vectors", number(len(words.vectors.words)),
+            f"{percent(words.coverage, 1)} of all words that stand in these documents.",
+        ),
+    ]  # fmt: skip
+    metric_row(items)
+    width = f"{found.kernel.family} kernel"
+    width += f" of width {found.kernel.widths[0]:.3g}, the median distance" if found.kernel.widths else ""
+    notes = [f"{many(words.laws.n_documents, 'document')}; {width}; vectors: {run.vectors_name}"]
+    if words.n_empty:
+        notes.append(f"{many(words.n_empty, 'document')} without such a word left out")
+    if found.null_kernel == "random features":
+        notes.append("so many documents: permutations by random features of the kernel, a valid test of their own")
+    st.caption(plain(". ".join(notes)) + ". The numbers are recomputed by `cflengine verify`.")
+    if found.kernel.family == "linear":
+        st.info(
+            "A linear kernel compares mean vectors alone: two classes whose words spread differently around the same "
+            "mean look the same to it. The Simulation tab shows one."
+        )
+
+
+def _found(run: EmbedRun) -> Comparison:
+    assert run.comparison is not None
+    return run.comparison
+
+
+def _as_large(found: Comparison) -> str:
+    larger = round(found.p_value * (found.n_permutations + 1)) - 1
+    return "none shows" if larger == 0 else f"{larger} show{'s' if larger == 1 else ''}"
+
+
+def choose_pair(run: EmbedRun) -> Pair:
+    """The two classes that are looked at; of more than two their table."""
+    found = _found(run)
+    names = [str(name) for name in found.words.classes.tolist()]
+    if len(names) == 2:
+        return 0, 1
+    frame = found.pairwise.sort_values("statistic", ascending=False, kind="stable", ignore_index=True)
+    st.markdown("**Pairs of classes**, the most different first: select one to look at it.")
+    shown = frame[["class", "other", "statistic", "low", "high", "p_value", "identity"]]
+    picked = st.dataframe(
+        shown, hide_index=True, height=min(280, 38 * (len(shown) + 1)), on_select="rerun", key="embed_pairs",
+        selection_mode="single-row", alt="A row a pair of classes, with its discrepancy",
+        column_config={
+            "statistic": st.column_config.NumberColumn("wMMD²", format="%.5f"),
+            "low": st.column_config.NumberColumn("from", format="%.5f"),
+            "high": st.column_config.NumberColumn("to (95 %)", format="%.5f"),
+            "p_value": st.column_config.NumberColumn("p", format="%.3g"),
+            "identity": st.column_config.NumberColumn("of words", format="%.6f"),
+        },
+    )  # fmt: skip
+    rows = picked["selection"]["rows"] if picked else []
+    row = frame.iloc[rows[0] if rows and rows[0] < len(frame) else 0]
+    return names.index(str(row["class"])), names.index(str(row["other"]))
+
+
+def pair_names(run: EmbedRun, pair: Pair) -> tuple[str, str]:
+    """Labels of two classes."""
+    names = [str(name) for name in _found(run).words.classes.tolist()]
+    return names[pair[0]], names[pair[1]]
+
+
+def draw_words(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
+    """The words that tell a pair apart, each with where it stands."""
+    found, names = _found(run), pair_names(run, pair)
+    frame = found.witness(*pair)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.markdown(f"What pulls towards **{plain(names[0])}**, and what towards **{plain(names[1])}**")
+        st.plotly_chart(witness_figure(frame, names), key=f"embed_witness_{pair}", config={"displayModeBar": False})
+        st.caption(
+            "The witness is the function of words whose means in the two classes differ most. A bar is what a word "
+            "adds to that distance: how much oftener it stands in one class, times the witness there."
+        )
+    with right:
+        shown = frame[["word", "class", "contribution", "witness"]].head(400)
+        picked = st.dataframe(
+            shown, hide_index=True, height=330, on_select="rerun", selection_mode="single-row",
+            key=f"embed_words_{pair}", alt="A row a word, with what it adds",
+            column_config={
+                "contribution": st.column_config.NumberColumn(format="%.5f"),
+                "witness": st.column_config.NumberColumn(format="%+.4f"),
+            },
+        )  # fmt: skip
+        rows = picked["selection"]["rows"] if picked else []
+        word = str(shown["word"].iloc[rows[0] if rows and rows[0] < len(shown) else 0])
+        texts = [loaded.corpus.texts[d] for d in run.documents.tolist()]
+        draw_concordance(texts, word, height=250)
+
+
+def draw_cloud(run: EmbedRun, pair: Pair) -> None:
+    """The words in the plane, and the statistic among those of exchanged labels."""
+    found, names = _found(run), pair_names(run, pair)
+    laws = found.words.laws
+    shares = (laws.sums / laws.sizes)[:, list(pair)]
+    M = found.words.vectors.M
+    centre, directions = plane(M, shares.sum(axis=1) + 1e-12)
+    colour = witness_values(found.sums, *pair)
+    figure = cloud_figure((M - centre) @ directions, found.words.vectors.words, shares, colour, names)
+    st.plotly_chart(figure, key=f"embed_cloud_{pair}", config={"displayModeBar": False})
+    st.caption(
+        f"The {1000:,} most frequent words, in the plane in which their vectors differ most; larger: more frequent; "
+        f"orange pulls towards {plain(names[0])}, blue towards {plain(names[1])}. Lines: where words of either class "
+        "are dense. Two dimensions of "
+        f"{found.words.vectors.dimension}: what looks mixed here may be apart there."
+    )
+    if len(found.null):
+        st.markdown("**Could this be an accident?**")
+        st.plotly_chart(null_figure(found.null, found.statistic), key="embed_null", config={"displayModeBar": False})
+        st.caption("Grey: wMMD² after labels were exchanged at random among documents. Where the blue line stands far "
+                   "to the right of all of them, accident does not explain the difference.")  # fmt: skip
+
+
+def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
+    """The witness on a document's own text."""
+    found, names = _found(run), pair_names(run, pair)
+    words, h = found.words, witness_values(found.sums, *pair)
+    mine = np.flatnonzero((words.laws.y == pair[0]) | (words.laws.y == pair[1]))
+    classes = [str(name) for name in words.classes.tolist()]
+    means = words.laws.laws @ h
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        order = st.segmented_control(
+            "Documents", ["typical", "doubtful", "in order"], default="typical", required=True, key="embed_order",
+            help="Typical: whose words pull most to their own class. Doubtful: whose words pull to the other one.",
+        )  # fmt: skip
+        towards = np.where(words.laws.y == pair[0], means, -means)[mine]
+        listed = mine if order == "in order" else mine[np.argsort(towards if order == "doubtful" else -towards)]
+        chosen = st.selectbox(
+            "Document", listed[:2000].tolist(), key=f"embed_document_{pair}_{order}", width=420,
+            format_func=lambda i: (
+                f"Document {run.documents[words.documents[i]]}: {classes[words.laws.y[i]]} ({means[i]:+.4f})"
+            ),
+        )  # fmt: skip
+    position = int(words.documents[chosen])
+    text = loaded.corpus.texts[int(run.documents[position])]
+    table = words.table
+    span = slice(int(table.doc_ptr[position]), int(table.doc_ptr[position + 1]))
+    number_of = words.word_of[table.tokens[span]]
+    spans = zip(table.start[span].tolist(), table.end[span].tolist(), number_of.tolist(), strict=True)
+    weights = [(a, b, -float(h[v])) for a, b, v in spans if v >= 0]
+    rows = []
+    for start, end in sentence_spans(text).tolist():
+        inside = [weight for a, _, weight in weights if start <= a < end]
+        rows.append(
+            {
+                "pieces": cut_pieces(text, start, end, weights),
+                "strength": 0.0,
+                "odds": [sum(inside) / max(len(weights), 1)],
+            }
+        )
+    sentence_view(rows, classes=names, models=["witness"], strongest=0.0, key=f"embed_view_{pair}")
+    st.caption(
+        f"Every word is marked by the witness: towards {plain(names[0])} or towards {plain(names[1])}. A bar is what a "
+        "sentence adds to the document's mean."
+    )

@@ -1,0 +1,194 @@
+"""The Embeddings page: a comparison from a click to its files, vectors trained, the simulation."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from visiting import TINY, captions, numbers, press, show, sound, until, use
+
+from cflengine.cli import main
+from pages.parts import state
+from pages.parts.embeddings import close, controls
+from pages.parts.embeddings.close import embed_command
+from pages.parts.embeddings.figures import (
+    cloud_figure,
+    film_figure,
+    html,
+    laws_figure,
+    null_figure,
+    plane,
+    power_figure,
+    training_figure,
+    witness_figure,
+)
+from pages.parts.embeddings.run import (
+    SIZES,
+    EmbedChoice,
+    EmbedRun,
+    SimulationChoice,
+    SimulationRun,
+    TrainChoice,
+    TrainRun,
+)
+from pages.parts.jobs import BOARD, Job
+
+HOSTILE = "<b>*m*</b> $x$"
+
+
+def reviews(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(n):
+        good = k % 2
+        own = ["<i>good</i>", "hoppy", "crisp"] if good else ["dull", "flat", "<i>stale</i>"]
+        words = [*rng.choice(["the", "beer", "of", "it", "a", "was"], 8), *rng.choice(own, 4)]
+        rows.append((" ".join(words) + ".", f"up {HOSTILE}" if good else "down", ("x", "y", "z")[k % 3]))
+    return pd.DataFrame(rows, columns=["text", "mood", "third"])
+
+
+def compared(column: str = "mood", **own) -> EmbedRun:
+    frame = reviews()
+    classes = tuple(sorted(frame[column].unique()))
+    run = EmbedRun(EmbedChoice(column, classes, permutations=99, **own))
+    run.run(frame["text"].tolist(), frame, 1000, Job("r", ("c",), print))
+    return run
+
+
+def test_a_comparison_and_its_figures():
+    run = compared()
+    found = run.comparison
+    assert found.p_value == 0.01
+    frame = found.witness()
+    names = [str(name) for name in run.labels.classes]
+    figure = witness_figure(frame, names)
+    assert figure.data[0].name == "down"
+    assert figure.data[1].name == html(f"up {HOSTILE}")
+    assert "<" not in figure.data[1].name.replace("&lt;", "")
+    assert max(figure.data[0].x) < 0 < min(figure.data[1].x)
+    assert "dull" in figure.data[0].y
+    laws = found.words.laws
+    M = found.words.vectors.M
+    centre, directions = plane(M)
+    points = (M - centre) @ directions
+    np.testing.assert_allclose(directions.T @ directions, np.eye(2), atol=1e-12)
+    cloud = cloud_figure(points, found.words.vectors.words, laws.sums / laws.sizes, np.ones(len(M)), names)
+    assert len(cloud.data) == 4
+    assert len(null_figure(found.null, found.statistic).data[0].x) == 99
+    one = np.ones((3, 1))
+    assert plane(one)[1].shape == (1, 2)  # vectors of one coordinate have a plane, too
+
+
+def test_a_training_and_its_film():
+    pytest.importorskip("optax")
+    frame, about = reviews(), compared()
+    run = TrainRun(TrainChoice("mean", epochs=3))
+    run.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
+    assert [row["epoch"] for row in run.rows] == [0, 1, 2, 3]
+    assert set(run.right) == {"train", "test"}
+    assert run.after["after"] > run.after["before"]
+    words = [run.model.words_[v] for v in run.words.tolist()]
+    shares = close._shares(about, (0, 1), words)
+    assert (shares.sum(axis=0) > 0.9).all()
+    figure = film_figure(run.film, words, shares, ["a", "b"])
+    assert len(figure.frames) == 4
+    last = np.asarray(figure.frames[-1].data[0]["x"])
+    np.testing.assert_allclose(last, figure.data[0].x, atol=1e-3)
+    assert len(training_figure(run.rows, 0.1).data) == 3
+    kept = TrainRun(TrainChoice("mean", given=True, epochs=1))
+    kept.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
+    assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
+
+
+def test_a_simulation_shows_the_linear_kernel_blind():
+    run = SimulationRun(SimulationChoice())
+    run.run(Job("s", ("c",), print))
+    gaussian, linear = (run.frames[name] for name in ("gaussian", "linear"))
+    assert [row["documents"] for row in gaussian] == list(SIZES)
+    assert gaussian[-1]["power"] > 0.9
+    assert max(row["power"] for row in linear) < 0.25
+    assert len(power_figure(run.frames).data) == 2
+    assert len(laws_figure(run.choice.laws.laws()).data) == 2
+
+
+def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
+    pytest.importorskip("optax")
+    app = use(open_app(), "moods.csv", reviews().to_csv(index=False).encode())
+    app = show(app, "embeddings")
+    assert "Press **Compare**" in app.info[0].value
+    app.session_state["embed_choice"] = replace(app.session_state["embed_choice"], permutations=99)
+    app.session_state["train_choice"] = TrainChoice("mean", epochs=2)
+    press(app, "Compare")
+    job = BOARD.get(app.session_state[f"{state.EMBED}_id"])
+    until(lambda: not job.active, 120)
+    app = sound(app.run())
+    assert numbers(app)["p, of vectors"] == "0.01"
+    assert "gaussian kernel of width" in captions(app)
+    assert any("use words differently" in text.value for text in app.markdown)
+    sound(app.segmented_control(key="embed_order").set_value("doubtful").run())
+    press(app, "Train")
+    training = BOARD.get(app.session_state[f"{state.TRAIN}_id"])
+    until(lambda: not training.active, 120)
+    app = sound(app.run())
+    assert {"Right, learnt from", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
+    app.session_state["simulation_choice"] = SimulationChoice(n_words=40)
+    press(app, "Simulate")
+    simulated = BOARD.get(app.session_state["simulation_job"])
+    until(lambda: not simulated.active, 120)
+    sound(app.run())
+    sound(app.selectbox(key="widget_embed_column").set_value("third").run())
+    assert "have changed since this comparison" in captions(app)
+    press(app, "Compare")
+    second = BOARD.get(app.session_state[f"{state.EMBED}_id"])
+    until(lambda: not second.active, 120)
+    app = sound(app.run())
+    assert app.session_state[f"{state.TRAIN}_id"] is None
+    assert any("Pairs of classes" in text.value for text in app.markdown)
+
+
+def test_without_jax_the_page_says_what_to_install(open_app, monkeypatch):
+    monkeypatch.setattr(close, "HAS_NEURAL", False)
+    app = use(open_app(), "moods.csv", reviews().to_csv(index=False).encode())
+    app = show(app, "embeddings")
+    press(app, "Compare")
+    job = BOARD.get(app.session_state[f"{state.EMBED}_id"])
+    until(lambda: not job.active, 120)
+    app = sound(app.run())
+    assert any("cflengine[neural]" in one.value for one in app.code)
+    assert not [button for button in app.button if button.label == "Train"]
+    assert importlib.import_module("pages.parts.embeddings.controls").HAS_NEURAL is controls.HAS_NEURAL
+
+
+def test_a_corpus_without_classes_and_vectors_that_are_none(open_app, tmp_path):
+    app = show(use(open_app(), "tiny.csv", TINY.encode()), "embeddings")
+    assert "no column with labels" in app.info[0].value
+    app = use(open_app(), "moods.csv", reviews().to_csv(index=False).encode())
+    app = show(app, "embeddings")
+    path = tmp_path / "v.txt"
+    path.write_text("dull 1 2\nflat 3\n")
+    app.session_state["embed_choice"] = replace(app.session_state["embed_choice"], vectors=(str(path), "v.txt"))
+    press(app, "Compare")
+    job = BOARD.get(app.session_state[f"{state.EMBED}_id"])
+    until(lambda: not job.active, 60)
+    app = sound(app.run())
+    assert "is it cut off" in app.error[0].value.replace("\\", "")
+
+
+def test_the_command_finds_the_same(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reviews().to_csv("moods.csv", index=False)
+    from cflengine import read_corpus
+    from pages.parts.corpora import LoadedCorpus
+
+    corpus = read_corpus("moods.csv")
+    loaded = LoadedCorpus("x", corpus, "moods.csv", {})
+    run = compared()
+    assert main([*shlex.split(embed_command(run, loaded))[1:], "--quiet"]) == 0
+    report = json.loads((tmp_path / "apart" / "statistic.json").read_text())
+    assert report["statistic"] == run.comparison.statistic
+    assert report["p_value"] == run.comparison.p_value
