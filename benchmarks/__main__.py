@@ -19,6 +19,7 @@ BENCHMARKS = {
     "loglinear": "benchmarks.loglinear",
     "plq": "benchmarks.plq",
     "tasks": "benchmarks.tasks",
+    "embedding": "benchmarks.embedding.command",
 }
 
 

@@ -1,0 +1,144 @@
+"""wMMD² and its gradient by the vectors: this engine against V × V evaluations in numpy and in JAX."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.report import say
+from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.problem import pair_coefficients
+from cflengine.embedding.settings import Kernel
+
+DIMENSION, DOCUMENTS, LENGTH = 100, 2_000, 100
+SIZES = (2_000, 10_000, 50_000)
+LARGEST_SQUARE = 10_000  # words for which V × V matrices are made
+KERNEL = Kernel("gaussian", (14.0,))
+_CHILD = (
+    "from benchmarks.embedding.speed import problem, ours\n"
+    "from cflengine.engine.memory import peak_bytes\n"
+    "laws, M = problem({V})\n"
+    "before = peak_bytes()\n"
+    "ours(laws, M, {threads})()\n"
+    "print(before, peak_bytes())\n"
+)
+
+
+def speed(data: str | None, kept: Any, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+    """Seconds, medians, for each number of words."""
+    found = {}
+    for V in (500, 1_000) if quick else SIZES:
+        say(f"{V:,} words")
+        found[str(V)] = _at(V, 1 if quick else 5, n_threads)
+    return found
+
+
+def problem(V: int) -> tuple[WordLaws, np.ndarray]:
+    """Documents of words by Zipf's law in two classes, and normal vectors."""
+    rng = np.random.default_rng(0)
+    share = 1.0 / np.arange(1, V + 1)
+    words = rng.choice(V, DOCUMENTS * LENGTH, p=share / share.sum())
+    indptr = np.arange(0, DOCUMENTS * LENGTH + 1, LENGTH)
+    counts = sparse.csr_matrix((np.ones(len(words)), words, indptr), (DOCUMENTS, V))
+    return WordLaws.of(counts, np.arange(DOCUMENTS) % 2, 2), rng.normal(size=(V, DIMENSION))
+
+
+def ours(laws: WordLaws, M: np.ndarray, n_threads: int | None) -> Callable[[], tuple[float, np.ndarray]]:
+    """Value and gradient by this engine."""
+
+    def run() -> tuple[float, np.ndarray]:
+        sums = pair_sums(laws, M, KERNEL, gradient=True, n_threads=n_threads)
+        return sums.total(), sums.gradient
+
+    return run
+
+
+def coefficients(laws: WordLaws) -> np.ndarray:
+    """float64 (V, V): what each pair of words counts."""
+    C = pair_coefficients(laws.sizes)
+    within = sparse.diags(C.diagonal()[laws.y]) @ laws.laws
+    return np.asarray(laws.sums @ C @ laws.sums.T - (laws.laws.T @ within).toarray())
+
+
+def by_numpy(laws: WordLaws, M: np.ndarray) -> Callable[[], tuple[float, np.ndarray]]:
+    """The formula as it stands, with matrices of all pairs."""
+    width = KERNEL.widths[0]
+
+    def run() -> tuple[float, np.ndarray]:
+        A = coefficients(laws)
+        squares = (M**2).sum(axis=1)
+        K = np.exp(-(squares[:, None] + squares - 2.0 * M @ M.T) / (2.0 * width**2))
+        W = A * K
+        return float(W.sum()), 2.0 * (W @ M - W.sum(axis=1)[:, None] * M) / width**2
+
+    return run
+
+
+def by_jax(laws: WordLaws, M: np.ndarray) -> Callable[[], tuple[float, np.ndarray]] | None:
+    """The formula as it stands, differentiated by JAX; None where it is not installed."""
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    width = KERNEL.widths[0]
+
+    def value(M: Any, A: Any) -> Any:
+        squares = (M**2).sum(axis=1)
+        return (A * jnp.exp(-(squares[:, None] + squares - 2.0 * M @ M.T) / (2.0 * width**2))).sum()
+
+    both = jax.jit(jax.value_and_grad(value))
+
+    def run() -> tuple[float, np.ndarray]:
+        found, gradient = both(jnp.asarray(M), jnp.asarray(coefficients(laws)))
+        return float(found), np.asarray(gradient)
+
+    return run
+
+
+def _at(V: int, repeats: int, n_threads: int | None) -> dict[str, Any]:
+    laws, M = problem(V)
+    found: dict[str, Any] = {}
+    runs: dict[str, Callable[[], Any] | None] = {"ours": ours(laws, M, n_threads)}
+    if V <= LARGEST_SQUARE:
+        out = np.empty((V, V))
+        runs |= {
+            "product": lambda: np.matmul(M, M.T, out=out),
+            "numpy": by_numpy(laws, M),
+            "jax": by_jax(laws, M),
+        }
+    values = {}
+    for name, call in runs.items():
+        if call is not None:
+            values[name] = call()  # compiled, and its memory touched
+    seconds: dict[str, list[float]] = {name: [] for name in values}
+    for _ in range(repeats):  # in turn, so that a slow moment hits all
+        for name in values:
+            began = time.perf_counter()
+            runs[name]()  # type: ignore[misc]
+            seconds[name].append(time.perf_counter() - began)
+    for name, times in seconds.items():
+        found[name] = statistics.median(times)
+    value, gradient = values["ours"]
+    for name in ("numpy", "jax"):
+        if name in values:
+            other, pull = values[name]
+            found[f"{name}_difference"] = float(
+                max(abs(value - other) / abs(other), np.abs(gradient - pull).max() / np.abs(pull).max())
+            )
+            found[f"times_{name}"] = found[name] / found["ours"]
+    if "product" in found:
+        found["products"] = found["ours"] / found["product"]
+    code = _CHILD.format(V=V, threads=n_threads)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    return found | {"peak_bytes": after, "own_bytes": after - before}
