@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.measure import in_turns, memory_of
 from benchmarks.report import say
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import pair_sums
@@ -22,22 +19,14 @@ DIMENSION, DOCUMENTS, LENGTH = 100, 2_000, 100
 SIZES = (2_000, 10_000, 50_000)
 LARGEST_SQUARE = 10_000  # words for which V × V matrices are made
 KERNEL = Kernel("gaussian", (14.0,))
-_CHILD = (
-    "from benchmarks.embedding.speed import problem, ours\n"
-    "from cflengine.engine.memory import peak_bytes\n"
-    "laws, M = problem({V})\n"
-    "before = peak_bytes()\n"
-    "ours(laws, M, {threads})()\n"
-    "print(before, peak_bytes())\n"
-)
 
 
 def speed(data: str | None, kept: Any, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
-    """Seconds, medians, for each number of words."""
+    """Seconds, medians, for each number of words; ratios by turns."""
     found = {}
     for V in (500, 1_000) if quick else SIZES:
         say(f"{V:,} words")
-        found[str(V)] = _at(V, 1 if quick else 5, n_threads)
+        found[str(V)] = _at(V, quick, n_threads)
     return found
 
 
@@ -105,40 +94,29 @@ def by_jax(laws: WordLaws, M: np.ndarray) -> Callable[[], tuple[float, np.ndarra
     return run
 
 
-def _at(V: int, repeats: int, n_threads: int | None) -> dict[str, Any]:
+def once(V: int) -> dict[str, Any]:
+    """One evaluation, for :func:`benchmarks.measure.memory_of`."""
+    value, _ = ours(*problem(V), None)()
+    return {"value": value}
+
+
+def _at(V: int, quick: bool, n_threads: int | None) -> dict[str, Any]:
     laws, M = problem(V)
-    found: dict[str, Any] = {}
-    runs: dict[str, Callable[[], Any] | None] = {"ours": ours(laws, M, n_threads)}
+    runs: dict[str, Callable[[], Any]] = {"ours": ours(laws, M, n_threads)}
     if V <= LARGEST_SQUARE:
         out = np.empty((V, V))
-        runs |= {
-            "product": lambda: np.matmul(M, M.T, out=out),
-            "numpy": by_numpy(laws, M),
-            "jax": by_jax(laws, M),
-        }
-    values = {}
-    for name, call in runs.items():
-        if call is not None:
-            values[name] = call()  # compiled, and its memory touched
-    seconds: dict[str, list[float]] = {name: [] for name in values}
-    for _ in range(repeats):  # in turn, so that a slow moment hits all
-        for name in values:
-            began = time.perf_counter()
-            runs[name]()  # type: ignore[misc]
-            seconds[name].append(time.perf_counter() - began)
-    for name, times in seconds.items():
-        found[name] = statistics.median(times)
+        runs |= {"product": lambda: np.matmul(M, M.T, out=out), "numpy": by_numpy(laws, M)}
+        jax = by_jax(laws, M)
+        runs |= {} if jax is None else {"jax": jax}
+    values = {name: call() for name, call in runs.items()}  # compiled, and its memory touched
+    times = in_turns(runs, run=1 if quick else 3, turns=1 if quick else 5, seconds=0.0)
+    found: dict[str, Any] = {name: own.median for name, own in times.items()}
     value, gradient = values["ours"]
-    for name in ("numpy", "jax"):
-        if name in values:
-            other, pull = values[name]
-            found[f"{name}_difference"] = float(
-                max(abs(value - other) / abs(other), np.abs(gradient - pull).max() / np.abs(pull).max())
-            )
-            found[f"times_{name}"] = found[name] / found["ours"]
-    if "product" in found:
-        found["products"] = found["ours"] / found["product"]
-    code = _CHILD.format(V=V, threads=n_threads)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    before, after = map(int, done.stdout.split())
-    return found | {"peak_bytes": after, "own_bytes": after - before}
+    for name in {"numpy", "jax"} & set(runs):
+        other, pull = values[name]
+        off = max(abs(value - other) / abs(other), np.abs(gradient - pull).max() / np.abs(pull).max())
+        found |= {f"{name}_difference": float(off), f"times_{name}": times[name].over(times["ours"])}
+    if "product" in runs:
+        found["products"] = times["ours"].over(times["product"])
+    memory = memory_of("benchmarks.embedding.speed:once", V=V)
+    return found | {"peak_bytes": memory["peak"], "own_bytes": memory["peak"] - memory["baseline"]}
