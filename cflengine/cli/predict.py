@@ -13,8 +13,8 @@ from cflengine.engine.checks import InputError
 _PREDICT = """\
 Apply a saved model to other texts.
 
-MODEL is the model.cflm of cflengine train-logistic, sentences or erm, or what cflengine.save_model wrote: a file of
-numbers and text, in which nothing is ever executed. INPUT as for cflengine compress. A row a document goes to FILE:
+MODEL is the model.cflm of cflengine train-logistic, sentences, erm or embed, or what cflengine.save_model wrote: a file
+of numbers and text, in which nothing is ever executed. INPUT as for cflengine compress. A row a document goes to FILE:
 
   document, row       its number, and its row in INPUT
   predicted           the class or the number
