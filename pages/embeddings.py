@@ -28,8 +28,11 @@ elif possible and job.state == FAILED:
     st.error(plain(job.error))
 elif possible and job.active:
     draw_stage(job)
-if possible and job is not None and job.result is not None:
-    run, loaded = job.result, current_corpus()
+run = None if job is None else job.result
+if possible and run is not None and run.comparison is None:
+    st.info("Stopped before the statistic was known: press **Compare** again.")
+if possible and run is not None and run.comparison is not None:
+    loaded = current_corpus()
     draw_answer(run)
     pair = choose_pair(run)
     words, cloud, text, training, simulation, files = st.tabs(

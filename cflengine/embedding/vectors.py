@@ -20,6 +20,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import Stopped
+from cflengine.text.token_table import printable
 
 Poll = Callable[[], bool]
 
@@ -245,9 +246,11 @@ def _words_beside(path: Path) -> list[str]:
 
 
 def write_text(path: Path, words: Sequence[str], M: np.ndarray) -> None:
-    """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line."""
+    """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line; in a word, a break of
+    lines is shown by a sign."""
     with replaced(path) as file:
         file.write(f"{len(words)} {M.shape[1]}\n".encode())
         for word, row in zip(words, M, strict=True):
             numbers = " ".join(f"{value:.7g}" for value in row.tolist())
-            file.write(f"{word} {numbers}\n".encode("utf-8", "surrogatepass"))
+            shown = word if len(word.split("\n")) == len(word.splitlines()) == 1 else printable(word)
+            file.write(f"{shown} {numbers}\n".encode("utf-8", "surrogatepass"))

@@ -145,14 +145,15 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     st.caption("Dotted: the words themselves, at their own width.")
     names, words = pair_names(about, pair), [model.words_[v] for v in run.words.tolist()]
     shares = _shares(about, pair, words)
-    film, before, after = st.tabs(["Film", "Before", "After"])
+    film, both = st.tabs(["Film", "Before and after"])
     with film:
         st.plotly_chart(film_figure(run.film, words, shares, names), key="train_film", config={"displayModeBar": False})
         st.caption("The most frequent words after each epoch, in the plane of the last one. Press Play.")
-    for tab, at, key in ((before, run.film[0], "before"), (after, run.film[-1], "after")):
-        with tab:
+    for column, at, key in zip(both.columns(2), (run.film[0], run.film[-1]), ("before", "after"), strict=True):
+        with column:
+            st.markdown(f"**{key.capitalize()}**: wMMD² {run.after[key]:.4g}")
             figure = film_figure([at], words, shares, names)
-            figure.update_layout(updatemenus=[], sliders=[])
+            figure.update_layout(updatemenus=[], sliders=[], height=420)
             st.plotly_chart(figure, key=f"train_{key}", config={"displayModeBar": False})
     with st.container(horizontal=True, gap="small"):
         about_model = {"target": about.choice.column, "n_documents": result.settings.get("n_documents")}

@@ -17,6 +17,7 @@ from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
 from cflengine.embedding.training import word_discrepancy
 from cflengine.embedding.warm import warm_up
 from cflengine.embedding.words import count_words
+from cflengine.engine.progress import Stopped
 from cflengine.linear.labels import Labels, Split, read_labels, split_documents
 from cflengine.text.tokens import Tokenizer
 from pages.parts.jobs import Job
@@ -41,7 +42,7 @@ class EmbedChoice:
 
 @dataclass
 class EmbedRun:
-    """``comparison`` is there once the job is done. documents: int64, those of the classes."""
+    """``comparison`` is there once the job is done, unless it was stopped before. documents: int64, of the classes."""
 
     choice: EmbedChoice
     stage: str = "Waiting"
@@ -63,8 +64,12 @@ class EmbedRun:
         )  # fmt: skip
         names = np.array(self.labels.classes, dtype=object)[self.labels.y[self.documents]]
         chosen = [texts[d] for d in self.documents.tolist()]
-        model.fit(chosen, names, None if choice.vectors is None else choice.vectors[0])
-        self.comparison = model.comparison_
+        try:
+            self.comparison = model.fit(
+                chosen, names, None if choice.vectors is None else choice.vectors[0]
+            ).comparison_
+        except Stopped:
+            return
 
     @property
     def vectors_name(self) -> str:
