@@ -87,6 +87,7 @@ def test_what_is_changed_is_found_out(tmp_path, capsys):
         own = json.loads(json.dumps(report))
         change(own)
         (out / "report.json").write_text(json.dumps(own))
+        (out / "statistic.json").write_text(json.dumps(own["statistic"] | {"pairwise": own["pairwise"]}))
         capsys.readouterr()
         assert main(["verify", str(out)]) == 1
         return capsys.readouterr().err
@@ -96,7 +97,21 @@ def test_what_is_changed_is_found_out(tmp_path, capsys):
     assert "p value" in says(lambda own: own["statistic"].update(p_value=0.5))
     assert "a pair's statistic" in says(lambda own: own["pairwise"][0].update(statistic=0.5))
     assert "statistic of" in says(lambda own: own["statistic"].update(widths=[3.3]))
+    assert "identity" in says(lambda own: own["statistic"]["identity"].update(statistic=0.5))
+    assert "a pair's interval" in says(lambda own: own["pairwise"][0].update(low=-1.0))
+    assert "number of words" in says(lambda own: own["statistic"].update(n_words=3))
+    assert "documents left out" in says(lambda own: own["statistic"].update(n_empty=3))
+    assert "documents of class" in says(lambda own: own["statistic"]["classes"].update(positive=3))
     (out / "report.json").write_text(json.dumps(report))
+    assert main(["verify", str(out)]) == 1
+    assert "statistic.json is not" in capsys.readouterr().err
+    (out / "statistic.json").write_text(json.dumps(report["statistic"] | {"pairwise": report["pairwise"]}))
+    words = (out / "witness.csv").read_bytes()
+    frame = pd.read_csv(out / "witness.csv", keep_default_na=False)
+    frame.assign(witness=-frame["witness"]).to_csv(out / "witness.csv", index=False)
+    assert main(["verify", str(out)]) == 1
+    assert "the witness of" in capsys.readouterr().err
+    (out / "witness.csv").write_bytes(words)
     null = pd.read_csv(out / "null.csv")
     (null * 0.9).to_csv(out / "null.csv", index=False)
     assert main(["verify", str(out)]) == 1

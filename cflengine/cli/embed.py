@@ -27,7 +27,8 @@ Written to DIR:
   statistic.json      wMMD², its 95 % interval, p value, width, and the same of the words themselves (M = identity)
   pairwise.csv        a row a pair of classes; null.csv: the statistics of permuted labels
   witness.csv         a row a word and pair of classes: which class it pulls to, how strongly, its share in either
-  vectors.npz, .txt   words and their vectors, as trained (the npz has those of the statistic, too)
+  vectors.npz         words and vectors of the statistic; trained_words, trained_vectors, initial_vectors of the network
+  vectors.txt         words and their vectors, as trained where a network was
   predictions.csv     a row a labelled document: split, label, predicted, probability
   trace.csv           a row an epoch: loss, accuracy, penalty, wMMD²
   model.cflm          the classifier, for cflengine predict
@@ -201,7 +202,10 @@ def _summary(report: dict[str, Any], note: str, out: Any) -> None:
     if "training" in report:
         training = report["training"]
         shares = ", ".join(f"{part} {100 * worth:.1f} %" for part, worth in training["accuracy"].items())
-        print(f"{training['network']:<12} {training['epochs']} epochs, {training['seconds']:.1f} s: right {shares}")
+        ended = "" if training["reason"] == "iteration limit" else f", ended by {training['reason']}"
+        print(
+            f"{training['network']:<12} {training['epochs']} epochs, {training['seconds']:.1f} s{ended}: right {shares}"
+        )
         print(f"             wMMD² {training['wmmd_before']:.4g} before, {training['wmmd_after']:.4g} after training")
     if note:
         print(note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,11 +18,11 @@ from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
 from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings
 from cflengine.embedding.training import TrainData, Training, predict_scores
-from cflengine.embedding.vectors import word_vectors
+from cflengine.embedding.vectors import Poll, word_vectors
 from cflengine.embedding.words import count_words, label_texts, stop_word_set
 from cflengine.engine.checks import InputError, MissingPackageError, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
-from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.progress import Listener, Progress, TerminationReason
 from cflengine.linear import saving
 from cflengine.linear.saving import require
 from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
@@ -44,7 +45,8 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
     dimension : r, where no vectors are given. initial : where M begins then: "random" (normal), or "learnt" from the
         documents by PPMI and a singular value decomposition.
     groups : lists of words, for "structured wmmd". stop_words : None, "english" or a list: words that the penalty
-        leaves out; the network sees them. min_count : occurrences in training below which a word is unknown.
+        leaves out; the network sees them. min_count : occurrences, also in texts to stop by, below which a word is
+        unknown.
     epochs, batch_size, learning_rate, hidden, max_length, max_norm, dev_share, patience : see
         :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
     random_state : of everything drawn. checkpoint : a file, written after each epoch, from which the same fit goes on.
@@ -122,15 +124,18 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         word without one begins at random. dev: bool (N,), texts to stop early by, in place of a ``dev_share``."""
         settings = self._settings()
         require_neural()
+        progress = Progress(self.listeners, time_limit=settings.time_limit)
         texts, classes, y = label_texts(texts, labels)
+        dev = _checked_dev(dev, y)
         table = Tokenizer(self.token_pattern, self.lowercase)(texts)
-        words, M = self._vocabulary(table, vectors, settings)
+        words, M = self._vocabulary(table, vectors, settings, progress.poll)
         number = {word: k for k, word in enumerate(words)}
         ids = _ids(table, number, min(settings.max_length, _longest(table)))
-        data = replace(self._data(ids, y, len(classes), M, words), dev=_checked_dev(dev, y))
+        data = replace(self._data(ids, y, len(classes), M, words), dev=dev)
         run = Training(
-            data, settings, self._penalty(data, words), listeners=self.listeners, n_threads=self.n_threads,
+            data, settings, self._penalty(data, words), progress=progress, n_threads=self.n_threads,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            about=json.dumps([self.groups, words, saving.plain_labels(classes), self.token_pattern, self.lowercase]),
         )  # fmt: skip
         result = run.run()
         if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
@@ -143,6 +148,8 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
     def cut(self, texts: Sequence[str]) -> np.ndarray:
         """int32 (N, L): the words of each text that the network knows, −1 where there is none."""
         check_is_fitted(self, "vectors_")
+        if isinstance(texts, str):
+            raise InputError("texts must be a list of strings, not one string.")
         table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
         return _ids(table, self._number, min(self.max_length, _longest(table)))
 
@@ -151,6 +158,8 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "vectors_")
         require_neural()
         ids = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self.cut(texts)
+        if not len(ids):
+            return np.zeros((0, len(self.classes_)))
         return predict_scores(self.network, self._net, self.vectors_, ids).astype(np.float64)
 
     def predict_proba(self, texts: Any) -> np.ndarray:
@@ -223,6 +232,10 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         check_pattern(self.token_pattern)
         if self.initial not in INITIAL:
             raise InputError(f"initial must be one of {', '.join(INITIAL)}, not {self.initial!r}.")
+        if self.groups and any(isinstance(group, str) for group in self.groups):
+            raise InputError("groups are lists of words: [['good', 'bad'], ['day']].")
+        if self.checkpoint is not None and not Path(self.checkpoint).resolve().parent.is_dir():
+            raise InputError(f"the folder of the checkpoint {self.checkpoint} is not there.")
         if (self.regulariser == "structured wmmd") != bool(self.groups):
             raise InputError('groups of words are for the regulariser "structured wmmd", which needs them.')
         known = DEFAULT_STRENGTHS.get(self.regulariser, 0.0) if self.lam is None else self.lam
@@ -230,7 +243,7 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         return TrainSettings(lam=known, seed=seed_of(self.random_state), **own)
 
     def _vocabulary(
-        self, table: TokenTable, vectors: Any, settings: TrainSettings
+        self, table: TokenTable, vectors: Any, settings: TrainSettings, poll: Poll
     ) -> tuple[tuple[str, ...], np.ndarray]:
         """The words of at least min_count occurrences, and where their vectors begin, float64 (V, r)."""
         counts = np.bincount(table.tokens, minlength=len(table.vocabulary)) if table.n_tokens else np.zeros(0, int)
@@ -240,7 +253,7 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         words = tuple(table.vocabulary[k] for k in chosen.tolist())
         rng = np.random.default_rng((settings.seed, 0))
         if vectors is not None:
-            given = word_vectors(vectors, words)
+            given = word_vectors(vectors, words, poll)
             M = rng.normal(size=(len(words), given.dimension)) * given.M.std() + given.M.mean(axis=0)
             at = {word: k for k, word in enumerate(words)}
             M[[at[word] for word in given.words]] = given.M
@@ -248,7 +261,9 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
         if self.initial == "learnt":
             word_of = np.full(len(counts), -1, dtype=np.int64)
             word_of[chosen] = np.arange(len(chosen))
-            M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(words), settings.dimension, seed=settings.seed)
+            M = learn_vectors(
+                word_of[table.tokens], table.doc_ptr, len(words), settings.dimension, seed=settings.seed, poll=poll
+            )
             return words, np.pad(M, ((0, 0), (0, settings.dimension - M.shape[1])))
         return words, rng.normal(size=(len(words), settings.dimension))
 

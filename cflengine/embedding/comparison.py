@@ -20,6 +20,7 @@ from cflengine.embedding.inference import (
     jackknife,
     p_value,
     permuted_statistics,
+    tie_tolerance,
 )
 from cflengine.embedding.pairs import PairSums, Poll, pair_sums
 from cflengine.embedding.random_features import feature_sums
@@ -36,7 +37,9 @@ TEST_FEATURES = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What :func:`compare` finds; the names are those of :class:`~cflengine.WordMMD`'s attributes."""
+    """What :func:`compare` finds; the names are those of :class:`~cflengine.WordMMD`'s attributes. null_observed: what
+    ``null`` is compared with, the statistic itself where null_kernel is "exact"; tie_tolerance: up to which difference
+    a permuted statistic counts as equal."""
 
     words: LabelledWords = field(repr=False)
     kernel: Kernel
@@ -44,6 +47,8 @@ class Comparison:
     approximation_error: float
     interval: tuple[float, float]
     null: np.ndarray = field(repr=False)
+    null_observed: float
+    tie_tolerance: float
     null_kernel: str
     p_value: float
     pairwise: pd.DataFrame = field(repr=False)
@@ -69,7 +74,8 @@ class Comparison:
         sizes = {str(name): int(n) for name, n in zip(words.classes, words.laws.sizes, strict=True)}
         return {
             "statistic": self.statistic, "interval": low_high, "p_value": self.p_value,
-            "n_permutations": self.n_permutations, "null_kernel": self.null_kernel, "kernel": self.kernel.family,
+            "n_permutations": self.n_permutations, "null_kernel": self.null_kernel,
+            "null_observed": self.null_observed, "tie_tolerance": self.tie_tolerance, "kernel": self.kernel.family,
             "widths": list(self.kernel.widths), "approximation_error": self.approximation_error,
             "identity": self.identity, "classes": sizes, "n_documents": words.laws.n_documents,
             "n_empty": words.n_empty, "n_words": len(words.vectors.words), "dimension": words.vectors.dimension,
@@ -100,11 +106,18 @@ def compare(
     on_stage("permutations")
     documents = _document_kernel(words, kernel, features, own, poll) if own.n_permutations else None
     null = _null(documents, words, own, poll)
+    tolerance = 0.0 if documents is None else tie_tolerance(documents.diagonal, laws.n_classes)
+    p = p_value(null, tolerance)
+    exact = documents is not None and (documents.gram is not None or kernel.family == "linear")
+    pairwise = _pairwise(sums, words, documents, p, own, poll)
+    del documents  # the one of M = identity is as large
     return Comparison(
-        words=words, kernel=kernel, sums=sums, approximation_error=error, null=null[1:], p_value=p_value(null),
+        null_observed=float(null[0]) if len(null) else math.nan,
+        tie_tolerance=tolerance,
+        words=words, kernel=kernel, sums=sums, approximation_error=error, null=null[1:], p_value=p,
         interval=interval(sums.total(), jackknife(sums)),
-        null_kernel="" if documents is None else "exact" if documents.gram is not None else "random features",
-        pairwise=_pairwise(sums, words, documents, own, poll), identity=_identity(words, kernel.family, own, poll),
+        null_kernel="exact" if exact else "random features" if len(null) else "",
+        pairwise=pairwise, identity=_identity(words, kernel.family, own, poll),
     )  # fmt: skip
 
 
@@ -144,17 +157,18 @@ def _null(documents: DocumentKernel | None, words: LabelledWords, own: CompareSe
 
 
 def _pairwise(
-    sums: PairSums, words: LabelledWords, documents: DocumentKernel | None, own: CompareSettings, poll: Poll
+    sums: PairSums, words: LabelledWords, documents: DocumentKernel | None, p: float, own: CompareSettings, poll: Poll
 ) -> pd.DataFrame:
-    """A row a pair of classes: statistic, interval, p_value by permutations within the pair, identity."""
+    """A row a pair of classes: statistic, interval, p_value by permutations within the pair (p: of the only one),
+    identity."""
     laws, rows = words.laws, []
     identity = identity_sums(laws, own.kernel)
     for a, b in combinations(range(laws.n_classes), 2):
-        null = np.empty(0)
-        if documents is not None:
+        if documents is not None and laws.n_classes > 2:
             chosen = np.flatnonzero((laws.y == a) | (laws.y == b))
             y = (laws.y[chosen] == b).astype(np.int64)
             null = permuted_statistics(documents.of(chosen), y, 2, own.n_permutations, own.seed, poll)
+            p = p_value(null, tie_tolerance(documents.diagonal))
         low, high = interval(sums.statistic(a, b), jackknife(sums, [(a, b)]))
         rows.append(
             {
@@ -163,7 +177,7 @@ def _pairwise(
                 "statistic": sums.statistic(a, b),
                 "low": low,
                 "high": high,
-                "p_value": p_value(null),
+                "p_value": p,
                 "identity": identity.statistic(a, b),
             }
         )
@@ -172,10 +186,10 @@ def _pairwise(
 
 def _identity(words: LabelledWords, family: str, own: CompareSettings, poll: Poll) -> dict[str, float]:
     """The words themselves; permutations only where documents fit into a matrix."""
-    laws, null = words.laws, np.empty(0)
+    laws, null, tolerance = words.laws, np.empty(0), 0.0
     if own.n_permutations and laws.n_documents <= MOST_DOCUMENTS:
-        null = permuted_statistics(
-            identity_kernel(laws, family), laws.y, laws.n_classes, own.n_permutations, own.seed, poll
-        )
+        documents = identity_kernel(laws, family)
+        null = permuted_statistics(documents, laws.y, laws.n_classes, own.n_permutations, own.seed, poll)
+        tolerance = tie_tolerance(documents.diagonal, laws.n_classes)
     width = math.nan if family == "linear" else WIDTH
-    return {"statistic": identity_sums(laws, family).total(), "width": width, "p_value": p_value(null)}
+    return {"statistic": identity_sums(laws, family).total(), "width": width, "p_value": p_value(null, tolerance)}

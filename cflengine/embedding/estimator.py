@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from cflengine.embedding.comparison import CompareSettings, Comparison, compare
 from cflengine.embedding.words import read_words
 from cflengine.engine.checks import check_positive, check_whole, is_number
-from cflengine.engine.estimators import seed_of
+from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import IterationStats, Listener, Progress, Stopped
 from cflengine.text.token_table import WORD_PATTERN
 
@@ -47,7 +47,7 @@ class WordMMD(BaseEstimator):
         documents).
     interval_ : 95 %, by the jackknife over documents; NaN where a class has two documents.
     witness_ : DataFrame, a row a word, the largest contribution first: word, class, witness, contribution, shares; of
-        several classes a dict from pairs of labels.
+        several classes a mapping from pairs of labels.
     pairwise_ : DataFrame, a row a pair of classes: statistic, interval, p_value, identity (M = identity).
     identity_ : dict: statistic, width and p_value of the words themselves, every two as far apart as any others.
     width_ : of the kernel (NaN: linear); approximation_error_ : standard error by random features, 0.0 where exact.
@@ -118,8 +118,11 @@ class WordMMD(BaseEstimator):
         self.pairwise_, self.identity_ = found.pairwise, found.identity
         self.width_ = found.kernel.widths[0] if found.kernel.widths else math.nan
         self.approximation_error_ = found.approximation_error
-        self.witness_ = found.witness() if len(words.classes) == 2 else _witnesses(found)
+        self.witness_ = found.witness() if len(words.classes) == 2 else Witnesses(found)
         return self
+
+    def __sklearn_clone__(self) -> Any:
+        return clone_sharing_listeners(self)
 
 
 def _widths(width: Any) -> tuple[float, ...]:
@@ -127,9 +130,22 @@ def _widths(width: Any) -> tuple[float, ...]:
     return () if width is None else (width,) if is_number(width) else tuple(width)
 
 
-def _witnesses(found: Comparison) -> dict[tuple[Any, Any], pd.DataFrame]:
-    classes = found.words.classes.tolist()
-    return {(classes[a], classes[b]): found.witness(a, b) for a, b in combinations(range(len(classes)), 2)}
+class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):
+    """The witness functions of pairs of labels, each made when it is asked for: classes may be many, words more."""
+
+    def __init__(self, found: Comparison) -> None:
+        self._found = found
+        classes = found.words.classes.tolist()
+        self._pairs = {(classes[a], classes[b]): (a, b) for a, b in combinations(range(len(classes)), 2)}
+
+    def __getitem__(self, labels: tuple[Any, Any]) -> pd.DataFrame:
+        return self._found.witness(*self._pairs[labels])
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
 
 
 class _Stages:

@@ -23,6 +23,7 @@ from cflengine.linear.persistence import save_model
 from cflengine.text.corpus import Corpus
 
 _LONGEST_WORD = 200
+_MOST_ROWS = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +67,9 @@ class EmbeddingStudy:
     def witness(self) -> pd.DataFrame:
         """The witness functions of all pairs of classes, one below the other."""
         names, frames = list(self.labels.classes), []
+        most = max(1_000, _MOST_ROWS * 2 // (len(names) * (len(names) - 1)))  # of many classes the first of each pair
         for a, b in combinations(range(len(names)), 2):
-            frame = self.comparison.witness(a, b)
+            frame = self.comparison.witness(a, b).head(most)
             frame.columns = [*frame.columns[:4], "share", "share in other"]
             frame.insert(0, "against", names[b])
             frame.insert(0, "of", names[a])
@@ -90,7 +92,8 @@ def embedding_report(study: EmbeddingStudy, command: Mapping[str, Any], seconds:
     }  # fmt: skip
     if study.model is not None:
         result = study.model.result_
-        before, after = result.trace["wmmd"].iloc[[0, -1]]
+        kept = result.trace["iteration"] == result.best_epoch
+        before, after = result.trace["wmmd"].iloc[0], result.trace["wmmd"][kept].iloc[0]
         report["training"] = {
             "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
             "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,
@@ -131,4 +134,6 @@ def _word_array(words: tuple[str, ...]) -> np.ndarray:
     """Text (V,); as UTF-8 lines, uint8, where one is so long that all of its length would be too much."""
     if max(map(len, words)) <= _LONGEST_WORD:
         return np.array(words, dtype=str)
-    return np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    return np.frombuffer(
+        "\n".join(word.replace("\n", "␊") for word in words).encode("utf-8", "surrogatepass"), dtype=np.uint8
+    )

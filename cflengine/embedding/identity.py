@@ -15,6 +15,7 @@ from scipy import sparse
 from cflengine.embedding.inference import DocumentKernel
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import PairSums
+from cflengine.engine.memory import require_bytes
 
 WIDTH = math.sqrt(2.0)
 _SHARED = {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}
@@ -30,5 +31,6 @@ def identity_sums(laws: WordLaws, family: str) -> PairSums:
 
 def identity_kernel(laws: WordLaws, family: str) -> DocumentKernel:
     """Between documents."""
-    factor = 1.0 - _SHARED[family]
+    factor, n = 1.0 - _SHARED[family], laws.n_documents
+    require_bytes(20 * n * n, "a kernel between documents", "leave out the permutations.")
     return DocumentKernel(gram=factor * (laws.laws @ sparse.csr_matrix(laws.laws).T).toarray())

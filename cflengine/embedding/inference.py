@@ -61,7 +61,9 @@ def document_gram(
 ) -> np.ndarray:
     """float64 (N, N): p_iᵀ𝐊p_j. Raises MemoryLimitError before it starts, Stopped once ``poll`` says False."""
     n = laws.n_documents
-    require_bytes(16 * n * n, "a kernel between documents", "ask for random features, or leave out the test.")
+    require_bytes(
+        12 * n * n + 8 * _COLUMNS * len(M), "a kernel between documents", "ask for random features, or for no test."
+    )
     if kernel.family == "linear":
         means = laws.laws @ np.asarray(M, dtype=np.float64)
         return np.asarray(means @ means.T)
@@ -81,8 +83,12 @@ def document_gram(
 
 
 def _mirrored(gram: np.ndarray) -> np.ndarray:
-    above = np.triu_indices(len(gram), 1)
-    gram[above] = gram.T[above]
+    """The lower half on the upper one, in place."""
+    for first in range(0, len(gram), _AT_ONCE):
+        rows = slice(first, first + _AT_ONCE)
+        square = gram[rows, rows]
+        gram[rows, rows] = np.tril(square) + np.tril(square, -1).T
+        gram[rows, first + _AT_ONCE :] = gram[first + _AT_ONCE :, rows].T
     return gram
 
 
@@ -153,9 +159,13 @@ def _statistics(
     return total
 
 
-def p_value(statistics: np.ndarray) -> float:
+def tie_tolerance(diagonal: np.ndarray, n_classes: int = 2) -> float:
+    """What two statistics may differ by that are equal but for rounding; diagonal: of the documents' kernel."""
+    return float(1e-12 * n_classes**2 * np.abs(diagonal).max(initial=0.0))
+
+
+def p_value(statistics: np.ndarray, tolerance: float = 0.0) -> float:
     """(1 + #{permuted ≥ observed}) / (1 + permutations); the first is the observed one; NaN without permutations."""
-    if len(statistics) < 2:
+    if len(statistics) < 2 or not np.isfinite(statistics).all():
         return float("nan")
-    tolerance = 1e-12 * max(abs(float(statistics[0])), 1e-300)  # equal labels, summed in another order
     return float((1 + np.count_nonzero(statistics[1:] >= statistics[0] - tolerance)) / len(statistics))

@@ -17,7 +17,7 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 TILE = 256
 GAUSSIAN, LAPLACE = 0, 1
-NEAR = 1e-7  # distances below are rounding of a product: a Laplace kernel has no derivative at 0
+SAME = 1e-14  # e that is less, in units of ‖m_v‖²/2 + ‖m_w‖²/2, is rounding of equal vectors
 
 _MAGIC = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to a whole number, which its low bits then hold
 _LOG2E = 1.4426950408889634
@@ -112,6 +112,7 @@ def fill_tile(words, x, y, same, buffers):
     """
     values, factors, z = buffers
     rows, columns, scales, family = len(x), len(y), words.scales, words.family
+    wide = x.shape[1]
     E = values[: rows * columns].reshape(rows, columns)
     F = factors[: rows * columns].reshape(rows, columns)
     np.dot(x, y.T, E)
@@ -123,6 +124,10 @@ def fill_tile(words, x, y, same, buffers):
             e[j] = min(e[j], 0.0)
         if same:
             e[i] = 0.0
+        if family == LAPLACE:  # takes the root of what may be rounding
+            for j in range(columns):
+                if e[j] >= SAME * (x[i, wide - 2] + y[j, wide - 1]):
+                    e[j] = 0.0
         if plain:
             exp_row(e, z[:columns])
         else:
@@ -152,7 +157,7 @@ def mixture_row(e, f, kind, work):
         if family == GAUSSIAN:
             f[j] = slope[j]
         else:
-            f[j] = slope[j] / -e[j] if e[j] < -NEAR else 0.0
+            f[j] = slope[j] / -e[j] if e[j] < 0.0 else 0.0
         e[j] = total[j]
 
 

@@ -15,7 +15,11 @@ def put(squared, weight, span, weights, moments):
     low, high = span
     n = len(weights) - 2
     position = (squared - low) / (high - low) * n
-    at = 0 if position < 0.0 else n + 1 if position >= n else 1 + int(position)
+    at = 0  # also of NaN
+    if position >= n:
+        at = n + 1
+    elif position >= 0.0:
+        at = 1 + int(position)
     weights[at] += weight
     moments[at] += weight * squared
 
@@ -47,14 +51,14 @@ def count_tile(E, mass, other, same, span, histogram):
 
 
 @parallel_kernel
-def uncount_documents(words, laws, span, weights, moments, values, rows):
-    """Take out the pairs of words within a document; laws: (indptr, indices, data); rows: float64 (lanes, 2, TILE,
-    r + 2)."""
+def uncount_documents(words, laws, part, span, weights, moments, values, rows):
+    """Take out the pairs of words within the documents part[0] … part[1] − 1; laws: (indptr, indices, data); rows:
+    float64 (lanes, 2, TILE, r + 2)."""
     x, y = words
     indptr, indices, data = laws
     lanes = len(values)
     for lane in prange(lanes):
-        for d in range(lane, len(indptr) - 1, lanes):
+        for d in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
             for a0 in range(indptr[d], indptr[d + 1], TILE):
                 for b0 in range(a0, indptr[d + 1], TILE):
                     a1, b1 = min(a0 + TILE, indptr[d + 1]), min(b0 + TILE, indptr[d + 1])

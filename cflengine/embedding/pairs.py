@@ -6,7 +6,7 @@ O(V r), never V × V. The linear kernel needs no pass: O(V r).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -16,13 +16,14 @@ from cflengine.embedding import kernels
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.problem import pair_coefficients
 from cflengine.embedding.settings import Kernel
+from cflengine.engine.checks import InputError
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Stopped
 
 LANES = 8  # sums are kept in so many parts, whatever the number of threads
 _TILES = 16 * LANES  # in a call of a kernel: less than 100 ms
-_DOCUMENTS = 64 * LANES
+_PAIRS = 20_000_000  # of words within documents, in a call of a kernel
 
 Poll = Callable[[], bool]
 
@@ -90,9 +91,9 @@ def pair_sums(
         for first in range(0, len(tiles), _TILES):
             go_on(poll)
             kernels.add_tiles(words, classes, tiles, first, min(first + _TILES, len(tiles)), buffers)
-        for first in range(0, laws.n_documents, _DOCUMENTS):
+        for first, last in document_parts(documents.indptr):
             go_on(poll)
-            kernels.add_documents(words, documents, first, min(first + _DOCUMENTS, laws.n_documents), buffers)
+            kernels.add_documents(words, documents, first, last, buffers)
     total = KP.sum(axis=0)
     found = derivative.sum(axis=0)[:, : wide - 2] / width if gradient else None
     return PairSums(laws, total, documents.within, P.T @ total, found)
@@ -103,7 +104,10 @@ def scaled_words(M: np.ndarray, kernel: Kernel) -> tuple[kernels.Words, float]:
     M = np.asarray(M, dtype=np.float64)
     width = kernel.widths[0]
     m = (M - M.mean(axis=0)) / width
-    half = 0.5 * (m**2).sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = 0.5 * (m**2).sum(axis=1, keepdims=True)
+    if not np.isfinite(half).all():
+        raise InputError("the vectors are so long that their distances are no numbers: divide them all by some number.")
     one = np.ones_like(half)
     power = 2 if kernel.family == "gaussian" else 1
     scales = np.array([(width / other) ** power for other in kernel.widths])
@@ -124,6 +128,19 @@ def tiles_of(n: int) -> np.ndarray:
     """int64 (tiles, 2): where the tiles of n × n begin, of which one of two that mirror each other."""
     begins = np.arange(0, n, kernels.TILE)
     return np.array([(a, b) for a in begins for b in begins[begins >= a]], dtype=np.int64).reshape(-1, 2)
+
+
+def document_parts(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of documents, of about as many pairs of words each."""
+    pairs = np.cumsum(np.diff(indptr).astype(np.float64) ** 2)
+    last_pair = float(pairs[-1]) if len(pairs) else 0.0
+    ends = np.searchsorted(pairs, np.arange(_PAIRS, last_pair + _PAIRS, _PAIRS), side="right")
+    first = 0
+    for end in [*ends.tolist(), len(pairs)]:
+        last = min(max(end, first + 1), len(pairs))
+        if last > first:
+            yield first, last
+        first = max(first, last)
 
 
 def go_on(poll: Poll) -> None:

@@ -33,9 +33,9 @@ def kernel_matrix(A: np.ndarray, B: np.ndarray, family: str = "gaussian", widths
     exp(−‖a − b‖ / width), averaged over widths; linear aᵀb."""
     if family == "linear":
         return A @ B.T
-    squared = np.maximum((A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T, 0.0)
-    if A is B:
-        np.fill_diagonal(squared, 0.0)  # not its rounding, of which a Laplace kernel takes the root
+    lengths = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1)
+    squared = np.maximum(lengths - 2.0 * A @ B.T, 0.0)
+    squared[squared <= 1e-14 * lengths] = 0.0  # rounding of equal vectors, of which a Laplace kernel takes the root
     if family == "gaussian":
         return np.mean([np.exp(squared / (-2.0 * width**2)) for width in widths], axis=0)
     return np.mean([np.exp(-np.sqrt(squared) / width) for width in widths], axis=0)

@@ -67,7 +67,7 @@ REGULARISERS = {
     "group lasso": "λ · mean over v of ‖M_v‖₂",
     "wmmd": "−λ · Σ over pairs of classes of wMMD²(M)",
     "structured wmmd": "−λ · Σ over given groups of words of wMMD² of the documents' words in that group",
-    "bigram wmmd": "−λ · Σ over pairs of classes of wMMD² of two words beside each other, their vectors joined",
+    "bigram wmmd": "−λ · Σ over pairs of classes of wMMD² of two known words in a row, their vectors joined",
 }
 DEFAULT_STRENGTHS = {
     "none": 0.0, "l1": 1.0, "dropout": 0.5, "re-embedding": 1.0, "group lasso": 1.0, "wmmd": 1000.0,

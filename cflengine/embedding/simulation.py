@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import betabinom
 
-from cflengine.embedding.inference import DocumentKernel, document_gram, p_value, permuted_statistics
+from cflengine.embedding.inference import DocumentKernel, document_gram, p_value, permuted_statistics, tie_tolerance
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import Poll, go_on
 from cflengine.embedding.settings import Kernel
@@ -99,6 +99,8 @@ def power(
     """A row a number of documents: how often the test rejects, with its standard error, and the mean of the statistic
     beside wMMD² of the laws."""
     own = settings or PowerSettings()
+    if min(sizes) < 4:
+        raise InputError("a simulation needs four documents or more.")
     rows = []
     truth = laws.population(M, kernel)
     for n in sizes:
@@ -109,7 +111,8 @@ def power(
             drawn = laws.documents(n, own.length, rng)
             kernel_of = DocumentKernel(document_gram(drawn, M, kernel, n_threads=n_threads))
             statistics = permuted_statistics(kernel_of, drawn.y, 2, own.n_permutations, seed=repeat)
-            rejected.append(p_value(statistics) <= own.level)
+            tolerance = tie_tolerance(kernel_of.diagonal)
+            rejected.append(p_value(statistics, tolerance) <= own.level)
             found.append(statistics[0])
         share = float(np.mean(rejected))
         rows.append(

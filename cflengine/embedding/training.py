@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -26,13 +26,15 @@ from cflengine.embedding.settings import Kernel, TrainSettings
 from cflengine.embedding.width import median_width
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
-from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
+from cflengine.engine.progress import IterationStats, Progress, TerminationReason
 from cflengine.engine.results import Result, settings_dict
 
 FILM_WORDS = 1_000  # whose vectors are kept after every epoch: the most frequent
 _EXACT_WORDS = 8_000  # up to which wMMD² of an epoch is exact
 _FEATURES = 256
 _AT_ONCE = 512  # documents in a prediction
+_LARGEST = 1e30  # that float32 holds, and its products rarely
+_DAMAGE = (ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class TrainData:
     kept: np.ndarray = field(repr=False)
     dev: np.ndarray | None = field(repr=False, default=None)
 
-    def digest(self, settings: TrainSettings) -> str:
-        """Of everything that a run depends on."""
-        facts = settings_dict(settings)
+    def digest(self, settings: TrainSettings, about: str) -> str:
+        """Of everything that a run depends on; about: what is neither in the data nor in the settings."""
+        facts = settings_dict(settings) | {"about": about}
         for free in ("time_limit", "tol"):
             facts.pop(free)
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
@@ -77,8 +79,8 @@ class TrainResult(Result):
 
 class Training:
     """One run. penalty: None without wMMD; checkpoint: a file, written after each epoch, from which a run of the same
-    data and settings goes on. A listener with a method ``vectors(words, M)`` gets, before each event, the most frequent
-    words, int64, and their vectors, float32."""
+    data and settings goes on; about: what else it has to be of. A listener with a method ``vectors(words, M)`` gets,
+    before each event, the most frequent words, int64, and their vectors, float32."""
 
     def __init__(
         self,
@@ -86,8 +88,9 @@ class Training:
         settings: TrainSettings,
         penalty: Penalty | None = None,
         *,
-        listeners: Sequence[Listener] = (),
+        progress: Progress | None = None,
         checkpoint: Path | None = None,
+        about: str = "",
         n_threads: int | None = None,
     ) -> None:
         import jax.numpy as jnp
@@ -96,7 +99,7 @@ class Training:
 
         self.data, self.settings, self.penalty, self.n_threads = data, settings, penalty, n_threads
         self.checkpoint, self.networks = checkpoint, networks
-        self.progress = Progress(listeners, time_limit=settings.time_limit)
+        self.progress, self.about = progress or Progress(time_limit=settings.time_limit), about
         self.train, self.dev = _split(data, settings)
         net = networks.initial(settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.seed)
         M = _within(data.M, settings.max_norm)
@@ -111,6 +114,8 @@ class Training:
         """All epochs, or as many as time and listeners allow."""
         if self.checkpoint is not None and self.checkpoint.exists():
             self._resume()
+            if self.reason is TerminationReason.CONVERGED:
+                return self._result()
         else:
             self._report({"loss": math.nan, "accuracy": math.nan, "penalty": math.nan})
         while self.epoch < self.settings.epochs and self.progress.poll():
@@ -143,8 +148,20 @@ class Training:
                 self.reason = TerminationReason.NUMERICAL_ERROR
                 return None
             loss, correct, penalty = loss + entropy * len(batch), correct + right, penalty + value * len(batch)
+        if not self._is_finite():
+            self.reason = TerminationReason.NUMERICAL_ERROR
+            return None
         n = len(order)
         return {"loss": loss / n, "accuracy": correct / n, "penalty": penalty / n}
+
+    def _is_finite(self) -> bool:
+        """Whether all weights, and some documents' scores, are numbers: the last step's loss was that before it."""
+        import jax
+
+        if not all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in jax.tree.leaves(self.tree)):
+            return False
+        some = self.data.ids[self.train[: self.settings.batch_size]]
+        return bool(np.isfinite(self.scores(self.tree, some)).all())
 
     def _step(self, batch: np.ndarray, rate: float, step: int) -> tuple[float, float, float]:
         """Cross entropy, correct ones and wMMD² of a batch, before the step."""
@@ -158,16 +175,17 @@ class Training:
             "ids": data.ids[filled], "y": data.y[filled].astype(np.int32),
             "weight": (np.arange(own.batch_size) < len(batch)).astype(np.float32),
         }  # fmt: skip
-        key = jax.random.fold_in(jax.random.PRNGKey(own.seed), self.epoch * 1_000_000 + step)
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(own.seed % 2**32), self.epoch), step)
         (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
-            own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(own.lam), key
+            own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(min(own.lam, _LARGEST)), key
         )
         value, pull = 0.0, np.zeros((1, 1), dtype=np.float32)
-        if self.penalty is not None and own.lam > 0:
+        if self.penalty is not None and own.lam > 0 and math.isfinite(float(entropy)):
             value, towards = self.penalty(batch, np.asarray(self.tree["M"], dtype=np.float64))
-            pull = (-own.lam * towards).astype(np.float32)
+            with np.errstate(over="ignore"):
+                pull = (-own.lam * towards).astype(np.float32)
         self.tree, self.state = self.networks.update(
-            self.tree, self.state, gradient, pull, jnp.float32(rate), own.max_norm
+            self.tree, self.state, gradient, pull, jnp.float32(min(rate, _LARGEST)), own.max_norm
         )  # fmt: skip
         return float(entropy), float(correct), value
 
@@ -213,7 +231,7 @@ class Training:
         return word_discrepancy(laws, np.asarray(self.tree["M"], dtype=np.float64)[words], self.n_threads)
 
     def _result(self) -> TrainResult:
-        if self.progress.reason is not None:
+        if self.progress.reason is not None and self.reason is TerminationReason.ITERATION_LIMIT:
             self.reason = self.progress.reason
         _, epoch, tree = self.best
         scores = self.scores(tree, self.data.ids[self.train])
@@ -238,7 +256,8 @@ class Training:
         leaves = jax.tree.leaves((self.tree, self.state, self.best[2]))
         arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
         facts = {
-            "digest": self.data.digest(self.settings), "epoch": self.epoch, "best": self.best[:2],
+            "digest": self.data.digest(self.settings, self.about), "epoch": self.epoch, "best": self.best[:2],
+            "reason": str(self.reason),
             "trace": [stats.to_row() for stats in self.progress.records],
         }  # fmt: skip
         arrays["film"], arrays["facts"] = np.stack(self.film), np.array(json.dumps(facts))
@@ -255,14 +274,26 @@ class Training:
             with np.load(self.checkpoint, allow_pickle=False) as arrays:
                 facts = json.loads(str(arrays["facts"]))
                 leaves = [arrays[f"leaf{k}"] for k in range(len(begun))]
-                film = arrays["film"]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+                film, digest, trace = arrays["film"], facts["digest"], list(facts["trace"])
+                best_score, best_epoch = facts["best"]
+                epoch, reason = int(facts["epoch"]), TerminationReason(facts["reason"])
+        except (
+            ArithmeticError,
+            AttributeError,
+            BadZipFile,
+            EOFError,
+            LookupError,
+            OSError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: remove it.") from error
-        if facts["digest"] != self.data.digest(self.settings):
+        if digest != self.data.digest(self.settings, self.about):
             raise InputError(f"{self.checkpoint.name} is of other documents or settings: remove it, or name another.")
         self.tree, self.state, best = jax.tree.unflatten(structure, leaves)
-        self.epoch, self.best, self.film = facts["epoch"], (*facts["best"], best), list(film)
-        for row in facts["trace"]:
+        self.epoch, self.best, self.film = epoch, (best_score, best_epoch, best), list(film)
+        self.reason = reason
+        for row in trace:
             own = {name: row.pop(name) for name in IterationStats.__slots__ if name in row}
             self.progress.records.append(IterationStats(**own, extra=row))
 

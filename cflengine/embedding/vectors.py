@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +29,9 @@ _LONGEST_LINE = 1 << 20  # bytes: no vector takes more
 _BLOCK = 16 << 20  # bytes of an npz member at once
 _OFTEN = 20_000  # lines between two questions whether to go on
 _LONGEST_VECTOR = 10_000
-_MOST_WORDS = 1 << 30  # bytes
+_MOST_WORDS = 4 << 30  # bytes
+_MOST_LINES = 50_000_000
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError, RuntimeError)
 
 
 class VectorsError(InputError):
@@ -59,8 +62,8 @@ def word_vectors(source: Any, vocabulary: Sequence[str], poll: Poll = lambda: Tr
     """
     if isinstance(source, str | os.PathLike):
         name, found = Path(source).name, _from_file(Path(source), vocabulary, poll)
-    elif isinstance(source, tuple) and len(source) == 2:
-        name, found = "arrays", _from_arrays(*source, vocabulary)
+    elif isinstance(source, tuple | list) and len(source) == 2:
+        name, found = "arrays", _from_arrays(source[0], source[1], vocabulary)
     elif isinstance(source, Mapping) or (hasattr(source, "__getitem__") and hasattr(source, "__contains__")):
         name, found = "mapping", {word: source[word] for word in vocabulary if word in source}
     else:
@@ -113,7 +116,9 @@ def _from_file(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, n
         if start[:2] == b"PK":
             return _from_npz(path, vocabulary, poll)
         return _from_text(path, start[:2] == b"\x1f\x8b", vocabulary, poll)
-    except (zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError) as error:
+    except UnicodeDecodeError as error:
+        raise VectorsError(f"{path.name} holds words that are not UTF-8.") from error
+    except _DAMAGE as error:
         raise VectorsError(f"{path.name} is cut off or damaged: {error}.") from error
 
 
@@ -133,8 +138,10 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
     for number, line in enumerate(_lines(path, packed), 1):
         if number % _OFTEN == 0 and not poll():
             raise Stopped
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
         fields = line.split()
-        if number == 1 and len(fields) == 2 and all(one.isdigit() for one in fields):
+        if number == 1 and len(fields) == 2 and all(one.isdigit() and len(one) < 12 for one in fields):
             promised, dimension = int(fields[0]), int(fields[1])
             continue
         if not fields:
@@ -223,8 +230,10 @@ def _npz_words(archive: zipfile.ZipFile, path: Path) -> list[str]:
     with _npy(archive, "words.npy") as (file, shape, kind):
         if len(shape) == 1 and kind == np.uint8 and shape[0] <= _MOST_WORDS:
             return file.read(shape[0]).decode("utf-8", "surrogatepass").split("\n")
-        if len(shape) != 1 or kind.kind not in "US" or kind.itemsize > 4_096:
+        if len(shape) != 1 or kind.kind not in "US" or not 0 < kind.itemsize <= 4_096:
             raise VectorsError(f"the array 'words' of {path.name} must be a list of words.")
+        if shape[0] * kind.itemsize > _MOST_WORDS:
+            raise VectorsError(f"{path.name} has more words than can be read.")
         found: list[str] = []
         at_once = max(1, _BLOCK // kind.itemsize)
         while len(found) < shape[0]:
@@ -241,16 +250,16 @@ def _words_beside(path: Path) -> list[str]:
         beside = path.with_name(name)
         if beside.exists():
             with opener(beside, "rt", encoding="utf-8", errors="surrogateescape") as lines:
-                return [line.rstrip("\n") for line in lines]
+                return [line.rstrip("\n") for line in islice(lines, _MOST_LINES)]
     raise VectorsError(f"{path.name} has no array 'words', and beside it is no words.txt.")
 
 
 def write_text(path: Path, words: Sequence[str], M: np.ndarray) -> None:
-    """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line; in a word, a break of
-    lines is shown by a sign."""
+    """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line; in a word, white
+    space but single spaces is shown by a sign."""
     with replaced(path) as file:
         file.write(f"{len(words)} {M.shape[1]}\n".encode())
         for word, row in zip(words, M, strict=True):
             numbers = " ".join(f"{value:.7g}" for value in row.tolist())
-            shown = word if len(word.split("\n")) == len(word.splitlines()) == 1 else printable(word)
+            shown = word if " ".join(word.split()) == word else printable(word)
             file.write(f"{shown} {numbers}\n".encode("utf-8", "surrogatepass"))

@@ -12,7 +12,7 @@ import numpy as np
 
 from cflengine.embedding import kernels, kernels_median
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import LANES, Poll, go_on, scaled_words, tiles_of
+from cflengine.embedding.pairs import LANES, Poll, document_parts, go_on, scaled_words, tiles_of
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
 
@@ -55,7 +55,9 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
             weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
             span = (low, high * (1.0 + 1e-12) if high == largest else high)
             kernels_median.count_tiles((words.x, words.y), mass, tiles, span, weights, moments, values)
-            kernels_median.uncount_documents((words.x, words.y), law, span, weights, moments, values, rows)
+            for part in document_parts(law[0]):
+                go_on(poll)
+                kernels_median.uncount_documents((words.x, words.y), law, part, span, weights, moments, values, rows)
             weight, moment = weights.sum(axis=0), moments.sum(axis=0)
             half = 0.5 * weight.sum()
             at = 1 + int(np.argmax(np.cumsum(weight)[1:-1] > half * (1.0 + 1e-12)))

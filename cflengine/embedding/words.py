@@ -128,5 +128,5 @@ def _vectors(table: TokenTable, vectors: Any, chosen: list[str], dimension: int,
         return word_vectors(vectors, chosen, poll)
     number = {form: k for k, form in enumerate(chosen)}
     word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int64)
-    M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(chosen), dimension, seed=seed)
+    M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(chosen), dimension, seed=seed, poll=poll)
     return WordVectors(tuple(chosen), M, "learnt from these documents", len(chosen))

@@ -111,8 +111,33 @@ def one_blas_thread() -> Iterator[None]:
     BLAS and numba each keep threads that spin for a while when their work is done: where both are used in turn, they
     take the cores from each other, and a pass takes half as long again as with one of them alone.
     """
-    with _blas().limit(limits=1, user_api="blas"):
+    with _blas_users.alone():
         yield
+
+
+class _BlasUsers:
+    """Threads that want a single one: the first limits, the last restores, since the setting is the process's."""
+
+    def __init__(self) -> None:
+        self.lock, self.count = threading.Lock(), 0
+        self.limit: Any = None
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self.lock:
+            if self.count == 0:
+                self.limit = _blas().limit(limits=1, user_api="blas")
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.count -= 1
+                if self.count == 0:
+                    self.limit.restore_original_limits()
+
+
+_blas_users = _BlasUsers()
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ Vectors are those of ``vectors.npz``: where they are from is not checked. 𝐊 i
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import combinations
 from pathlib import Path
@@ -53,7 +54,28 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         _same(said["interval"][1], high, np.abs(KP).max(), "an interval to")
         checked.append("wMMD² and its interval")
         _check_pairs(report["pairwise"], labels, laws, y, (KP, within))
+        _check_witness(folder, labels, words, laws, y, KP)
         checked.append(f"{len(report['pairwise']):,} pairs of classes")
+    _check_sizes(folder, report, labels, laws, y, words)
+    factor = 1.0 - {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}[family]
+    own = np.asarray(laws.multiply(laws).sum(axis=1)).ravel()
+    sums = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() for c in range(len(labels.classes))], axis=1)
+    alone = (factor * sums, factor * own)
+    _same(
+        said["identity"]["statistic"],
+        _statistic(laws, y, alone[0], alone[1], None),
+        1.0,
+        "of M = identity a statistic of",
+    )
+    for row, pair in zip(report["pairwise"], combinations(range(len(labels.classes)), 2), strict=True):
+        _same(
+            row["identity"],
+            _statistic(laws, y, alone[0], alone[1], [pair]),
+            1.0,
+            "of M = identity, a pair's statistic of",
+        )
+    checked.append("wMMD² of the words themselves")
+    notes.append("p of single pairs of classes, and of the words themselves, and the coverage")
     notes += _check_null(folder, report, laws, y, K, total)
     checked += _check_predictions(folder, report, labels)
     summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
@@ -170,12 +192,47 @@ def _check_pairs(rows: list[dict[str, Any]], labels: Labels, laws: sparse.csr_ma
     require(len(rows) == len(pairs), "there is not one row for each pair of classes.")
     for row, (a, b) in zip(rows, pairs, strict=True):
         require([row["class"], row["other"]] == [labels.classes[a], labels.classes[b]], "pairs of other classes.")
-        _same(
-            row["statistic"],
-            _statistic(laws, y, sums[0], sums[1], [(a, b)]),
-            np.abs(sums[0]).max(),
-            "a pair's statistic of",
-        )
+        scale = float(np.abs(sums[0]).max())
+        _same(row["statistic"], _statistic(laws, y, sums[0], sums[1], [(a, b)]), scale, "a pair's statistic of")
+        low, high = _interval(laws, y, sums[0], sums[1], [(a, b)])
+        _same(row["low"], low, scale, "a pair's interval from")
+        _same(row["high"], high, scale, "a pair's interval to")
+
+
+def _check_sizes(
+    folder: Path, report: dict[str, Any], labels: Labels, laws: sparse.csr_matrix, y: np.ndarray, words: list[str]
+) -> None:
+    """How many of what, and that statistic.json says what report.json does."""
+    said = report["statistic"]
+    require_same(said["n_words"], len(words), "the number of words is")
+    require_same(said["n_empty"], int(np.count_nonzero(labels.y >= 0)) - laws.shape[0], "documents left out are")
+    for name, n in zip(labels.classes, np.bincount(y, minlength=len(labels.classes)).tolist(), strict=True):
+        require_same(said["classes"].get(name), n, f"documents of class {name!r} are")
+    beside = json.loads((folder / "statistic.json").read_text(encoding="utf-8"))
+    require(beside == said | {"pairwise": report["pairwise"]}, "statistic.json is not what report.json says.")
+
+
+def _check_witness(
+    folder: Path, labels: Labels, words: list[str], laws: sparse.csr_matrix, y: np.ndarray, KP: np.ndarray
+) -> None:
+    """Witness and contribution of every word in witness.csv."""
+    from cflengine.engine.files import restore_cell
+
+    frame = pd.read_csv(folder / "witness.csv", dtype=str, keep_default_na=False)
+    names = {name: c for c, name in enumerate(labels.classes)}
+    number = {word.encode("utf-8", "replace").decode(): v for v, word in enumerate(words)}
+    n = np.bincount(y).astype(np.float64)
+    shares = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() / n[c] for c in range(len(n))], axis=1)
+    for (first, other), own in frame.groupby(["of", "against"], sort=False):
+        a, b = names[restore_cell(str(first))], names[restore_cell(str(other))]
+        difference = KP[:, a] / n[a] - KP[:, b] / n[b]
+        distance = math.sqrt(max(float((shares[:, a] - shares[:, b]) @ difference), 0.0))
+        h = difference / distance if distance > 0 else np.zeros(len(words))
+        at = np.array([number[restore_cell(word)] for word in own["word"]])
+        near = np.allclose(own["witness"].astype(float), h[at], rtol=1e-6, atol=1e-9)
+        added = (shares[at, a] - shares[at, b]) * h[at]
+        near = near and np.allclose(own["contribution"].astype(float), added, rtol=1e-6, atol=1e-12)
+        require(bool(near), f"the witness of {first} against {other} is another one.")
 
 
 def _check_null(
@@ -188,8 +245,9 @@ def _check_null(
     if not len(null):
         require(said["p_value"] is None, "there is a p value without permutations.")
         return []
-    tolerance = 1e-9 * max(abs(total), 1e-300)
-    p = (1 + np.count_nonzero(null >= said["statistic"] - tolerance)) / (1 + len(null))
+    if said["null_kernel"] == "exact" and not said["approximation_error"]:
+        _same(said["null_observed"], total, 1.0, "permutations compared with")
+    p = (1 + np.count_nonzero(null >= said["null_observed"] - said["tie_tolerance"])) / (1 + len(null))
     require_same(said["p_value"], float(p), "a p value of")
     if said["null_kernel"] != "exact" or laws.shape[0] > _MOST_DOCUMENTS or said["approximation_error"]:
         return ["the statistics of permuted labels: they are taken as the run left them"]

@@ -24,7 +24,7 @@ _SHOWN = 500
 _KINDS = {
     "logistic": "logistic regression", "sentence lasso": "sentence lasso", "penalised": "penalised logistic regression",
     "plq classifier": "classifier by a chosen loss", "plq regressor": "regression by a chosen loss", "chain": "tagger",
-    "k-grams": "compressive features",
+    "k-grams": "compressive features", "embedding": "network over word vectors",
 }  # fmt: skip
 
 

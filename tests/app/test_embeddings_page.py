@@ -135,7 +135,7 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
     training = BOARD.get(app.session_state[f"{state.TRAIN}_id"])
     until(lambda: not training.active, 120)
     app = sound(app.run())
-    assert {"Right, learnt from", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
+    assert {"Right, of training", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
     app.session_state["simulation_choice"] = SimulationChoice(n_words=40)
     press(app, "Simulate")
     simulated = BOARD.get(app.session_state["simulation_job"])

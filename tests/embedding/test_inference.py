@@ -14,6 +14,7 @@ from cflengine.embedding.inference import (
     jackknife,
     p_value,
     permuted_statistics,
+    tie_tolerance,
 )
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import pair_sums
@@ -76,6 +77,23 @@ def test_p_values():
     assert p_value(np.array([3.0, *np.zeros(99)])) == 1 / 100
     assert np.isnan(p_value(np.array([3.0])))
     assert np.isnan(p_value(np.empty(0)))
+    assert np.isnan(p_value(np.array([np.nan, 1.0])))
+    assert p_value(np.array([1.0, 1.0 - 1e-13, 0.0]), 1e-12) == 2 / 3
+
+
+@pytest.mark.parametrize("width", [1.0, 1e4])
+def test_labels_exchanged_as_a_whole_tie(width):
+    rng, M = np.random.default_rng(0), np.random.default_rng(1).normal(size=(20, 3))
+    for seed in range(10):
+        drawn = BetaBinomial(n_words=20).documents(6, 4, rng)
+        documents = DocumentKernel(document_gram(drawn, M, Kernel("gaussian", (width,))))
+        null = permuted_statistics(documents, drawn.y, 2, 199, seed=seed)
+        assert p_value(null, tie_tolerance(documents.diagonal)) > 0.05  # of twenty splits, each has its mirror
+
+
+def test_simulations_need_four_documents():
+    with pytest.raises(ValueError, match="four documents"):
+        power(BetaBinomial(n_words=9), [3], np.eye(9), KERNELS[0])
 
 
 def test_the_test_keeps_its_level():

@@ -13,7 +13,7 @@ from scipy import sparse
 from cflengine.embedding import kernels, width
 from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.pairs import document_parts, pair_sums
 from cflengine.embedding.problem import wmmd2
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel
@@ -256,6 +256,32 @@ def test_moves_and_scales_change_nothing(seed, scale, shift):
     first = pair_sums(laws, M, Kernel("gaussian", (1.0,))).total()
     other = pair_sums(laws, scale * (M @ Q) + shift, Kernel("gaussian", (scale,))).total()
     assert other == pytest.approx(first, abs=1e-11)
+
+
+def test_vectors_whose_distances_are_no_numbers():
+    laws, _ = random_laws()
+    M = np.random.default_rng(0).normal(size=(40, 3)) * 1e200
+    with pytest.raises(ValueError, match="divide them"):
+        median_width(laws, M)
+    with pytest.raises(ValueError, match="divide them"):
+        pair_sums(laws, M, KERNELS[0])
+
+
+@pytest.mark.parametrize("width_", [0.01, 1.0])
+def test_equal_vectors_of_a_narrow_laplace_kernel(width_):
+    laws, _ = random_laws(20, 30)
+    M = np.repeat(np.random.default_rng(1).normal(size=(10, 10)), 3, axis=0)
+    kernel = Kernel("laplace", (width_,))
+    expected = wmmd2(laws.laws.toarray(), laws.y, kernel(M, M))
+    assert pair_sums(laws, M, kernel).total() == pytest.approx(expected, abs=1e-12)
+
+
+def test_ranges_of_documents_hold_each_once():
+    for sizes in ([], [0], [3, 5], [9_000, 1, 1, 9_000], [1_000] * 50):
+        parts = list(document_parts(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)))
+        covered = [d for first, last in parts for d in range(first, last)]
+        assert covered == list(range(len(sizes)))
+    assert len(parts) > 1
 
 
 def test_a_document_without_words_has_no_law():

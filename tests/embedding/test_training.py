@@ -264,6 +264,37 @@ def test_divergence_is_stopped_and_said(monkeypatch):
         model("mean").fit(TEXTS, LABELS)
 
 
+def test_a_divergence_in_the_last_step_is_noticed_and_an_endless_penalty_is_survived():
+    with pytest.raises(ValueError, match="diverged in its first epoch"):
+        model(epochs=3, batch_size=64, learning_rate=1e30, max_norm=None).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="diverged in its first epoch"):
+        model(regulariser="wmmd", lam=1e300, max_norm=None).fit(TEXTS, LABELS)
+
+
+def test_checkpoints_of_other_groups_and_of_runs_that_ended(tmp_path):
+    path = tmp_path / "run.npz"
+    own = {"regulariser": "structured wmmd", "checkpoint": path, "epochs": 2}
+    model(groups=[["hops", "wave"]], **own).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="of other documents"):
+        model(groups=[["ale", "wind"]], **own).fit(TEXTS, LABELS)
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ValueError, match="no checkpoint"):
+        model(groups=[["hops", "wave"]], **own).fit(TEXTS, LABELS)
+    ended = {"network": "cnn", "dev_share": 0.25, "epochs": 30, "patience": 2, "checkpoint": tmp_path / "ended.npz"}
+    first, again = (model(**ended).fit(TEXTS, LABELS) for _ in range(2))
+    assert first.n_iter_ == again.n_iter_
+    assert again.solver_reason_ == "converged"
+    assert again.vectors_.tobytes() == first.vectors_.tobytes()
+
+
+def test_nothing_and_one_string_to_predict():
+    fitted = model().fit(TEXTS, LABELS)
+    assert fitted.predict([]).shape == (0,)
+    assert fitted.predict_proba([]).shape == (0, 2)
+    with pytest.raises(ValueError, match="not one string"):
+        fitted.predict("hops")
+
+
 def test_a_huge_strength_trains_all_the_same():
     fitted = model("cnn", "wmmd", 1e9, epochs=10).fit(TEXTS, LABELS)
     assert np.isfinite(fitted.vectors_).all()
@@ -356,6 +387,8 @@ def test_clones_share_nothing_but_listeners():
         ({"epochs": 0}, "epochs"),
         ({"dev_share": 1.0}, "dev_share"),
         ({"max_norm": 0.0}, "max_norm"),
+        ({"regulariser": "structured wmmd", "groups": ["abc"]}, "lists of words"),
+        ({"checkpoint": "/nowhere/at/all/run.npz"}, "is not there"),
         ({"initial": "glove"}, "initial must be one of"),
         ({"max_length": 4}, "max_length"),
     ],

@@ -153,6 +153,30 @@ def test_sources_that_are_no_vectors(source, said):
         word_vectors(source, WORDS)
 
 
+def test_words_as_lines_and_words_that_are_not_utf8(tmp_path):
+    lines = np.frombuffer(b"ale\nbock", dtype=np.uint8)
+    found = word_vectors(npz(tmp_path / "v.npz", words=lines, vectors=M[:2]), WORDS)
+    assert found.words == ("ale", "bock")
+    with pytest.raises(VectorsError, match="not UTF-8"):
+        word_vectors(npz(tmp_path / "w.npz", words=np.array([255, 254], dtype=np.uint8), vectors=M[:2]), WORDS)
+    assert word_vectors([WORDS, M], ["ale"]).words == ("ale",)
+
+
+def test_a_mark_of_byte_order_before_the_header(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"\xef\xbb\xbf1 2\nale 3 4\n")
+    np.testing.assert_array_equal(word_vectors(path, WORDS).M, [[3, 4]])
+    path.write_bytes(b"1" * 5000 + b" 2\nale 3\n")
+    assert word_vectors(path, WORDS).words == ("ale",)
+
+
+def test_white_space_in_words_is_shown(tmp_path):
+    write_text(tmp_path / "v.txt", ["a b", "a\nb", " "], np.ones((3, 2)))
+    text = (tmp_path / "v.txt").read_text()
+    assert text.count("\n") == 4
+    assert word_vectors(tmp_path / "v.txt", ["a b"]).words == ("a b",)
+
+
 def test_folders_missing_files_and_a_stop(tmp_path):
     with pytest.raises(VectorsError, match="is a folder"):
         word_vectors(tmp_path, WORDS)

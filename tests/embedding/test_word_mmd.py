@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -94,6 +96,33 @@ def test_vectors_of_the_users_own():
     gone = WordMMD(n_permutations=19).fit([*BEER, *SEA, "", "!!"], [0] * 4 + [1] * 4 + [0, 1], vectors)
     assert gone.words_.n_empty == 2
     assert gone.statistic_ == model.statistic_
+
+
+def test_clones_share_listeners_that_cannot_be_copied():
+    listener = WithALock()
+    assert clone(WordMMD(listeners=(listener,))).listeners == (listener,)
+
+
+class WithALock:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, event):
+        return True
+
+
+def test_what_p_compares_with_is_told(monkeypatch):
+    from cflengine.embedding import comparison
+
+    exact = fitted()
+    assert exact.comparison_.null_observed == pytest.approx(exact.statistic_, abs=1e-12)
+    assert fitted(kernel="linear").null_kernel_ == "exact"
+    monkeypatch.setattr(comparison, "MOST_DOCUMENTS", 10)
+    monkeypatch.setattr(comparison, "TEST_FEATURES", 16)
+    found = fitted().comparison_
+    assert found.null_observed != found.statistic
+    larger = np.count_nonzero(found.null >= found.null_observed - found.tie_tolerance)
+    assert found.p_value == (1 + larger) / (1 + len(found.null))
 
 
 def test_stop_words_are_left_out():

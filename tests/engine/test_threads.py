@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import pytest
 
-from cflengine.engine.jit import threads
+from cflengine.engine.jit import one_blas_thread, threads
 
 MOST = numba.config.NUMBA_NUM_THREADS
 
@@ -34,3 +34,22 @@ def test_setting_is_put_back_after_an_exception():
         assert numba.get_num_threads() == 1
     finally:
         numba.set_num_threads(MOST)
+
+
+def test_two_threads_may_want_a_single_one_of_blas():
+    """The second enters before the first leaves; when both have left, the setting is as it was."""
+    from threadpoolctl import threadpool_info
+
+    def counts():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    with one_blas_thread():
+        pass  # every library is loaded
+    before = counts()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(counts()) == {1}
+    second.__exit__(None, None, None)
+    assert counts() == before

@@ -33,7 +33,7 @@ from pages.parts.embeddings.view import Pair, pair_names
 from pages.parts.jobs import BOARD, FAILED, Job
 from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
-from pages.parts.state import TRAIN, current_job, stop_job
+from pages.parts.state import TRAIN, current_corpus, current_job, stop_job
 from pages.parts.words import many, percent, plain
 
 _NETWORKS = {"mean": "mean of the vectors", "cnn": "convolution", "gru": "GRU", "bilstm": "BiLSTM"}
@@ -122,14 +122,16 @@ def _training(job_id: str, compared_id: str) -> None:
 
 def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     model = run.model
-    assert model is not None
-    items: list[Any] = [("Right, learnt from", percent(run.right["train"], 1))]
+    if model is None or model.n_iter_ == 0:
+        st.info("Stopped before the first epoch was done: press **Train** again.")
+        return
+    items: list[Any] = [("Right, of training", percent(run.right["train"], 1))]
     if "test" in run.right:
         items.append(("Right, test", percent(run.right["test"], 1), "Of documents that nothing was learnt from."))
     own = "At its own median width, by the documents compared."
     items += [
         ("wMMD² before", f"{run.after['before']:.4g}", own), ("wMMD² after", f"{run.after['after']:.4g}", own),
-        ("wMMD² of words", f"{about.comparison.identity['statistic']:.4g}", "M = identity, width √2."),
+        ("wMMD² of words", f"{run.after['words']:.4g}", "M = identity, width √2."),
     ]  # fmt: skip
     metric_row(items)
     result = model.result_
@@ -140,7 +142,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
         f"{ended.get(str(result.reason), str(result.reason))} after {many(result.n_iterations, 'epoch')}. The loss is "
         "not convex, so nothing is proved about these weights; the numbers are recomputed from them."
     )
-    figure = training_figure(run.rows, about.comparison.identity["statistic"])
+    figure = training_figure(run.rows, run.after["words"])
     st.plotly_chart(figure, key="train_done", config={"displayModeBar": False})
     st.caption("Dotted: the words themselves, at their own width.")
     names, words = pair_names(about, pair), [model.words_[v] for v in run.words.tolist()]
@@ -152,12 +154,13 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     for column, at, key in zip(both.columns(2), (run.film[0], run.film[-1]), ("before", "after"), strict=True):
         with column:
             st.markdown(f"**{key.capitalize()}**: wMMD² {run.after[key]:.4g}")
-            figure = film_figure([at], words, shares, names)
+            figure = film_figure([at, run.film[-1]], words, shares, names, shown=0)
             figure.update_layout(updatemenus=[], sliders=[], height=420)
             st.plotly_chart(figure, key=f"train_{key}", config={"displayModeBar": False})
     with st.container(horizontal=True, gap="small"):
-        about_model = {"target": about.choice.column, "n_documents": result.settings.get("n_documents")}
-        model_download(model, {k: v for k, v in about_model.items() if v is not None}, key="train_model")
+        corpus = current_corpus().corpus
+        origin = {"target": about.choice.column, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
+        model_download(model, origin, key="train_model")
         st.download_button("Trace (CSV)", lambda: frame_csv(model.trace_), "trace.csv", "text/csv", key="train_trace",
                            on_click="ignore")  # fmt: skip
         st.download_button(
@@ -204,12 +207,15 @@ def draw_simulation() -> None:
             on_change=lambda: set_simulation(irrelevant=st.session_state.widget_sim_irrelevant),
             help="A share of 100 further words, the same in both classes.",
         )  # fmt: skip
-        st.button("Simulate", type="primary", on_click=start_simulation, key="simulate")
+        job = BOARD.get(st.session_state.get("simulation_job"))
+        busy = job is not None and job.active
+        with st.container(horizontal=True, gap="small"):
+            st.button("Simulate", type="primary", on_click=start_simulation, key="simulate", disabled=busy)
+            st.button("Stop", on_click=lambda: job.stop.set(), key="stop_simulation", disabled=not busy)
     with right:
         laws = choice.laws
         st.plotly_chart(laws_figure(laws.laws()), key="sim_laws", config={"displayModeBar": False})
         st.caption(f"The two laws overlap by {percent(laws.overlap(), 0)}.")
-        job = BOARD.get(st.session_state.get("simulation_job"))
         if job is not None:
             st.fragment(_simulation, run_every=0.5 if job.active else None)(job.id)
 

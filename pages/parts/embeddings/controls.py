@@ -18,6 +18,7 @@ from pages.parts.words import plain
 
 MOST_CLASSES = 6  # chosen to begin with
 KERNELS = {"gaussian": "gaussian", "laplace": "Laplace", "linear": "linear: means alone"}
+_FEWEST = 5  # documents of a class that is compared unasked
 UPLOAD_MB = 2_000
 HAS_NEURAL = find_spec("jax") is not None and find_spec("optax") is not None
 
@@ -28,14 +29,15 @@ def draw_embed_controls() -> bool:
     if not columns:
         return False
     job, choice = current_job(EMBED), _choice(columns)
+    key = f"widget_embed_classes:{choice.column}"
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
             "Classes of", list(columns), index=list(columns).index(choice.column), key="widget_embed_column", width=170,
             on_change=_take_column, args=(columns,),
         )  # fmt: skip
         st.multiselect(
-            "Compare", columns[choice.column], default=list(choice.classes), key=f"widget_embed_{choice.column}",
-            width=430, on_change=lambda: _set(classes=tuple(st.session_state[f"widget_embed_{choice.column}"])),
+            "Compare", columns[choice.column], default=list(choice.classes), key=key, width=430,
+            on_change=lambda: _set(classes=tuple(st.session_state[key])),
         )  # fmt: skip
         with st.container(width=220):
             run_and_stop(
@@ -44,6 +46,8 @@ def draw_embed_controls() -> bool:
     what = choice.vectors[1] if choice.vectors else "learnt from this corpus"
     with st.expander(f"Vectors: {plain(what)}; kernel: {KERNELS[choice.kernel]}", key="embed_details"):
         _details(choice)
+    if len(choice.classes) < 2:
+        st.caption("Choose two classes or more.")
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since this comparison was made.")
     return True
@@ -95,18 +99,32 @@ def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
     choice = state.get("embed_choice")
     if choice is None or state.get("embed_corpus") != state.corpus_id or choice.column not in columns:
         state.embed_corpus = state.corpus_id
-        choice = state.embed_choice = _usual(next(iter(columns)), columns)
+        choice = state.embed_choice = _usual(choice, columns)
     return choice
 
 
-def _usual(column: str, columns: dict[str, list[str]], **own: Any) -> EmbedChoice:
-    return EmbedChoice(column, tuple(columns[column][:MOST_CLASSES]), **own)
+def _usual(before: EmbedChoice | None, columns: dict[str, list[str]]) -> EmbedChoice:
+    """That of the comparison in the address, if there is one; else the likeliest column, and what does not hang on the
+    corpus as it was."""
+    job = current_job(EMBED)
+    known = job.key[2] if job is not None else None
+    if known is not None and known.column in columns and set(known.classes) <= set(columns[known.column]):
+        return known
+    column = next(iter(columns))
+    classes = _classes(column, columns)
+    return EmbedChoice(column, classes) if before is None else replace(before, column=column, classes=classes)
+
+
+def _classes(column: str, columns: dict[str, list[str]]) -> tuple[str, ...]:
+    """Those to begin with: of two documents or more, the most frequent."""
+    counts = current_corpus().corpus.metadata[column].dropna().astype(str).value_counts()
+    return tuple(name for name in columns[column] if counts[name] >= _FEWEST)[:MOST_CLASSES]
 
 
 def _take_column(columns: dict[str, list[str]]) -> None:
     state = st.session_state
     column = state.widget_embed_column
-    state.embed_choice = replace(state.embed_choice, column=column, classes=tuple(columns[column][:MOST_CLASSES]))
+    state.embed_choice = replace(state.embed_choice, column=column, classes=_classes(column, columns))
 
 
 def _set(**changes: Any) -> None:
@@ -126,17 +144,14 @@ def start_embed() -> None:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, loaded.table.n_tokens, job)
         return run
 
+    stop_job(TRAIN)
     st.session_state[f"{TRAIN}_id"] = None  # it was about the classes and vectors of the last comparison
     start_job(EMBED, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
 
 
 def train_choice() -> TrainChoice:
     """What the session would train."""
-    if "train_choice" not in st.session_state:
-        metadata = current_corpus().corpus.metadata
-        own = "split" in metadata and (metadata["split"] == "test").any()
-        st.session_state.train_choice = TrainChoice(test="split=test" if own else 0.25)
-    return st.session_state.train_choice
+    return st.session_state.setdefault("train_choice", TrainChoice())
 
 
 def set_train(**changes: Any) -> None:
@@ -146,8 +161,11 @@ def set_train(**changes: Any) -> None:
 
 def start_training(compared: Job) -> None:
     """Queue a training on the classes that were compared."""
-    loaded, choice = current_corpus(), train_choice()
-    run, about = TrainRun(choice), compared.result
+    loaded, about = current_corpus(), compared.result
+    metadata = loaded.corpus.metadata
+    own = "split" in metadata and (metadata["split"].iloc[about.documents] == "test").any()
+    choice = replace(train_choice(), test="split=test" if own else 0.25)
+    run = TrainRun(choice)
 
     def work(job: Job) -> TrainRun:
         run.run(about, loaded.corpus.texts, loaded.corpus.metadata, job)
@@ -175,6 +193,6 @@ def start_simulation() -> None:
         run.run(job)
         return run
 
-    job = Job("Simulation", (st.session_state.corpus_id, "simulation", run.choice), work, passing=True, so_far=run)
+    job = Job("Simulation", (st.session_state.corpus_id, "simulation", run.choice), work, so_far=run)
     st.session_state.simulation_job = job.id
     watch_job(job)

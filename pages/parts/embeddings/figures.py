@@ -21,16 +21,17 @@ MOST_WORDS = 1_000  # in a cloud
 
 def html(text: Any) -> str:
     """A stranger's text as Plotly shows it, which reads a little HTML."""
-    return str(text).replace("&", "&amp;").replace("<", "&lt;")
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace("%{", "% {")
 
 
 def plane(M: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Centre (r,) and the two directions (r, 2) of largest variance; weight: of each row, None for all alike."""
     share = np.full(len(M), 1.0 / len(M)) if weight is None else weight / weight.sum()
     centre = share @ M
-    _, _, V = np.linalg.svd((M - centre) * np.sqrt(share)[:, None], full_matrices=False)
+    rows = (M - centre) * np.sqrt(share)[:, None]
+    _, V = np.linalg.eigh(rows.T @ rows)
     directions = np.zeros((M.shape[1], 2))
-    directions[:, : min(2, len(V))] = V[:2].T
+    directions[:, : min(2, V.shape[1])] = V[:, ::-1][:, :2]
     return centre, directions
 
 
@@ -74,6 +75,7 @@ def cloud_figure(
         showlegend=False, customdata=np.column_stack([shares[shown], colour[shown]]),
         marker={
             "size": 4 + 26 * np.sqrt(frequency / frequency.max()), "color": colour[shown], "colorscale": _SCALE,
+            "symbol": np.where(colour[shown] > 0, "diamond", "circle"),
             "cmin": -most, "cmax": most, "opacity": 0.8, "line": {"width": 0},
         },
         hovertemplate=f"<b>%{{text}}</b><br>{html(classes[0])}: %{{customdata[0]:.3%}}<br>{html(classes[1])}: "
@@ -137,22 +139,25 @@ def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.
 
 
 def film_figure(
-    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
+    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str], *, shown: int = -1
 ) -> go.Figure:
-    """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2)."""
+    """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2);
+    shown: which of them first."""
     centre, directions = plane(film[-1], shares.sum(axis=1) + 1e-12)
     frames = [(np.asarray(M) - centre) @ directions for M in film]
+    begin = frames[shown]
     lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
     frequency = shares.mean(axis=1)
     marker = {
         "size": 4 + 24 * np.sqrt(frequency / max(frequency.max(), 1e-12)), "color": lean, "colorscale": _SCALE,
+        "symbol": np.where(lean > 0, "diamond", "circle"),
         "cmin": -1, "cmax": 1, "opacity": 0.75, "line": {"width": 0},
     }  # fmt: skip
     names = [html(word) for word in words]
     figure = go.Figure(
         go.Scatter(
-            x=frames[-1][:, 0],
-            y=frames[-1][:, 1],
+            x=begin[:, 0],
+            y=begin[:, 1],
             mode="markers",
             text=names,
             marker=marker,
@@ -173,8 +178,9 @@ def film_figure(
     x, y = (_range(np.concatenate([at[:, k] for at in frames])) for k in (0, 1))
     figure.update_xaxes(visible=False, range=x)
     figure.update_yaxes(visible=False, range=y)
-    for name, colour in zip(classes, (FIRST, SECOND), strict=True):
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker_color=colour)
+    for name, colour, symbol in zip(classes, (FIRST, SECOND), ("diamond", "circle"), strict=True):
+        looks = {"color": colour, "symbol": symbol}
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker=looks)
     figure.update_layout(
         height=520, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08},
         updatemenus=[{"type": "buttons", "x": 0, "y": -0.04, "xanchor": "left", "yanchor": "top", "showactive": False,

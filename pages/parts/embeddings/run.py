@@ -11,12 +11,13 @@ import pandas as pd
 
 from cflengine import IterationStats, WordMMD, WordMMDEmbedding
 from cflengine.embedding.comparison import Comparison
+from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.settings import DEFAULT_STRENGTHS, Kernel
 from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
 from cflengine.embedding.training import word_discrepancy
 from cflengine.embedding.warm import warm_up
-from cflengine.embedding.words import count_words
+from cflengine.embedding.words import count_words, stop_word_set
 from cflengine.engine.progress import Stopped
 from cflengine.linear.labels import Labels, Split, read_labels, split_documents
 from cflengine.text.tokens import Tokenizer
@@ -138,8 +139,7 @@ class TrainRun:
         given = (vectors.words, vectors.M) if choice.given else None
         model.fit([texts[d] for d in train.tolist()], names[labels.y[train]], given)
         model.set_params(listeners=())  # the model outlives the job
-        for part in ("train", "test"):
-            where = getattr(self.split, part)
+        for part, where in (("train", train), ("test", self.split.test)):
             if len(where):
                 found = model.predict([texts[d] for d in where.tolist()])
                 self.right[part] = float(np.mean(found == names[labels.y[where]]))
@@ -169,14 +169,19 @@ class _Epoch:
 
 
 def _discrepancies(model: WordMMDEmbedding, texts: list[str], y: np.ndarray) -> dict[str, float]:
-    """wMMD² of the documents by vectors as they began and as they are, each at its own median width."""
+    """wMMD² of the documents by the words themselves, by vectors as they began and as they are, by Gaussian kernels,
+    each at its own width; NaN where a class has not two documents with a known word."""
     table = Tokenizer(model.token_pattern, model.lowercase)(texts)
-    number = {word: k for k, word in enumerate(model.words_)}
+    left_out = stop_word_set(model.stop_words)
+    number = {word: k for k, word in enumerate(model.words_) if word not in left_out}
     word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
     counts = count_words(table, word_of, len(model.words_))
     used = np.flatnonzero(np.diff(counts.indptr) > 0)
+    if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
+        return dict.fromkeys(("words", "before", "after"), float("nan"))
     laws = WordLaws.of(counts[used], y[used])
     return {
+        "words": identity_sums(laws, "gaussian").total(),
         "before": word_discrepancy(laws, model.initial_vectors_.astype(np.float64)),
         "after": word_discrepancy(laws, model.vectors_.astype(np.float64)),
     }
@@ -218,5 +223,8 @@ class SimulationRun:
             for name, kernel in KERNELS.items():
                 if not job.poll():
                     return
-                found = power(laws, [n], M, kernel, settings, poll=job.poll)
+                try:
+                    found = power(laws, [n], M, kernel, settings, poll=job.poll)
+                except Stopped:
+                    return
                 self.frames[name] += found.to_dict("records")

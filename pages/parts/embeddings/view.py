@@ -13,7 +13,7 @@ from cflengine.text.sentences import sentence_spans
 from pages.parts.concordance import draw_concordance
 from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.corpora import LoadedCorpus
-from pages.parts.embeddings.figures import cloud_figure, null_figure, plane, witness_figure
+from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure, plane, witness_figure
 from pages.parts.embeddings.run import EmbedRun
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
@@ -55,6 +55,11 @@ def draw_answer(run: EmbedRun) -> None:
             f"**No difference is shown.** Labels exchanged at random differ as much in {percent(p, 0)} of "
             f"{many(found.n_permutations, 'trial')} (p = {p:.2g})."
         )
+    if found.n_permutations < run.choice.permutations:
+        st.caption(
+            f"Stopped after {found.n_permutations:,} of {run.choice.permutations:,} permutations: there is no p for "
+            "single pairs of classes."
+        )
     items = [
         (
             "wMMD² of vectors", f"{found.statistic:.4g}",
@@ -77,9 +82,11 @@ def draw_answer(run: EmbedRun) -> None:
     width += f" of width {found.kernel.widths[0]:.3g}, the median distance" if found.kernel.widths else ""
     notes = [f"{many(words.laws.n_documents, 'document')}; {width}; vectors: {run.vectors_name}"]
     if words.n_empty:
-        notes.append(f"{many(words.n_empty, 'document')} without such a word left out")
+        notes.append(f"{many(words.n_empty, 'document')} without such a word are left out")
     if found.null_kernel == "random features":
-        notes.append("so many documents: permutations by random features of the kernel, a valid test of their own")
+        notes.append(
+            "documents are so many that the permutations take random features of the kernel, a valid test of its own"
+        )
     st.caption(plain(". ".join(notes)) + ". The numbers are recomputed by `cflengine verify`.")
     if found.kernel.family == "linear":
         st.info(
@@ -153,8 +160,7 @@ def draw_words(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         )  # fmt: skip
         rows = picked["selection"]["rows"] if picked else []
         word = str(shown["word"].iloc[rows[0] if rows and rows[0] < len(shown) else 0])
-        texts = [loaded.corpus.texts[d] for d in run.documents.tolist()]
-        draw_concordance(texts, word, height=250)
+        draw_concordance(loaded.corpus.texts, word, height=250)
 
 
 def draw_cloud(run: EmbedRun, pair: Pair) -> None:
@@ -168,14 +174,16 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
     figure = cloud_figure((M - centre) @ directions, found.words.vectors.words, shares, colour, names)
     st.plotly_chart(figure, key=f"embed_cloud_{pair}", config={"displayModeBar": False})
     st.caption(
-        f"The {1000:,} most frequent words, in the plane in which their vectors differ most; larger: more frequent; "
-        f"orange pulls towards {plain(names[0])}, blue towards {plain(names[1])}. Lines: where words of either class "
-        "are dense. Two dimensions of "
+        f"The {min(len(M), MOST_WORDS):,} most frequent words, in the plane in which their vectors differ "
+        f"most; larger: more frequent; orange diamonds pull towards {plain(names[0])}, "
+        f"blue circles towards {plain(names[1])}. Lines: where words of either class are dense. Two dimensions of "
         f"{found.words.vectors.dimension}: what looks mixed here may be apart there."
     )
     if len(found.null):
         st.markdown("**Could this be an accident?**")
-        st.plotly_chart(null_figure(found.null, found.statistic), key="embed_null", config={"displayModeBar": False})
+        st.plotly_chart(
+            null_figure(found.null, found.null_observed), key="embed_null", config={"displayModeBar": False}
+        )
         st.caption("Grey: wMMD² after labels were exchanged at random among documents. Where the blue line stands far "
                    "to the right of all of them, accident does not explain the difference.")  # fmt: skip
 
@@ -187,6 +195,9 @@ def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     mine = np.flatnonzero((words.laws.y == pair[0]) | (words.laws.y == pair[1]))
     classes = [str(name) for name in words.classes.tolist()]
     means = words.laws.laws @ h
+    # h has no zero of its own: it tells classes apart from the middle of both
+    h = h - 0.5 * sum(float(means[words.laws.y == c].mean()) for c in pair)
+    means = words.laws.laws @ h
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         order = st.segmented_control(
             "Documents", ["typical", "doubtful", "in order"], default="typical", required=True, key="embed_order",
@@ -197,7 +208,8 @@ def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         chosen = st.selectbox(
             "Document", listed[:2000].tolist(), key=f"embed_document_{pair}_{order}", width=420,
             format_func=lambda i: (
-                f"Document {run.documents[words.documents[i]]}: {classes[words.laws.y[i]]} ({means[i]:+.4f})"
+                f"Document {run.documents[words.documents[i]]}: {classes[words.laws.y[i]]}, pulls to "
+                f"{names[0] if means[i] > 0 else names[1]} by {abs(means[i]):.4f}"
             ),
         )  # fmt: skip
     position = int(words.documents[chosen])
@@ -219,6 +231,6 @@ def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         )
     sentence_view(rows, classes=names, models=["witness"], strongest=0.0, key=f"embed_view_{pair}")
     st.caption(
-        f"Every word is marked by the witness: towards {plain(names[0])} or towards {plain(names[1])}. A bar is what a "
-        "sentence adds to the document's mean."
+        f"Every word is marked by the witness, less the middle of both classes: towards "
+        f"{plain(names[0])} or towards {plain(names[1])}. A bar is what a sentence adds to the document's mean."
     )
