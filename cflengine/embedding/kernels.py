@@ -14,14 +14,11 @@ import numpy as np
 from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
+from cflengine.engine.kernels_exp import exp_row
 
 TILE = 256
 GAUSSIAN, LAPLACE = 0, 1
 SAME = 1e-14  # e that is less, in units of ‖m_v‖²/2 + ‖m_w‖²/2, is rounding of equal vectors
-
-_MAGIC = 6755399441055744.0  # 1.5 · 2^52: adding it rounds to a whole number, which its low bits then hold
-_LOG2E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
 class Words(NamedTuple):
@@ -71,36 +68,6 @@ class Documents(NamedTuple):
     factor: np.ndarray
     within: np.ndarray
     gradient: np.ndarray
-
-
-@kernel
-def exp_row(x, z):
-    """exp of every entry of x, in place, to 1 ulp or so; entries at most 0. z: as long as x.
-
-    exp(x) = 2^k exp(r), |r| ≤ ln 2 / 2, by a polynomial: loops without a call, which become vector instructions.
-    """
-    for i in range(len(x)):
-        t = max(x[i], -708.0)
-        s = t * _LOG2E + _MAGIC
-        k = s - _MAGIC
-        r = (t - k * _LN2_HIGH) - k * _LN2_LOW
-        p = 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        x[i] = p * r + 1.0
-        z[i] = s
-    bits, exponent = x.view(np.int64), z.view(np.int64)
-    for i in range(len(x)):
-        bits[i] += exponent[i] << 52
 
 
 @kernel

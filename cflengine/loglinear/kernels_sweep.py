@@ -15,41 +15,7 @@ import numpy as np
 from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
-
-
-@kernel
-def exponentials(x, work, bits):
-    """x = exp(x) for x ≤ 0, to the last digit or two; below −700 as at −700.
-
-    exp(x) = 2^k exp(r), |r| ≤ log(2)/2, by a polynomial of degree 12: loops without calls, which the processor does
-    eight at a time, where np.exp of one number after the other took a third of a pass. work: float64, as long as x;
-    bits: the same memory as int64. Adding 1.5·2⁵² rounds to a whole number, whose digits are then the last bits.
-    """
-    n = x.shape[0]
-    for i in range(n):
-        v = x[i] if x[i] > -700.0 else -700.0
-        work[i] = v * 1.4426950408889634 + 6755399441055744.0
-    for i in range(n):
-        v = x[i] if x[i] > -700.0 else -700.0
-        k = work[i] - 6755399441055744.0
-        r = (v - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
-        p = 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        x[i] = p * r + 1.0
-    for i in range(n):
-        bits[i] = (bits[i] + 1023) << 52
-    for i in range(n):
-        x[i] *= work[i]
+from cflengine.engine.kernels_exp import exp_row
 
 
 @kernel
@@ -72,7 +38,7 @@ def load(emission, ptr, order, first_lane, weight, top, active):
             top[p, lane] = largest
             for c in range(n_labels):
                 here[c, lane] = scores[c] - largest
-        exponentials(here.reshape(-1), work, work.view(np.int64))
+        exp_row(here.reshape(-1), work)
         here[:, n_lanes:] = 0.0
 
 
