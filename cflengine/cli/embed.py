@@ -152,22 +152,25 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _cutting(arguments: Any) -> dict[str, Any]:
+    """How texts are cut into words."""
+    own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
+    return own | {"lowercase": not arguments.keep_case}
+
+
 def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: Clock, progress: Any) -> Any:
     from cflengine.embedding.estimator import WordMMD
     from cflengine.engine.progress import Stopped
 
-    own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
     model = WordMMD(
         arguments.kernel, tuple(arguments.width) if arguments.width else None, n_permutations=arguments.permutations,
         random_features=arguments.random_features, stop_words=arguments.stop_words, min_count=arguments.min_count,
-        random_state=arguments.seed,
-        lowercase=not arguments.keep_case, n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,),
-        **own,
+        random_state=arguments.seed, n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,),
+        **_cutting(arguments),
     )  # fmt: skip
     texts = [corpus.texts[d] for d in documents.tolist()]
-    classes = np.array(labels.classes, dtype=object)[labels.y[documents]]
     try:
-        return model.fit(texts, classes, arguments.vectors).comparison_
+        return model.fit(texts, labels.of(documents), arguments.vectors).comparison_
     except Stopped:
         raise KeyboardInterrupt("nothing was written: it was stopped before the statistic was known") from None
 
@@ -175,17 +178,15 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
 def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
     from cflengine.embedding.classifier import WordMMDEmbedding
 
-    own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
     model = WordMMDEmbedding(
         network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,
         min_count=arguments.min_count, epochs=arguments.epochs, max_length=arguments.max_length,
-        lowercase=not arguments.keep_case, random_state=arguments.seed, checkpoint=arguments.checkpoint,
-        n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,), **own,
+        random_state=arguments.seed, checkpoint=arguments.checkpoint, n_threads=arguments.threads,
+        time_limit=clock.left, listeners=(progress,), **_cutting(arguments),
     )  # fmt: skip
     used = np.concatenate([split.train, split.dev])
-    classes = np.array(labels.classes, dtype=object)[labels.y[used]]
     dev = np.arange(len(used)) >= len(split.train) if len(split.dev) else None
-    return model.fit([corpus.texts[d] for d in used.tolist()], classes, arguments.vectors, dev=dev)
+    return model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), arguments.vectors, dev=dev)
 
 
 def _summary(report: dict[str, Any], note: str, out: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -32,14 +31,13 @@ from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
-from cflengine.linear import persistence
-from cflengine.linear.saving import damage_said, read_model
+from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 
-class CompressiveFeatures(TransformerMixin, BaseEstimator):
+class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     """Bag of K-grams whose K-grams are chosen by lossless compression, with a certified gap.
 
     ``fit`` finds a dictionary of K-grams and a set of pointers that reconstructs the documents at a low cost,
@@ -262,19 +260,6 @@ class CompressiveFeatures(TransformerMixin, BaseEstimator):
         """The K-grams, words joined by blanks: object array (features,)."""
         check_is_fitted(self, "grams_")
         return self.dictionary_["gram"].to_numpy(dtype=object)
-
-    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
-        """Write what transforming takes to a file that holds data alone, never code: the dictionary, costs, weighting,
-        tokenizer, and the certificate; not the corpus. about: anything that JSON has. Raises ValueError for costs that
-        are functions or arrays."""
-        persistence.save_model(self, path, about=about)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> CompressiveFeatures:
-        """Saved features, ready to transform: the same bytes. Raises ModelFileError for what is none."""
-        header, arrays = read_model(path, cls.kind)
-        with damage_said(path) as name:
-            return cls.from_parts(header, arrays, name)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The features as values that JSON has, and arrays."""

@@ -11,27 +11,30 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cflengine.embedding.identity import identity_sums
+from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
 from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings
-from cflengine.embedding.training import TrainData, Training, predict_scores
-from cflengine.embedding.vectors import Poll, word_vectors
-from cflengine.embedding.words import count_words, label_texts, stop_word_set
+from cflengine.embedding.training import TrainData, Training, predict_scores, word_discrepancy
+from cflengine.embedding.vectors import word_vectors
+from cflengine.embedding.words import count_words, form_numbers, label_texts, stop_word_set
 from cflengine.engine.checks import InputError, MissingPackageError, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
-from cflengine.engine.progress import Listener, Progress, TerminationReason
+from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
-from cflengine.linear.saving import require
+from cflengine.linear.saving import SavedModel, require
 from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
 from cflengine.text.tokens import Tokenizer
 
 INITIAL = ("random", "learnt")
 
 
-class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
+class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     """A neural text classifier whose word vectors M are trained with it, under a penalty (Gao, Dai, JASA 2025).
 
     Minimises mean cross entropy + penalty over the network and M; the penalty is one of
@@ -164,36 +167,40 @@ class WordMMDEmbedding(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, texts: Any) -> np.ndarray:
         """float64 (N, classes), which sum to 1."""
-        scores = self.decision_function(texts)
-        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self.decision_function(texts), axis=1))
 
     def predict(self, texts: Any) -> np.ndarray:
         """The class of each text."""
         scores = self.decision_function(texts)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
+    def discrepancies(self, texts: Sequence[str], y: np.ndarray) -> dict[str, float]:
+        """wMMD² of labelled texts by the words themselves, by vectors as they began ("before") and as they are
+        ("after"), by Gaussian kernels, each at its own width; NaN where a class has not two texts with a known word.
+
+        y: int64 (N,), classes from 0. Of an estimator that was fitted here, not loaded.
+        """
+        left_out = stop_word_set(self.stop_words)
+        number = {word: k for k, word in enumerate(self.words_) if word not in left_out}
+        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        counts = count_words(table, form_numbers(table, number), len(self.words_))
+        used = np.flatnonzero(np.diff(counts.indptr) > 0)
+        if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
+            return dict.fromkeys(("words", "before", "after"), float("nan"))
+        laws = WordLaws.of(counts[used], y[used])
+        return {
+            "words": identity_sums(laws, "gaussian").total(),
+            "before": word_discrepancy(laws, self.initial_vectors_.astype(np.float64), self.n_threads),
+            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads),
+        }
+
     def transform(self, texts: Sequence[str]) -> np.ndarray:
         """float64 (N, r): the mean vector of each text's words; zeros where it has none."""
         check_is_fitted(self, "vectors_")
         table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
-        word_of = np.array([self._number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
-        counts = count_words(table, word_of, len(self.words_))
+        counts = count_words(table, form_numbers(table, self._number), len(self.words_))
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         return np.asarray(counts @ self.vectors_.astype(np.float64)) / np.maximum(lengths, 1.0)[:, None]
-
-    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file that holds data alone, never code (linear/saving.py)."""
-        check_is_fitted(self, "vectors_")
-        header, arrays = self.to_parts()
-        saving.write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> WordMMDEmbedding:
-        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
-        header, arrays = saving.read_model(path, cls.kind)
-        with saving.damage_said(path) as name:
-            return cls.from_parts(header, arrays, name)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""
@@ -302,11 +309,16 @@ _WRITTEN = (
 )  # fmt: skip
 
 
-def require_neural() -> None:
-    """MissingPackageError unless JAX and optax are installed."""
+def has_neural() -> bool:
+    """Whether JAX and optax are installed."""
     from importlib.util import find_spec
 
-    if find_spec("jax") is None or find_spec("optax") is None:
+    return find_spec("jax") is not None and find_spec("optax") is not None
+
+
+def require_neural() -> None:
+    """MissingPackageError unless JAX and optax are installed."""
+    if not has_neural():
         raise MissingPackageError(
             "networks need JAX and optax, which are not installed: pip install 'cflengine[neural]'. The statistic, the "
             "witness and the simulation need neither."
@@ -332,7 +344,7 @@ def _longest(table: TokenTable) -> int:
 
 def _ids(table: TokenTable, number: Mapping[str, int], length: int) -> np.ndarray:
     """int32 (N, length): the first known words of each document, −1 where there is none."""
-    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+    word_of = form_numbers(table, number)
     word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
     document = np.repeat(np.arange(table.n_documents), np.diff(table.doc_ptr))[word >= 0]
     word = word[word >= 0]
@@ -346,7 +358,7 @@ def _ids(table: TokenTable, number: Mapping[str, int], length: int) -> np.ndarra
 
 def _fits(net: Mapping[str, np.ndarray], settings: TrainSettings, n_classes: int) -> bool:
     """Whether a file's weights are those of its network."""
-    from cflengine.embedding.shapes import shapes
+    from cflengine.embedding.settings import shapes
 
     expected = shapes(settings.network, settings.dimension, n_classes, settings.hidden)
     return {key: one.shape for key, one in net.items()} == expected and all(

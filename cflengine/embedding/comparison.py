@@ -22,14 +22,14 @@ from cflengine.embedding.inference import (
     permuted_statistics,
     tie_tolerance,
 )
-from cflengine.embedding.pairs import PairSums, Poll, pair_sums
+from cflengine.embedding.pairs import PairSums, pair_sums
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import CompareSettings, Kernel
 from cflengine.embedding.width import median_width
 from cflengine.embedding.witness import witness_frame
 from cflengine.embedding.words import LabelledWords
 from cflengine.engine.checks import InputError
-from cflengine.engine.progress import Stopped
+from cflengine.engine.progress import Poll, Stopped
 
 #: frequencies of the permutation test where documents are too many for a matrix of them
 TEST_FEATURES = 512
@@ -109,7 +109,8 @@ def compare(
     tolerance = 0.0 if documents is None else tie_tolerance(documents.diagonal, laws.n_classes)
     p = p_value(null, tolerance)
     exact = documents is not None and (documents.gram is not None or kernel.family == "linear")
-    pairwise = _pairwise(sums, words, documents, p, own, poll)
+    by_words = identity_sums(laws, kernel.family)
+    pairwise = _pairwise((sums, by_words), words, documents, p, own, poll)
     del documents  # the one of M = identity is as large
     return Comparison(
         null_observed=float(null[0]) if len(null) else math.nan,
@@ -117,7 +118,7 @@ def compare(
         words=words, kernel=kernel, sums=sums, approximation_error=error, null=null[1:], p_value=p,
         interval=interval(sums.total(), jackknife(sums)),
         null_kernel="exact" if exact else "random features" if len(null) else "",
-        pairwise=pairwise, identity=_identity(words, kernel.family, own, poll),
+        pairwise=pairwise, identity=_identity(by_words, words, kernel.family, own, poll),
     )  # fmt: skip
 
 
@@ -157,34 +158,39 @@ def _null(documents: DocumentKernel | None, words: LabelledWords, own: CompareSe
 
 
 def _pairwise(
-    sums: PairSums, words: LabelledWords, documents: DocumentKernel | None, p: float, own: CompareSettings, poll: Poll
+    sums: tuple[PairSums, PairSums],
+    words: LabelledWords,
+    documents: DocumentKernel | None,
+    p: float,
+    own: CompareSettings,
+    poll: Poll,
 ) -> pd.DataFrame:
     """A row a pair of classes: statistic, interval, p_value by permutations within the pair (p: of the only one),
-    identity."""
+    identity. sums: by the vectors, and by the words themselves."""
     laws, rows = words.laws, []
-    identity = identity_sums(laws, own.kernel)
+    by_vectors, by_words = sums
     for a, b in combinations(range(laws.n_classes), 2):
         if documents is not None and laws.n_classes > 2:
             chosen = np.flatnonzero((laws.y == a) | (laws.y == b))
             y = (laws.y[chosen] == b).astype(np.int64)
             null = permuted_statistics(documents.of(chosen), y, 2, own.n_permutations, own.seed, poll)
             p = p_value(null, tie_tolerance(documents.diagonal))
-        low, high = interval(sums.statistic(a, b), jackknife(sums, [(a, b)]))
+        low, high = interval(by_vectors.statistic(a, b), jackknife(by_vectors, [(a, b)]))
         rows.append(
             {
                 "class": str(words.classes[a]),
                 "other": str(words.classes[b]),
-                "statistic": sums.statistic(a, b),
+                "statistic": by_vectors.statistic(a, b),
                 "low": low,
                 "high": high,
                 "p_value": p,
-                "identity": identity.statistic(a, b),
+                "identity": by_words.statistic(a, b),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _identity(words: LabelledWords, family: str, own: CompareSettings, poll: Poll) -> dict[str, float]:
+def _identity(sums: PairSums, words: LabelledWords, family: str, own: CompareSettings, poll: Poll) -> dict[str, float]:
     """The words themselves; permutations only where documents fit into a matrix."""
     laws, null, tolerance = words.laws, np.empty(0), 0.0
     if own.n_permutations and laws.n_documents <= MOST_DOCUMENTS:
@@ -192,4 +198,4 @@ def _identity(words: LabelledWords, family: str, own: CompareSettings, poll: Pol
         null = permuted_statistics(documents, laws.y, laws.n_classes, own.n_permutations, own.seed, poll)
         tolerance = tie_tolerance(documents.diagonal, laws.n_classes)
     width = math.nan if family == "linear" else WIDTH
-    return {"statistic": identity_sums(laws, family).total(), "width": width, "p_value": p_value(null, tolerance)}
+    return {"statistic": sums.total(), "width": width, "p_value": p_value(null, tolerance)}

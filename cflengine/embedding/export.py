@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ import pandas as pd
 from cflengine.embedding.classifier import WordMMDEmbedding
 from cflengine.embedding.comparison import Comparison
 from cflengine.embedding.vectors import write_text
-from cflengine.engine.files import finite, frame_csv, write_arrays, write_report
+from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
+from cflengine.linear.export import about_corpus
 from cflengine.linear.labels import Labels, Split
-from cflengine.linear.persistence import save_model
 from cflengine.text.corpus import Corpus
 
 _LONGEST_WORD = 200
@@ -38,11 +38,7 @@ class EmbeddingStudy:
     split: Split
     model: WordMMDEmbedding | None = None
 
-    @property
-    def texts(self) -> list[str]:
-        """Of the documents that were compared."""
-        return [self.corpus.texts[d] for d in self.documents.tolist()]
-
+    @cached_property
     def predictions(self) -> pd.DataFrame:
         """A row a labelled document: document, row in the source, split, label, predicted, probability."""
         assert self.model is not None
@@ -52,13 +48,12 @@ class EmbeddingStudy:
         order = np.argsort(documents, kind="stable")
         documents, names = documents[order], names[order]
         probability = self.model.predict_proba([self.corpus.texts[d] for d in documents.tolist()])
-        classes = np.array(self.labels.classes, dtype=object)
         return pd.DataFrame(
             {
                 "document": documents,
                 "row": np.asarray(self.corpus.rows)[documents],
                 "split": names,
-                "label": classes[self.labels.y[documents]],
+                "label": self.labels.of(documents),
                 "predicted": self.model.classes_[probability.argmax(axis=1)],
                 "probability": probability.max(axis=1),
             }
@@ -76,10 +71,11 @@ class EmbeddingStudy:
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
-    def accuracies(self, predictions: pd.DataFrame) -> dict[str, float]:
+    def accuracies(self) -> dict[str, float]:
         """The share of right ones in each part that has documents."""
-        right = predictions["label"].astype(str) == predictions["predicted"].astype(str)
-        return {str(part): float(own.mean()) for part, own in right.groupby(predictions["split"], sort=False)}
+        found = self.predictions
+        right = found["label"].astype(str) == found["predicted"].astype(str)
+        return {str(part): float(own.mean()) for part, own in right.groupby(found["split"], sort=False)}
 
 
 def embedding_report(study: EmbeddingStudy, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -97,7 +93,7 @@ def embedding_report(study: EmbeddingStudy, command: Mapping[str, Any], seconds:
         report["training"] = {
             "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
             "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,
-            "accuracy": study.accuracies(study.predictions()), "n_words": len(study.model.words_),
+            "accuracy": study.accuracies(), "n_words": len(study.model.words_),
             "wmmd_before": before, "wmmd_after": after, "seconds": result.seconds,
         }  # fmt: skip
     return report | dict(command)
@@ -111,22 +107,16 @@ def write_embedding(folder: Path, study: EmbeddingStudy, report: dict[str, Any])
     words, M = vectors.words, vectors.M
     arrays: dict[str, Any] = {"words": _word_array(words), "vectors": M}
     if model is not None:
-        frames |= {"predictions": study.predictions(), "trace": model.trace_}
+        frames |= {"predictions": study.predictions, "trace": model.trace_}
         arrays |= {"trained_words": _word_array(model.words_), "trained_vectors": model.vectors_}
         arrays["initial_vectors"] = model.initial_vectors_
         words, M = model.words_, model.vectors_
-        about = {
-            "target": study.labels.column, "learnt_from": study.corpus.report.source,
-            "corpus_digest": study.corpus.digest, "n_documents": len(study.split.train),
-        }  # fmt: skip
-        save_model(model, folder / "model.cflm", about=about)
+        model.save(folder / "model.cflm", about=about_corpus(study.corpus, study.labels.column, len(study.split.train)))
     for name, frame in frames.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
     write_arrays(folder / "vectors.npz", arrays)
     write_text(folder / "vectors.txt", words, np.asarray(M))
-
-    text = json.dumps(finite(report["statistic"] | {"pairwise": report["pairwise"]}), indent=2, ensure_ascii=False)
-    (folder / "statistic.json").write_text(text + "\n", encoding="utf-8", errors="replace")
+    write_report(folder, report["statistic"] | {"pairwise": report["pairwise"]}, "statistic.json")
     write_report(folder, report)
 
 

@@ -14,13 +14,14 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from cflengine.embedding import kernels_gram
+from cflengine.embedding import kernels
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import LANES, PairSums, Poll, go_on, make_buffers, scaled_words
+from cflengine.embedding.pairs import LANES, PairSums, make_buffers, scaled_words
 from cflengine.embedding.problem import pair_coefficients
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Poll, go_on
 
 MOST_DOCUMENTS = 8_000  # whose kernel is kept as a matrix
 _COLUMNS = 128
@@ -77,8 +78,8 @@ def document_gram(
             go_on(poll)
             last = min(first + _COLUMNS, len(words.x))
             columns = np.empty((len(words.x), last - first))
-            kernels_gram.fill_columns(words, first, last, columns, buffers)
-            kernels_gram.add_to_gram(*arrays, first, columns, np.empty((LANES, last - first)), gram)
+            kernels.fill_columns(words, first, last, columns, buffers)
+            kernels.add_to_gram(*arrays, first, columns, np.empty((LANES, last - first)), gram)
     return _mirrored(gram)
 
 

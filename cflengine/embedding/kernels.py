@@ -84,7 +84,7 @@ def fill_tile(words, x, y, same, buffers):
     F = factors[: rows * columns].reshape(rows, columns)
     np.dot(x, y.T, E)
     plain = family == GAUSSIAN and len(scales) == 1
-    total, slope = np.empty(columns), np.empty(columns)
+    total, factor = np.empty(columns), np.empty(columns)
     for i in range(rows):
         e = E[i]
         for j in range(columns):
@@ -98,7 +98,7 @@ def fill_tile(words, x, y, same, buffers):
         if plain:
             exp_row(e, z[:columns])
         else:
-            mixture_row(e, F[i], (scales, family), (total, slope, z[:columns]))
+            mixture_row(e, F[i], (scales, family), (total, factor, z[:columns]))
     return E, E if plain else F
 
 
@@ -106,10 +106,10 @@ def fill_tile(words, x, y, same, buffers):
 def mixture_row(e, f, kind, work):
     """Values, in place of e, and factors of a row, averaged over widths, or of a Laplace kernel."""
     scales, family = kind
-    total, slope, z = work
+    total, factor, z = work
     n, weight = len(e), 1.0 / len(scales)
     total[:] = 0.0
-    slope[:] = 0.0
+    factor[:] = 0.0
     if family == LAPLACE:
         for j in range(n):
             e[j] = -np.sqrt(-2.0 * e[j])
@@ -119,12 +119,12 @@ def mixture_row(e, f, kind, work):
         exp_row(f, z)
         for j in range(n):
             total[j] += weight * f[j]
-            slope[j] += weight * s * f[j]
+            factor[j] += weight * s * f[j]
     for j in range(n):
         if family == GAUSSIAN:
-            f[j] = slope[j]
+            f[j] = factor[j]
         else:
-            f[j] = slope[j] / -e[j] if e[j] < 0.0 else 0.0
+            f[j] = factor[j] / -e[j] if e[j] < 0.0 else 0.0
         e[j] = total[j]
 
 
@@ -257,3 +257,45 @@ def scatter(product, x, rows, gradient):
         total, out = product[i, sums], gradient[rows[i]]
         for k in range(sums):
             out[k] += 2.0 * (product[i, k] - total * x[i, k])
+
+
+@parallel_kernel
+def fill_columns(words, first, last, columns, buffers):
+    """𝐊 of all words against the words first … last − 1, at most TILE of them: columns, float64 (V, last − first)."""
+    n, lanes = len(words.x), len(buffers.z)
+    for lane in prange(lanes):
+        for a0 in range(lane * TILE, n, lanes * TILE):
+            a1 = min(a0 + TILE, n)
+            work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
+            E, _ = fill_tile(words, words.x[a0:a1], words.y[first:last], False, work)
+            columns[a0:a1] = E
+
+
+@parallel_kernel
+def add_to_gram(by_document, by_word, first, columns, row, gram):
+    """Add to G the part of these columns.
+
+    by_document, by_word: (indptr, indices, data) of the laws in CSR and CSC; row: float64 (lanes, columns).
+    """
+    lanes = len(row)
+    for lane in prange(lanes):
+        for i in range(lane, len(gram), lanes):
+            add_document_row(by_document, by_word, (first, i), columns, row[lane], gram[i])
+
+
+@kernel
+def add_document_row(by_document, by_word, place, columns, row, out):
+    """Of document i, against documents up to i: G is symmetric."""
+    indptr, indices, data = by_document
+    word_ptr, documents, laws = by_word
+    first, i = place
+    row[:] = 0.0
+    for k in range(indptr[i], indptr[i + 1]):
+        weight, values = data[k], columns[indices[k]]
+        for j in range(len(row)):
+            row[j] += weight * values[j]
+    for j in range(len(row)):
+        for k in range(word_ptr[first + j], word_ptr[first + j + 1]):
+            if documents[k] > i:
+                break
+            out[documents[k]] += row[j] * laws[k]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from cflengine.embedding.pairs import Poll, go_on
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Poll, go_on
 
 _PAIRS = 4_000_000  # are put together at once
 

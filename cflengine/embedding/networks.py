@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from cflengine.embedding.shapes import CONVOLUTIONS, inputs, shapes
+from cflengine.embedding.settings import CONVOLUTIONS, inputs, shapes
 
 Params = dict[str, Any]
 

@@ -6,7 +6,7 @@ O(V r), never V × V. The linear kernel needs no pass: O(V r).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -19,13 +19,11 @@ from cflengine.embedding.settings import Kernel
 from cflengine.engine.checks import InputError
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.memory import require_bytes
-from cflengine.engine.progress import Stopped
+from cflengine.engine.progress import Poll, go_on
 
 LANES = 8  # sums are kept in so many parts, whatever the number of threads
 _TILES = 16 * LANES  # in a call of a kernel: less than 100 ms
 _PAIRS = 20_000_000  # of words within documents, in a call of a kernel
-
-Poll = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -141,12 +139,6 @@ def document_parts(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
         if last > first:
             yield first, last
         first = max(first, last)
-
-
-def go_on(poll: Poll) -> None:
-    """Raise Stopped once ``poll`` says False."""
-    if not poll():
-        raise Stopped
 
 
 def _linear(laws: WordLaws, M: np.ndarray, coefficients: np.ndarray, gradient: bool) -> PairSums:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import PairSums, Poll, go_on
+from cflengine.embedding.pairs import PairSums
 from cflengine.embedding.problem import pair_coefficients
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
+from cflengine.engine.progress import Poll, go_on
 
 _AT_ONCE = 64  # frequencies
 

@@ -11,12 +11,14 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_softmax
 
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import pair_sums
@@ -109,6 +111,16 @@ class Training:
         self.epoch, self.reason = 0, TerminationReason.ITERATION_LIMIT
         self.frequent = np.argsort(-np.asarray(data.counts.sum(axis=0)).ravel(), kind="stable")[:FILM_WORDS]
         self.film = [np.asarray(self.begun)[self.frequent]]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of everything that the run depends on."""
+        return self.data.digest(self.settings, self.about)
+
+    @cached_property
+    def _compared(self) -> tuple[WordLaws, np.ndarray] | None:
+        """Laws of the documents learnt from, and their words: see :func:`batch_laws`."""
+        return batch_laws(self.data.counts[self.train], self.data.y[self.train], self.data.kept)
 
     def run(self) -> TrainResult:
         """All epochs, or as many as time and listeners allow."""
@@ -224,10 +236,9 @@ class Training:
     def discrepancy(self) -> float:
         """wMMD² of the documents learnt from by the vectors as they are, at their median width; NaN for a width of 0;
         by random features where words are many."""
-        found = batch_laws(self.data.counts[self.train], self.data.y[self.train], self.data.kept)
-        if found is None:
+        if self._compared is None:
             return math.nan
-        laws, words = found
+        laws, words = self._compared
         return word_discrepancy(laws, np.asarray(self.tree["M"], dtype=np.float64)[words], self.n_threads)
 
     def _result(self) -> TrainResult:
@@ -236,8 +247,7 @@ class Training:
         _, epoch, tree = self.best
         scores = self.scores(tree, self.data.ids[self.train])
         y = self.data.y[self.train]
-        shifted = scores - scores.max(axis=1, keepdims=True)
-        entropy = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(y)), y]
+        entropy = -log_softmax(scores, axis=1)[np.arange(len(y)), y]
         self.tree = tree
         return TrainResult(
             objective=float(entropy.mean()), lower_bound=math.nan, gap=math.nan, reason=self.reason,
@@ -256,7 +266,7 @@ class Training:
         leaves = jax.tree.leaves((self.tree, self.state, self.best[2]))
         arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
         facts = {
-            "digest": self.data.digest(self.settings, self.about), "epoch": self.epoch, "best": self.best[:2],
+            "digest": self.digest, "epoch": self.epoch, "best": self.best[:2],
             "reason": str(self.reason),
             "trace": [stats.to_row() for stats in self.progress.records],
         }  # fmt: skip
@@ -277,18 +287,9 @@ class Training:
                 film, digest, trace = arrays["film"], facts["digest"], list(facts["trace"])
                 best_score, best_epoch = facts["best"]
                 epoch, reason = int(facts["epoch"]), TerminationReason(facts["reason"])
-        except (
-            ArithmeticError,
-            AttributeError,
-            BadZipFile,
-            EOFError,
-            LookupError,
-            OSError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except _DAMAGE as error:
             raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: remove it.") from error
-        if digest != self.data.digest(self.settings, self.about):
+        if digest != self.digest:
             raise InputError(f"{self.checkpoint.name} is of other documents or settings: remove it, or name another.")
         self.tree, self.state, best = jax.tree.unflatten(structure, leaves)
         self.epoch, self.best, self.film = epoch, (best_score, best_epoch, best), list(film)
@@ -325,12 +326,12 @@ def predict_scores(network: str, net: Any, M: Any, ids: np.ndarray) -> np.ndarra
 def _within(M: np.ndarray, max_norm: float | None) -> np.ndarray:
     """Vectors as training begins with them: all made smaller by one factor, so that half of them are within the
     largest length, and the others cut to it."""
-    lengths = np.linalg.norm(M, axis=1, keepdims=True)
-    middle = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
     if max_norm is None:
         return M
-    M = M * min(1.0, max_norm / middle)
-    return M * np.minimum(1.0, max_norm / np.maximum(np.linalg.norm(M, axis=1, keepdims=True), 1e-12))
+    lengths = np.linalg.norm(M, axis=1, keepdims=True)
+    middle = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
+    smaller = min(1.0, max_norm / middle)
+    return M * (smaller * np.minimum(1.0, max_norm / np.maximum(smaller * lengths, 1e-12)))
 
 
 def _split(data: TrainData, settings: TrainSettings) -> tuple[np.ndarray, np.ndarray]:

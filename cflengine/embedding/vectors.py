@@ -9,7 +9,7 @@ import gzip
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,10 +20,8 @@ import numpy as np
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
-from cflengine.engine.progress import Stopped
+from cflengine.engine.progress import Poll, go_on
 from cflengine.text.token_table import printable
-
-Poll = Callable[[], bool]
 
 _LONGEST_LINE = 1 << 20  # bytes: no vector takes more
 _BLOCK = 16 << 20  # bytes of an npz member at once
@@ -136,8 +134,8 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
     found: dict[str, np.ndarray] = {}
     dimension = promised = read = 0
     for number, line in enumerate(_lines(path, packed), 1):
-        if number % _OFTEN == 0 and not poll():
-            raise Stopped
+        if number % _OFTEN == 0:
+            go_on(poll)
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         fields = line.split()
@@ -197,8 +195,7 @@ def _npz_rows(
     at_once = max(1, _BLOCK // width)
     found = {}
     for first in range(0, shape[0], at_once):
-        if not poll():
-            raise Stopped
+        go_on(poll)
         count = min(at_once, shape[0] - first)
         data = file.read(count * width)
         if len(data) < count * width:

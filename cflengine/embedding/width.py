@@ -12,9 +12,10 @@ import numpy as np
 
 from cflengine.embedding import kernels, kernels_median
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import LANES, Poll, document_parts, go_on, scaled_words, tiles_of
+from cflengine.embedding.pairs import LANES, document_parts, scaled_words, tiles_of
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
+from cflengine.engine.progress import Poll, go_on
 
 MOST_EXACT = 5_000  # words, beyond which pairs are drawn
 _PAIRS = 1_000_000

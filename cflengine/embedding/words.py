@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +11,10 @@ from scipy import sparse
 
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.learnt import learn_vectors
-from cflengine.embedding.vectors import Poll, WordVectors, word_vectors
+from cflengine.embedding.vectors import WordVectors, word_vectors
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels
+from cflengine.engine.progress import Poll
 from cflengine.linear.saving import label_array
 from cflengine.text.token_table import TokenTable
 from cflengine.text.tokens import Tokenizer
@@ -96,7 +98,7 @@ def read_words(
         raise InputError("the texts have no words.")
     found = _vectors(table, vectors, chosen, dimension, seed, poll)
     at = {word: k for k, word in enumerate(found.words)}
-    word_of = np.array([at.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+    word_of = form_numbers(table, at)
     matrix = count_words(table, word_of, len(found.words))
     lengths = np.asarray(matrix.sum(axis=1)).ravel()
     documents = np.flatnonzero(lengths > 0)
@@ -114,6 +116,11 @@ def read_words(
     return LabelledWords(laws, found, classes, documents, len(texts) - len(documents), coverage, table, word_of)
 
 
+def form_numbers(table: TokenTable, number: Mapping[str, int]) -> np.ndarray:
+    """int32: the number of each form of a table, −1 for one that has none."""
+    return np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
+
+
 def count_words(table: TokenTable, word_of: np.ndarray, n_words: int) -> sparse.csr_matrix:
     """CSR float64 (documents, words): how often each occurs; word_of: the word of each form, −1 for none."""
     word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
@@ -127,6 +134,6 @@ def _vectors(table: TokenTable, vectors: Any, chosen: list[str], dimension: int,
     if vectors is not None:
         return word_vectors(vectors, chosen, poll)
     number = {form: k for k, form in enumerate(chosen)}
-    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int64)
+    word_of = form_numbers(table, number)
     M = learn_vectors(word_of[table.tokens], table.doc_ptr, len(chosen), dimension, seed=seed, poll=poll)
     return WordVectors(tuple(chosen), M, "learnt from these documents", len(chosen))

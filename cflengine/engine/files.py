@@ -87,8 +87,13 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """``report.json`` in ``folder``; NaN and infinities become null."""
-    text = json.dumps(finite(report), indent=2, ensure_ascii=False, default=str, allow_nan=False)
-    with replaced(folder / "report.json") as file:
-        file.write((text + "\n").encode("utf-8", "replace"))
+def report_bytes(report: Mapping[str, Any]) -> bytes:
+    """A report as JSON; NaN and infinities become null."""
+    text = json.dumps(finite(dict(report)), indent=2, ensure_ascii=False, default=str, allow_nan=False)
+    return (text + "\n").encode("utf-8", "replace")
+
+
+def write_report(folder: Path, report: Mapping[str, Any], name: str = "report.json") -> None:
+    """A report in a file of ``folder``; see :func:`report_bytes`."""
+    with replaced(folder / name) as file:
+        file.write(report_bytes(report))

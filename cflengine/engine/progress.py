@@ -67,6 +67,13 @@ class Stopped(Exception):
 
 
 Listener = Callable[[IterationStats], bool | None]
+Poll = Callable[[], bool]  # asked between pieces of work: whether to go on
+
+
+def go_on(poll: Poll) -> None:
+    """Raise Stopped once ``poll`` says False."""
+    if not poll():
+        raise Stopped
 
 
 class Progress:

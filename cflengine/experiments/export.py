@@ -14,6 +14,7 @@ from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.experiments.evaluation import Evaluation
 from cflengine.experiments.findings import Finding, final_model
+from cflengine.linear.export import about_corpus
 from cflengine.linear.persistence import save_model
 
 _TELLING = 20
@@ -124,7 +125,5 @@ def write_evaluation(
             evaluation.notes.append(f"there is too little memory for {name}")
             continue
         if model is not None:
-            column = finding.task.target.column
-            about = {"target": column, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
-            save_model(model, folder / name, about=about)
+            save_model(model, folder / name, about=about_corpus(corpus, finding.task.target.column))
     write_report(folder, report)

@@ -27,7 +27,7 @@ from cflengine.linear.model import LinearModel, class_log_probabilities, class_p
 from cflengine.linear.saving import require
 
 
-class LinearEstimator(BaseEstimator):
+class LinearEstimator(saving.SavedModel, BaseEstimator):
     """What classifiers and regressors share. A fit leaves, whatever the model:
 
     coef_ ; intercept_ ; n_features_in_ ; n_iter_ : int32, of every row that was solved on its own.
@@ -94,13 +94,6 @@ class LinearEstimator(BaseEstimator):
         check_is_fitted(self, "coef_")
         header, arrays = self.to_parts(features)
         saving.write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
-        header, arrays = saving.read_model(path, cls.kind)
-        with saving.damage_said(path) as name:
-            return cls.from_parts(header, arrays, name)
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""

@@ -75,7 +75,7 @@ def stacked_traces(results: Sequence[Result]) -> pd.DataFrame:
 
 def save_study_model(path: Path, study: Study, model: Any, corpus: Any) -> None:
     """Everything from a text to the model's answer in one file (linear/persistence.py)."""
-    save_model(study_pipeline(study, model), path, about=about_corpus(study, corpus))
+    save_model(study_pipeline(study, model), path, about=about_study(study, corpus))
 
 
 def study_pipeline(study: Study, model: Any) -> Pipeline:
@@ -83,14 +83,15 @@ def study_pipeline(study: Study, model: Any) -> Pipeline:
     return Pipeline([*study.reader.steps, ("model", model)])
 
 
-def about_corpus(study: Study, corpus: Any) -> dict[str, Any]:
+def about_corpus(corpus: Any, target: str, n_documents: int | None = None) -> dict[str, Any]:
     """What a model's file says of what it was learnt from."""
-    return {
-        "target": study.labels.column,
-        "learnt_from": corpus.report.source,
-        "corpus_digest": corpus.digest,
-        "n_documents": len(study.train),
-    }
+    about = {"target": target, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
+    return about if n_documents is None else about | {"n_documents": n_documents}
+
+
+def about_study(study: Study, corpus: Any) -> dict[str, Any]:
+    """The same of a study."""
+    return about_corpus(corpus, study.labels.column, len(study.train))
 
 
 def study_report(

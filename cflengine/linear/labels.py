@@ -26,6 +26,10 @@ class Labels:
         """Documents without one of the classes."""
         return int(np.count_nonzero(self.y < 0))
 
+    def of(self, documents: np.ndarray) -> np.ndarray:
+        """object: the class, by its name, of each of some documents that have one."""
+        return np.array(self.classes, dtype=object)[self.y[documents]]
+
     def only(self, kept: np.ndarray) -> Labels:
         """The same with some classes alone, by number; the documents of the others have none."""
         number = np.full(len(self.classes) + 1, -1, dtype=np.int64)

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -114,6 +114,40 @@ def _header(archive: zipfile.ZipFile, name: str, kind: str | None) -> dict[str, 
     if kind is not None and header.get("kind") != kind:
         raise ModelFileError(f"'{name}' holds a model of kind {header.get('kind')!r}, not {kind!r}.")
     return header
+
+
+class SavedModel:
+    """What estimators that are kept in a file share; they have ``to_parts``, ``from_parts`` and their ``kind``."""
+
+    kind: str
+
+    def to_parts(self) -> Parts:
+        """The model as values that JSON has, and arrays."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file that holds data alone, never code. about: anything that JSON has, kept beside it.
+
+        Raises NotFittedError, and ValueError for labels, and parameters such as functions, that JSON has not.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        header, arrays = self.to_parts()
+        write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A saved model, ready for use: the same bytes. Raises ModelFileError for a file of another kind or version, or
+        a damaged one."""
+        header, arrays = read_model(path, cls.kind)
+        with damage_said(path) as name:
+            return cls.from_parts(header, arrays, name)
 
 
 def nested(parts: Parts, prefix: str) -> Parts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
-from cflengine.linear.saving import are_labels, damage_said, label_array, plain_labels, read_model, require, write_model
+from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
 from cflengine.loglinear import solvers
 from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.problem import ChainData, ChainFeatures
@@ -33,7 +32,7 @@ from cflengine.text.templates import attribute_maker
 SOLVERS = ("lbfgs", "clustered")
 
 
-class ChainCRF(BaseEstimator):
+class ChainCRF(SavedModel, BaseEstimator):
     """A linear-chain conditional random field: labels for the tokens of sentences.
 
     Minimises −Σ log Pr(labels | sentence) + c₁‖w‖₁ + c₂‖w‖²: equations (1) to (3), (6) to (11) of Mathur & Chakrabarti
@@ -176,20 +175,6 @@ class ChainCRF(BaseEstimator):
     def evaluate(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> pd.DataFrame:
         """Precision, recall and F1 by kind of entity, as conlleval counts them; the row "" is of all kinds."""
         return score_frame(evaluate(labels, self.predict(sentences)))
-
-    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file (linear/saving.py). Raises ValueError for a callable template, without which a
-        loaded model would not know what its tokens' attributes are, and for labels that JSON has not."""
-        check_is_fitted(self, "coef_")
-        header, arrays = self.to_parts()
-        write_model(path, self.kind, header | {"about": dict(about or {})}, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
-        """A saved model, ready to predict. Raises ModelFileError for a file of another version, or a damaged one."""
-        header, arrays = read_model(path, cls.kind)
-        with damage_said(path) as name:
-            return cls.from_parts(header, arrays, name)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""

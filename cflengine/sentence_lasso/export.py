@@ -11,7 +11,7 @@ import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
-    about_corpus,
+    about_study,
     predictions_frame,
     row_names,
     study_report,
@@ -94,7 +94,7 @@ def write_sentences(
     first = models[0].model
     for best in models:
         own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features, study.language)
-        own.save(folder / f"{best.penalty.kind}.cflm", about=about_corpus(study, corpus))
+        own.save(folder / f"{best.penalty.kind}.cflm", about=about_study(study, corpus))
     tables = {
         "models": comparison_frame(models),
         "grid": grid_frame(models),

@@ -270,7 +270,7 @@ def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels) -> 
     if "training" not in report:
         return []
     frame = pd.read_csv(folder / "predictions.csv", dtype={"label": str, "predicted": str}, keep_default_na=False)
-    names = np.array(labels.classes, dtype=object)[labels.y[frame["document"].to_numpy()]]
+    names = labels.of(frame["document"].to_numpy())
     right = _restored(frame["predicted"]) == names
     require(bool((_restored(frame["label"]) == names).all()), "predictions.csv has labels that the input has not.")
     for part, share in report["training"]["accuracy"].items():

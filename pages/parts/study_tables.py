@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
-from cflengine.linear.export import about_corpus, largest_weights
+from cflengine.linear.export import about_study, largest_weights
 from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
 from cflengine.sentence_lasso.result import SentenceResult
@@ -87,7 +87,7 @@ def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
         "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
-    about = about_corpus(study, loaded.corpus)
+    about = about_study(study, loaded.corpus)
     with st.container(horizontal=True, gap="small"):
         for best in models:
             own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features)

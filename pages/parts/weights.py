@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.linear.export import about_corpus
+from cflengine.linear.export import about_study
 from pages.parts.concordance import draw_concordance
 from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
@@ -69,7 +69,7 @@ def draw_numbers(run: WeightsRun) -> None:
 def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The plain solution as a model to take away."""
     assert run.study is not None
-    about = about_corpus(run.study, loaded.corpus)
+    about = about_study(run.study, loaded.corpus)
     about["target"] = f"{about['target']}: {run.wish.name} or not"  # no column of its own to be judged by
     model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 

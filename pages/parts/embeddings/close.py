@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shlex
 import tempfile
 from pathlib import Path
@@ -14,7 +13,8 @@ import streamlit as st
 
 from cflengine.embedding.settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS
 from cflengine.embedding.vectors import write_text
-from cflengine.engine.files import finite, frame_csv
+from cflengine.engine.files import frame_csv, report_bytes
+from cflengine.linear.export import about_corpus
 from pages.parts.commands import class_list, command_line
 from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.corpora import LoadedCorpus
@@ -158,9 +158,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
             figure.update_layout(updatemenus=[], sliders=[], height=420)
             st.plotly_chart(figure, key=f"train_{key}", config={"displayModeBar": False})
     with st.container(horizontal=True, gap="small"):
-        corpus = current_corpus().corpus
-        origin = {"target": about.choice.column, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
-        model_download(model, origin, key="train_model")
+        model_download(model, about_corpus(current_corpus().corpus, about.choice.column), key="train_model")
         st.download_button("Trace (CSV)", lambda: frame_csv(model.trace_), "trace.csv", "text/csv", key="train_trace",
                            on_click="ignore")  # fmt: skip
         st.download_button(
@@ -254,7 +252,7 @@ def draw_files(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     files: dict[str, Any] = {
         "Witness (CSV)": ("witness.csv", lambda: frame_csv(found.witness(*pair))),
         "Pairs of classes (CSV)": ("pairwise.csv", lambda: frame_csv(found.pairwise)),
-        "Statistic (JSON)": ("statistic.json", lambda: json.dumps(finite(found.summary()), indent=2).encode()),
+        "Statistic (JSON)": ("statistic.json", lambda: report_bytes(found.summary())),
         "Vectors (npz)": ("vectors.npz", lambda: _npz(found)),
         "Vectors (text)": ("vectors.txt", lambda: _vector_text(found.words.vectors.words, found.words.vectors.M)),
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 import streamlit as st
 
+from cflengine.embedding.classifier import has_neural
 from pages.parts import corpora
 from pages.parts.controls import run_and_stop
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
@@ -20,7 +20,7 @@ MOST_CLASSES = 6  # chosen to begin with
 KERNELS = {"gaussian": "gaussian", "laplace": "Laplace", "linear": "linear: means alone"}
 _FEWEST = 5  # documents of a class that is compared unasked
 UPLOAD_MB = 2_000
-HAS_NEURAL = find_spec("jax") is not None and find_spec("optax") is not None
+HAS_NEURAL = has_neural()
 
 
 def draw_embed_controls() -> bool:

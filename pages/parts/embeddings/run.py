@@ -11,16 +11,11 @@ import pandas as pd
 
 from cflengine import IterationStats, WordMMD, WordMMDEmbedding
 from cflengine.embedding.comparison import Comparison
-from cflengine.embedding.identity import identity_sums
-from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.settings import DEFAULT_STRENGTHS, Kernel
 from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
-from cflengine.embedding.training import word_discrepancy
 from cflengine.embedding.warm import warm_up
-from cflengine.embedding.words import count_words, stop_word_set
 from cflengine.engine.progress import Stopped
-from cflengine.linear.labels import Labels, Split, read_labels, split_documents
-from cflengine.text.tokens import Tokenizer
+from cflengine.linear.labels import Labels, read_labels, split_documents
 from pages.parts.jobs import Job
 
 SIZES = (10, 20, 50, 100, 200)  # documents of a simulation
@@ -63,11 +58,10 @@ class EmbedRun:
             choice.kernel, n_permutations=choice.permutations, stop_words="english" if choice.stop else None,
             min_count=self.min_count, listeners=(_Stage(self, job),),
         )  # fmt: skip
-        names = np.array(self.labels.classes, dtype=object)[self.labels.y[self.documents]]
         chosen = [texts[d] for d in self.documents.tolist()]
         try:
             self.comparison = model.fit(
-                chosen, names, None if choice.vectors is None else choice.vectors[0]
+                chosen, self.labels.of(self.documents), None if choice.vectors is None else choice.vectors[0]
             ).comparison_
         except Stopped:
             return
@@ -119,7 +113,6 @@ class TrainRun:
     film: list[np.ndarray] = field(default_factory=list)
     words: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     model: WordMMDEmbedding | None = None
-    split: Split | None = None
     right: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
 
@@ -128,22 +121,21 @@ class TrainRun:
         assert run.labels is not None and run.comparison is not None
         labels, choice = run.labels, self.choice
         warm_up()
-        self.split = split_documents(labels, metadata, dev=None, test=choice.test)
+        split = split_documents(labels, metadata, dev=None, test=choice.test)
         vectors = run.comparison.words.vectors
         model = WordMMDEmbedding(
             choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
             stop_words="english" if run.choice.stop else None,
         )  # fmt: skip
-        train = np.random.default_rng(0).permutation(self.split.train)[:MOST_DOCUMENTS]
-        names = np.array(labels.classes, dtype=object)
+        train = np.random.default_rng(0).permutation(split.train)[:MOST_DOCUMENTS]
         given = (vectors.words, vectors.M) if choice.given else None
-        model.fit([texts[d] for d in train.tolist()], names[labels.y[train]], given)
+        model.fit([texts[d] for d in train.tolist()], labels.of(train), given)
         model.set_params(listeners=())  # the model outlives the job
-        for part, where in (("train", train), ("test", self.split.test)):
+        for part, where in (("train", train), ("test", split.test)):
             if len(where):
                 found = model.predict([texts[d] for d in where.tolist()])
-                self.right[part] = float(np.mean(found == names[labels.y[where]]))
-        self.after = _discrepancies(model, [texts[d] for d in run.documents.tolist()], labels.y[run.documents])
+                self.right[part] = float(np.mean(found == labels.of(where)))
+        self.after = model.discrepancies([texts[d] for d in run.documents.tolist()], labels.y[run.documents])
         self.model = model
 
 
@@ -166,25 +158,6 @@ class _Epoch:
 
     def poll(self) -> bool:
         return self.job.poll()
-
-
-def _discrepancies(model: WordMMDEmbedding, texts: list[str], y: np.ndarray) -> dict[str, float]:
-    """wMMD² of the documents by the words themselves, by vectors as they began and as they are, by Gaussian kernels,
-    each at its own width; NaN where a class has not two documents with a known word."""
-    table = Tokenizer(model.token_pattern, model.lowercase)(texts)
-    left_out = stop_word_set(model.stop_words)
-    number = {word: k for k, word in enumerate(model.words_) if word not in left_out}
-    word_of = np.array([number.get(form, -1) for form in table.vocabulary], dtype=np.int32)
-    counts = count_words(table, word_of, len(model.words_))
-    used = np.flatnonzero(np.diff(counts.indptr) > 0)
-    if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
-        return dict.fromkeys(("words", "before", "after"), float("nan"))
-    laws = WordLaws.of(counts[used], y[used])
-    return {
-        "words": identity_sums(laws, "gaussian").total(),
-        "before": word_discrepancy(laws, model.initial_vectors_.astype(np.float64)),
-        "after": word_discrepancy(laws, model.vectors_.astype(np.float64)),
-    }
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
-from cflengine.linear.export import about_corpus, row_names, study_pipeline
+from cflengine.linear.export import about_study, row_names, study_pipeline
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.export import coefficients_frame, documents_frame
 from pages.parts.commands import command_line
@@ -218,7 +218,7 @@ def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
         "Predictions": ("documents.csv", lambda: frame_csv(documents_frame(risk, model, loaded.corpus.rows))),
     }
     with st.container(horizontal=True, gap="small"):
-        model_download(study_pipeline(risk.study, model), about_corpus(risk.study, loaded.corpus), key="loss_model")
+        model_download(study_pipeline(risk.study, model), about_study(risk.study, loaded.corpus), key="loss_model")
         for label, (name, make) in files.items():
             st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"loss_{name}")
     st.caption(

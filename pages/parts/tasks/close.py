@@ -13,6 +13,7 @@ from cflengine.engine.files import frame_csv
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import flat_table
 from cflengine.experiments.findings import Finding, final_model
+from cflengine.linear.export import about_corpus
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.text.sentences import sentence_spans
 from pages.parts.commands import command_line
@@ -199,13 +200,7 @@ def draw_files(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
     }
     with st.container(horizontal=True, gap="small"):
         if finding.task.linear:
-            about = {
-                "target": column,
-                "learnt_from": loaded.corpus.report.source,
-                "corpus_digest": loaded.corpus.digest,
-            }
-            key = f"tasks_model_{column}"
-            _model(evaluation, finding, about, key)
+            _model(evaluation, finding, about_corpus(loaded.corpus, column), f"tasks_model_{column}")
         for label, (name, make, explanation) in files.items():
             st.download_button(
                 label, make, name, "text/csv", on_click="ignore", key=f"tasks_{column}_{name}", help=explanation
