@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,17 @@ def test_a_run_is_verified(tmp_path, name, capsys):
     assert set(report["files"]) >= {"statistic.json", "witness.csv", "vectors.npz", "vectors.txt", "report.json"}
 
 
+def test_p_of_a_pair_is_repeated(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert embed(out, *RUNS["several classes"]) == 0
+    report = report_of(out)
+    report["pairwise"][1]["p_value"] = 0.98
+    (out / "report.json").write_text(json.dumps(report))
+    (out / "statistic.json").write_text(json.dumps(report["statistic"] | {"pairwise": report["pairwise"]}))
+    assert main(["verify", str(out)]) == 1
+    assert re.search("p of .* and .* is", capsys.readouterr().err)
+
+
 def test_a_trained_network_predicts_what_it_said(tmp_path, capsys):
     pytest.importorskip("optax")
     out, predictions = tmp_path / "run", tmp_path / "p.csv"
@@ -98,6 +110,8 @@ def test_what_is_changed_is_found_out(tmp_path, capsys):
     assert "a pair's statistic" in says(lambda own: own["pairwise"][0].update(statistic=0.5))
     assert "statistic of" in says(lambda own: own["statistic"].update(widths=[3.3]))
     assert "identity" in says(lambda own: own["statistic"]["identity"].update(statistic=0.5))
+    assert "p of the words" in says(lambda own: own["statistic"]["identity"].update(p_value=0.5))
+    assert "p of the only pair" in says(lambda own: own["pairwise"][0].update(p_value=0.5))
     assert "a pair's interval" in says(lambda own: own["pairwise"][0].update(low=-1.0))
     assert "number of words" in says(lambda own: own["statistic"].update(n_words=3))
     assert "documents left out" in says(lambda own: own["statistic"].update(n_empty=3))

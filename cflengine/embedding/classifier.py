@@ -279,7 +279,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         counts = sparse.coo_matrix((np.ones(len(document)), (document, ids[document, at])), (len(ids), len(words)))
         left_out = stop_word_set(self.stop_words)
         kept = np.array([word not in left_out for word in words])
-        return TrainData(ids, y, n_classes, M, counts.tocsr(), kept)
+        return TrainData(ids, y, n_classes, M, counts.tocsr(), kept, words)
 
     def _penalty(self, data: TrainData, words: tuple[str, ...]) -> Penalty | None:
         if self.regulariser == "wmmd":

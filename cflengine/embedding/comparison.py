@@ -174,7 +174,7 @@ def _pairwise(
             chosen = np.flatnonzero((laws.y == a) | (laws.y == b))
             y = (laws.y[chosen] == b).astype(np.int64)
             null = permuted_statistics(documents.of(chosen), y, 2, own.n_permutations, own.seed, poll)
-            p = p_value(null, tie_tolerance(documents.diagonal))
+            p = _whole(null, own, tie_tolerance(documents.diagonal))
         low, high = interval(by_vectors.statistic(a, b), jackknife(by_vectors, [(a, b)]))
         rows.append(
             {
@@ -198,4 +198,9 @@ def _identity(sums: PairSums, words: LabelledWords, family: str, own: CompareSet
         null = permuted_statistics(documents, laws.y, laws.n_classes, own.n_permutations, own.seed, poll)
         tolerance = tie_tolerance(documents.diagonal, laws.n_classes)
     width = math.nan if family == "linear" else WIDTH
-    return {"statistic": sums.total(), "width": width, "p_value": p_value(null, tolerance)}
+    return {"statistic": sums.total(), "width": width, "p_value": _whole(null, own, tolerance)}
+
+
+def _whole(null: np.ndarray, own: CompareSettings, tolerance: float) -> float:
+    """p, where all permutations were done: how many others had is not kept."""
+    return p_value(null, tolerance) if len(null) == 1 + own.n_permutations else math.nan

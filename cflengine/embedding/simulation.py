@@ -8,7 +8,7 @@ Words 0 … V − 1; of class c, X ~ BetaBin(V − 1, α_c, β_c), and with prob
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,11 @@ class BetaBinomial:
     def overlap(self) -> float:
         """Σ_v min of both laws: 1 where they are the same."""
         return float(self.laws().min(axis=0).sum())
+
+    def towards(self, share: float) -> BetaBinomial:
+        """The second law's shapes moved from the first's (0) to where they are (1), by equal factors: α₀^(1−s) α₁^s."""
+        shapes = [float(a ** (1.0 - share) * b**share) for a, b in zip(self.first, self.second, strict=True)]
+        return replace(self, second=(shapes[0], shapes[1]))
 
     def population(self, M: np.ndarray, kernel: Kernel) -> float:
         """wMMD² of the laws themselves, which the estimate is unbiased for."""
@@ -97,12 +102,12 @@ def power(
     poll: Poll = lambda: True,
 ) -> pd.DataFrame:
     """A row a number of documents: how often the test rejects, with its standard error, and the mean of the statistic
-    beside wMMD² of the laws."""
+    beside wMMD² of the laws, and the laws' overlap."""
     own = settings or PowerSettings()
     if min(sizes) < 4:
         raise InputError("a simulation needs four documents or more.")
     rows = []
-    truth = laws.population(M, kernel)
+    truth, overlap = laws.population(M, kernel), laws.overlap()
     for n in sizes:
         rng = np.random.default_rng((seed, n))
         rejected, found = [], []
@@ -123,6 +128,7 @@ def power(
                 "mean_statistic": float(np.mean(found)),
                 "statistic_error": float(np.std(found, ddof=1) / np.sqrt(own.n_repeats)),
                 "population": truth,
+                "overlap": overlap,
             }
         )
     return pd.DataFrame(rows)

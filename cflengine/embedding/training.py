@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +44,7 @@ _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, O
 class TrainData:
     """ids: int32 (N, L), words of each document, −1 where there is none; y: int64 (N,), classes from 0; M: float64 (V,
     r), where vectors begin; counts: CSR (N, V), what the network sees; kept: bool (V,), the words of wMMD.
-    dev: bool (N,), documents to stop early by, None to draw them."""
+    words: those of the rows of M. dev: bool (N,), documents to stop early by, None to draw them."""
 
     ids: np.ndarray = field(repr=False)
     y: np.ndarray = field(repr=False)
@@ -51,6 +52,7 @@ class TrainData:
     M: np.ndarray = field(repr=False)
     counts: sparse.csr_matrix = field(repr=False)
     kept: np.ndarray = field(repr=False)
+    words: Sequence[str] = field(repr=False)
     dev: np.ndarray | None = field(repr=False, default=None)
 
     def digest(self, settings: TrainSettings, about: str) -> str:
@@ -82,7 +84,7 @@ class TrainResult(Result):
 class Training:
     """One run. penalty: None without wMMD; checkpoint: a file, written after each epoch, from which a run of the same
     data and settings goes on; about: what else it has to be of. A listener with a method ``vectors(words, M)`` gets,
-    before each event, the most frequent words, int64, and their vectors, float32."""
+    before each event, the most frequent words and their vectors, float32."""
 
     def __init__(
         self,
@@ -208,7 +210,7 @@ class Training:
             self.best = (score, self.epoch, self.tree)
         for listener in self.progress.listeners:
             if hasattr(listener, "vectors"):
-                listener.vectors(self.frequent, self.film[-1])
+                listener.vectors([self.data.words[v] for v in self.frequent.tolist()], self.film[-1])
         extra = {name: found[name] for name in ("accuracy", "penalty")}
         return self.progress.report(
             IterationStats(

@@ -23,6 +23,9 @@ from cflengine.verify.findings import Finding, require, require_same
 _ROWS = 512
 _MOST_DOCUMENTS = 4_000  # whose kernel is made as a matrix, to repeat the permutations
 _Z = 1.959963984540054
+_SHARED = {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}  # of two words, at distance √2
+_AT_ONCE = 64  # permutations
+_MOST_WORK = 1e12  # multiplications for p of single pairs
 
 
 def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -57,7 +60,7 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         _check_witness(folder, labels, words, laws, y, KP)
         checked.append(f"{len(report['pairwise']):,} pairs of classes")
     _check_sizes(folder, report, labels, laws, y, words)
-    factor = 1.0 - {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}[family]
+    factor = 1.0 - _SHARED[family]
     own = np.asarray(laws.multiply(laws).sum(axis=1)).ravel()
     sums = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() for c in range(len(labels.classes))], axis=1)
     alone = (factor * sums, factor * own)
@@ -75,7 +78,7 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
             "of M = identity, a pair's statistic of",
         )
     checked.append("wMMD² of the words themselves")
-    notes.append("p of single pairs of classes, and of the words themselves, and the coverage")
+    notes.append("the coverage")
     notes += _check_null(folder, report, laws, y, K, total)
     checked += _check_predictions(folder, report, labels)
     summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
@@ -250,19 +253,66 @@ def _check_null(
     p = (1 + np.count_nonzero(null >= said["null_observed"] - said["tie_tolerance"])) / (1 + len(null))
     require_same(said["p_value"], float(p), "a p value of")
     if said["null_kernel"] != "exact" or laws.shape[0] > _MOST_DOCUMENTS or said["approximation_error"]:
-        return ["the statistics of permuted labels: they are taken as the run left them"]
+        return [
+            "the statistics of permuted labels, and p of single pairs and of the words themselves: they are taken as "
+            "the run left them"
+        ]
     gram = np.zeros((laws.shape[0], laws.shape[0]))
     for rows, values in K:
         gram += laws[:, rows] @ (laws @ values.T).T
+    seed, scale = int(report["arguments"]["seed"]), float(np.abs(gram).max())
+    for value, again in zip(null.tolist(), _permuted(gram, y, len(null), seed)[1:].tolist(), strict=True):
+        _same(value, again, scale, "a permuted statistic of")
+    if len(null) < int(report["arguments"]["permutations"]):
+        return ["p of single pairs of classes, and of the words themselves: permutations were stopped"]
+    return _check_other_p(report, laws, y, gram, len(null))
+
+
+def _permuted(gram: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """float64 (1 + n,): the statistic of the labels, then of labels permuted, some at a time."""
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
-    rng = np.random.default_rng(int(report["arguments"]["seed"]))
-    scale = float(np.abs(gram).max())
-    for value in null.tolist():
-        labels = rng.permutation(y)
-        member = np.eye(len(coefficients))[labels]
-        again = (coefficients * (member.T @ gram @ member)).sum() - coefficients.diagonal()[labels] @ gram.diagonal()
-        _same(value, float(again), scale, "a permuted statistic of")
+    rng, found = np.random.default_rng(seed), []
+    for first in range(0, 1 + n, _AT_ONCE):
+        labels = [y if k == 0 else rng.permutation(y) for k in range(first, min(first + _AT_ONCE, 1 + n))]
+        members = np.eye(len(coefficients))[np.stack(labels)]  # (at once, N, classes)
+        towards = np.moveaxis(np.tensordot(gram, members, axes=(1, 1)), 0, 1)
+        sums = np.einsum("kna,knb->kab", members, towards)
+        own = coefficients.diagonal()[np.stack(labels)] @ gram.diagonal()
+        found.append((coefficients * sums).sum(axis=(1, 2)) - own)
+    return np.concatenate(found)
+
+
+def _check_other_p(
+    report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, gram: np.ndarray, n: int
+) -> list[str]:
+    """p of the words themselves, and of each pair of classes. Returns what was not checked."""
+    seed, said = int(report["arguments"]["seed"]), report["statistic"]
+    factor = 1.0 - _SHARED[said["kernel"]]
+    require_same(
+        said["identity"]["p_value"],
+        _p(
+            _permuted(factor * (laws @ laws.T).toarray(), y, n, seed), factor * laws.multiply(laws).sum(axis=1).max(), y
+        ),
+        "p of the words themselves is",
+    )
+    rows, most = report["pairwise"], float(np.abs(gram.diagonal()).max())
+    if len(rows) == 1:
+        require_same(rows[0]["p_value"], said["p_value"], "p of the only pair is")
+        return []
+    chosen = [np.flatnonzero((y == a) | (y == b)) for a, b in combinations(range(int(y.max()) + 1), 2)]
+    if n * sum(4.0 * len(documents) ** 2 for documents in chosen) > _MOST_WORK:
+        return ["p of single pairs of classes: they are too many to be repeated"]
+    for row, documents in zip(rows, chosen, strict=True):
+        own = (y[documents] == y[documents].max()).astype(np.int64)
+        p = _p(_permuted(gram[np.ix_(documents, documents)], own, n, seed), most, own)
+        require_same(row["p_value"], p, f"p of {row['class']} and {row['other']} is")
     return []
+
+
+def _p(statistics: np.ndarray, largest: float, y: np.ndarray) -> float:
+    """(1 + #{permuted ≥ observed}) / (1 + permutations); what differs by rounding alone is a tie."""
+    tolerance = 1e-12 * (int(y.max()) + 1) ** 2 * largest
+    return float((1 + np.count_nonzero(statistics[1:] >= statistics[0] - tolerance)) / len(statistics))
 
 
 def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels) -> list[str]:

@@ -21,6 +21,7 @@ from pages.parts.embeddings.figures import (
     film_figure,
     html,
     laws_figure,
+    moment_figure,
     null_figure,
     plane,
     power_figure,
@@ -92,10 +93,10 @@ def test_a_training_and_its_film():
     assert [row["epoch"] for row in run.rows] == [0, 1, 2, 3]
     assert set(run.right) == {"train", "test"}
     assert run.after["after"] > run.after["before"]
-    words = [run.model.words_[v] for v in run.words.tolist()]
-    shares = close._shares(about, (0, 1), words)
+    shares = close._shares(about, (0, 1), run.words)
     assert (shares.sum(axis=0) > 0.9).all()
-    figure = film_figure(run.film, words, shares, ["a", "b"])
+    assert moment_figure(run.film[1], run.words, shares, ["a", "b"]).data[0].text[0] == run.words[0]
+    figure = film_figure(run.film, run.words, shares, ["a", "b"])
     assert len(figure.frames) == 4
     last = np.asarray(figure.frames[-1].data[0]["x"])
     np.testing.assert_allclose(last, figure.data[0].x, atol=1e-3)
@@ -113,6 +114,7 @@ def test_a_simulation_shows_the_linear_kernel_blind():
     assert gaussian[-1]["power"] > 0.9
     assert max(row["power"] for row in linear) < 0.25
     assert len(power_figure(run.frames).data) == 2
+    assert len(power_figure(run.overlaps, "overlap").data) == 2
     assert len(laws_figure(run.choice.laws.laws()).data) == 2
 
 

@@ -181,6 +181,7 @@ def test_power_grows_with_documents_and_with_the_difference():
     far = power(BetaBinomial(n_words=50, irrelevant=0.2), [8, 100], M, kernel, settings)
     assert far["power"].iloc[0] < 0.8 < far["power"].iloc[1]
     assert (abs(far["mean_statistic"] - far["population"]) < 4 * far["statistic_error"]).all()
+    assert far["overlap"].iloc[0] == BetaBinomial(n_words=50, irrelevant=0.2).overlap()
     near = power(BetaBinomial(n_words=50, irrelevant=0.2, second=(0.6, 0.6)), [100], M, kernel, settings)
     assert near["power"].iloc[0] < far["power"].iloc[1]
     assert BetaBinomial(second=(0.5, 0.5)).overlap() == pytest.approx(1.0)
@@ -214,3 +215,11 @@ def test_support_and_irrelevant_words():
 def test_simulations_that_are_none(wrong):
     with pytest.raises(ValueError):
         BetaBinomial(**wrong)
+
+
+def test_the_second_law_moves_towards_the_first():
+    laws = BetaBinomial(n_words=50, irrelevant=0.2)
+    overlaps = [laws.towards(share).overlap() for share in (1.0, 0.75, 0.5, 0.25, 0.0)]
+    assert laws.towards(1.0) == laws
+    assert overlaps == sorted(overlaps)
+    assert overlaps[-1] == pytest.approx(1.0)

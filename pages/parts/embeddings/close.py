@@ -27,8 +27,8 @@ from pages.parts.embeddings.controls import (
     start_training,
     train_choice,
 )
-from pages.parts.embeddings.figures import film_figure, laws_figure, power_figure, training_figure
-from pages.parts.embeddings.run import EmbedRun, TrainRun
+from pages.parts.embeddings.figures import film_figure, laws_figure, moment_figure, power_figure, training_figure
+from pages.parts.embeddings.run import OVERLAP_SIZE, EmbedRun, TrainRun
 from pages.parts.embeddings.view import Pair, pair_names
 from pages.parts.jobs import BOARD, FAILED, Job
 from pages.parts.metrics import metric_row
@@ -64,7 +64,7 @@ def draw_training(compared: Job, pair: Pair) -> None:
     elif job.state == FAILED:
         st.error(plain(job.error))
     elif job.active:
-        st.fragment(_training, run_every=0.7)(job.id, compared.id)
+        st.fragment(_training, run_every=0.7)(job.id, compared.id, pair)
     else:
         _trained(job.result, compared.result, pair)
 
@@ -105,7 +105,7 @@ def _take_penalty() -> None:
     set_train(regulariser=penalty, lam=DEFAULT_STRENGTHS[penalty])
 
 
-def _training(job_id: str, compared_id: str) -> None:
+def _training(job_id: str, compared_id: str, pair: Pair) -> None:
     job, compared = BOARD.get(job_id), BOARD.get(compared_id)
     if job is None or compared is None:
         return
@@ -117,6 +117,11 @@ def _training(job_id: str, compared_id: str) -> None:
     if run.rows:
         figure = training_figure(list(run.rows), compared.result.comparison.identity["statistic"])
         st.plotly_chart(figure, key="train_live", config={"displayModeBar": False})
+        words = run.words
+        shares = _shares(compared.result, pair, words)
+        figure = moment_figure(run.film[-1], words, shares, pair_names(compared.result, pair))
+        st.plotly_chart(figure, key="train_moment", config={"displayModeBar": False})
+        st.caption("The most frequent words as they stand at this moment; all epochs can be replayed afterwards.")
     rerun_at_end(job, "seen_train")
 
 
@@ -145,7 +150,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     figure = training_figure(run.rows, run.after["words"])
     st.plotly_chart(figure, key="train_done", config={"displayModeBar": False})
     st.caption("Dotted: the words themselves, at their own width.")
-    names, words = pair_names(about, pair), [model.words_[v] for v in run.words.tolist()]
+    names, words = pair_names(about, pair), run.words
     shares = _shares(about, pair, words)
     film, both = st.tabs(["Film", "Before and after"])
     with film:
@@ -236,8 +241,12 @@ def _simulation(job_id: str) -> None:
     run = job.so_far
     if any(run.frames.values()):
         st.plotly_chart(power_figure(run.frames), key="sim_power", config={"displayModeBar": False})
+        if any(run.overlaps.values()):
+            figure = power_figure(run.overlaps, "overlap")
+            st.plotly_chart(figure, key="sim_overlap", config={"displayModeBar": False})
         st.caption(
-            "How often a test at 5 % finds the difference, in 60 simulations of each size."
+            "How often a test at 5 % finds the difference, in 60 simulations of each point: above with more and more "
+            f"documents, below with {OVERLAP_SIZE} as the second law moves towards the first, until both are one."
             + (" ⚠ The laws above have changed since." if run.choice != simulation_choice() else "")
         )
     elif job.active:

@@ -143,28 +143,9 @@ def film_figure(
 ) -> go.Figure:
     """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2);
     shown: which of them first."""
-    centre, directions = plane(film[-1], shares.sum(axis=1) + 1e-12)
+    centre, directions = _facing(film[-1], shares)
     frames = [(np.asarray(M) - centre) @ directions for M in film]
-    begin = frames[shown]
-    lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
-    frequency = shares.mean(axis=1)
-    marker = {
-        "size": 4 + 24 * np.sqrt(frequency / max(frequency.max(), 1e-12)), "color": lean, "colorscale": _SCALE,
-        "symbol": np.where(lean > 0, "diamond", "circle"),
-        "cmin": -1, "cmax": 1, "opacity": 0.75, "line": {"width": 0},
-    }  # fmt: skip
-    names = [html(word) for word in words]
-    figure = go.Figure(
-        go.Scatter(
-            x=begin[:, 0],
-            y=begin[:, 1],
-            mode="markers",
-            text=names,
-            marker=marker,
-            showlegend=False,
-            hovertemplate="<b>%{text}</b><extra></extra>",
-        )
-    )
+    figure = _points_figure(frames[shown], words, shares, classes)
     figure.frames = [
         go.Frame(data=[{"x": at[:, 0].round(4), "y": at[:, 1].round(4)}], name=str(k), traces=[0])
         for k, at in enumerate(frames)
@@ -176,18 +157,54 @@ def film_figure(
         for k in range(len(frames))
     ]  # fmt: skip
     x, y = (_range(np.concatenate([at[:, k] for at in frames])) for k in (0, 1))
-    figure.update_xaxes(visible=False, range=x)
-    figure.update_yaxes(visible=False, range=y)
-    for name, colour, symbol in zip(classes, (FIRST, SECOND), ("diamond", "circle"), strict=True):
-        looks = {"color": colour, "symbol": symbol}
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker=looks)
+    figure.update_xaxes(range=x)
+    figure.update_yaxes(range=y)
     figure.update_layout(
-        height=520, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08},
+        height=520,
         updatemenus=[{"type": "buttons", "x": 0, "y": -0.04, "xanchor": "left", "yanchor": "top", "showactive": False,
                       "buttons": [{"label": "▶ Play", "method": "animate", "args": [None, play]}]}],
         sliders=[{"active": len(frames) - 1, "steps": steps, "x": 0.14, "len": 0.86, "y": -0.02,
                   "currentvalue": {"prefix": "epoch ", "font": {"size": 13}}}],
     )  # fmt: skip
+    return figure
+
+
+def moment_figure(M: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str]) -> go.Figure:
+    """The words' vectors while they are trained, in the plane of this moment."""
+    centre, directions = _facing(M, shares)
+    figure = _points_figure((M - centre) @ directions, words, shares, classes)
+    figure.update_layout(height=420)
+    return figure
+
+
+def _facing(M: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Centre and plane, turned so that the first class is left and below: else a sign might flip between epochs."""
+    centre, directions = plane(M, shares.sum(axis=1) + 1e-12)
+    towards = (shares[:, 1] - shares[:, 0]) @ ((M - centre) @ directions)
+    return centre, directions * np.where(towards < 0, -1.0, 1.0)
+
+
+def _points_figure(points: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str]) -> go.Figure:
+    """Words in the plane, (words, 2): size by frequency, colour and shape by the class in which they are more frequent;
+    shares: (words, 2)."""
+    lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
+    frequency = shares.mean(axis=1)
+    marker = {
+        "size": 4 + 24 * np.sqrt(frequency / max(frequency.max(), 1e-12)), "color": lean, "colorscale": _SCALE,
+        "symbol": np.where(lean > 0, "diamond", "circle"),
+        "cmin": -1, "cmax": 1, "opacity": 0.75, "line": {"width": 0},
+    }  # fmt: skip
+    figure = go.Figure()
+    figure.add_scatter(
+        x=points[:, 0], y=points[:, 1], mode="markers", text=[html(word) for word in words], marker=marker,
+        showlegend=False, hovertemplate="<b>%{text}</b><extra></extra>",
+    )  # fmt: skip
+    for name, colour, symbol in zip(classes, (FIRST, SECOND), ("diamond", "circle"), strict=True):
+        looks = {"color": colour, "symbol": symbol}
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker=looks)
+    figure.update_xaxes(visible=False, range=_range(points[:, 0]))
+    figure.update_yaxes(visible=False, range=_range(points[:, 1]))
+    figure.update_layout(margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08})
     return figure
 
 
@@ -206,20 +223,24 @@ def laws_figure(laws: np.ndarray) -> go.Figure:
     return figure
 
 
-def power_figure(frames: Mapping[str, Sequence[Mapping[str, Any]]]) -> go.Figure:
-    """How often the test finds the difference, over the number of documents, by kernel; bars: standard errors."""
+def power_figure(frames: Mapping[str, Sequence[Mapping[str, Any]]], axis: str = "documents") -> go.Figure:
+    """How often the test finds the difference, over the number of documents or the laws' "overlap", by kernel; bars:
+    standard errors."""
     figure = go.Figure()
     for (name, rows), colour, dash in zip(frames.items(), (BLUE, ORANGE), ("solid", "dash"), strict=True):
         figure.add_scatter(
-            x=[row["documents"] for row in rows], y=[row["power"] for row in rows], name=f"{name} kernel",
+            x=[row[axis] for row in rows], y=[row["power"] for row in rows], name=f"{name} kernel",
             mode="lines+markers", line={"color": colour, "width": 2.5, "dash": dash},
             error_y={"array": [row["standard_error"] for row in rows], "color": colour, "thickness": 1.2},
-            hovertemplate="%{x} documents: %{y:.0%}<extra></extra>",
+            hovertemplate=("overlap %{x:.0%}" if axis == "overlap" else "%{x} documents") + ": %{y:.0%}<extra></extra>",
         )  # fmt: skip
     figure.add_hline(
         y=0.05, line={"color": GREY, "dash": "dot"}, annotation_text="5 %: by accident", annotation_position="top left"
     )
-    figure.update_xaxes(title_text="documents", type="log", tickvals=[10, 20, 50, 100, 200])
+    if axis == "overlap":
+        figure.update_xaxes(title_text="overlap of the two laws", tickformat=".0%")
+    else:
+        figure.update_xaxes(title_text="documents", type="log", tickvals=[10, 20, 50, 100, 200])
     figure.update_yaxes(title_text="difference found", range=[-0.02, 1.05], tickformat=".0%")
     figure.update_layout(
         height=300, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.12}

@@ -19,6 +19,8 @@ from cflengine.linear.labels import Labels, read_labels, split_documents
 from pages.parts.jobs import Job
 
 SIZES = (10, 20, 50, 100, 200)  # documents of a simulation
+OVERLAP_SIZE = 50  # documents, where the laws' overlap varies
+SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)  # how far the second law is from the first, of what the user has chosen
 LARGE_TOKENS = 200_000  # beyond, words that occur once are left out
 MOST_DOCUMENTS = 20_000  # that a network learns from on the page
 
@@ -111,7 +113,7 @@ class TrainRun:
     stage: str = "Loading JAX"
     rows: list[dict[str, float]] = field(default_factory=list)
     film: list[np.ndarray] = field(default_factory=list)
-    words: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    words: list[str] = field(default_factory=list)  # of the film: the most frequent
     model: WordMMDEmbedding | None = None
     right: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
@@ -145,7 +147,7 @@ class _Epoch:
     def __init__(self, run: TrainRun, job: Job) -> None:
         self.run, self.job = run, job
 
-    def vectors(self, words: np.ndarray, M: np.ndarray) -> None:
+    def vectors(self, words: list[str], M: np.ndarray) -> None:
         """Of the most frequent words, before each event."""
         self.run.words = words
         self.run.film.append(M)
@@ -181,10 +183,12 @@ KERNELS = {"gaussian": Kernel("gaussian", (0.25,)), "linear": Kernel("linear")}
 
 @dataclass
 class SimulationRun:
-    """``frames``: power over the number of documents, by kernel; they grow while it runs."""
+    """Rows of :func:`power` by kernel, which grow while it runs. frames: over the number of documents; overlaps: as the
+    second law moves towards the first, with OVERLAP_SIZE documents."""
 
     choice: SimulationChoice
     frames: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KERNELS})
+    overlaps: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {name: [] for name in KERNELS})
 
     def run(self, job: Job) -> None:
         """Simulate. The vector of a word is its number, from 0 to 1, a single coordinate."""
@@ -192,12 +196,11 @@ class SimulationRun:
         laws = self.choice.laws
         M = np.linspace(0.0, 1.0, laws.laws().shape[1])[:, None]
         settings = PowerSettings(n_repeats=60, n_permutations=99, length=self.choice.length)
-        for n in SIZES:
+        moved = [(laws.towards(share), OVERLAP_SIZE, self.overlaps) for share in SHARES]
+        for law, n, frames in [(laws, n, self.frames) for n in SIZES] + moved:
             for name, kernel in KERNELS.items():
-                if not job.poll():
-                    return
                 try:
-                    found = power(laws, [n], M, kernel, settings, poll=job.poll)
+                    found = power(law, [n], M, kernel, settings, poll=job.poll)
                 except Stopped:
                     return
-                self.frames[name] += found.to_dict("records")
+                frames[name] += found.to_dict("records")
