@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.compression import kernels_encode as kernels
 from cflengine.compression.blocks import cut_documents
 from cflengine.compression.coder import encode_tokens
 from cflengine.compression.corpus import Gram
 from cflengine.engine.checks import InputError
-from cflengine.text.kgrams import number_grams
+from cflengine.text.kgrams import GramTable, number_grams
 from cflengine.text.tokens import TokenTable
+
+_AT_ONCE = 1 << 18  # tokens, when pointers are listed: temporaries stay small
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,20 @@ class Encoding:
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
+def list_pointers(marks: np.ndarray, gram_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The marked pointers in order of their start, then of their length: where each starts, int32, its length, int8,
+    and its K-gram, int32."""
+    count, done = int(np.bitwise_count(marks).sum()), 0
+    start, length, gram = np.empty(count, np.int32), np.empty(count, np.int8), np.empty(count, np.int32)
+    for first in range(0, len(marks), _AT_ONCE):
+        bits = marks[first : first + _AT_ONCE, None] >> np.arange(len(gram_of), dtype=np.uint8) & 1
+        token, k = np.nonzero(bits)
+        part = slice(done, done + len(k))
+        start[part], length[part], gram[part] = first + token, k + 1, gram_of[k, first + token]
+        done += len(k)
+    return start, length, gram
+
+
 def collect_pointers(
     marks: np.ndarray, gram_of: np.ndarray, table: TokenTable, literals: Sequence[str] = ()
 ) -> Encoding:
@@ -71,9 +87,7 @@ def collect_pointers(
     marks: uint8 (n,), bit k-1 of marks[i] says that the pointer of length k at token i is used; gram_of: int32
     (K, n), what each stands for.
     """
-    count = int(np.bitwise_count(marks).sum())
-    start, length, gram = np.empty(count, np.int32), np.empty(count, np.int8), np.empty(count, np.int32)
-    kernels.list_pointers(gram_of, marks, start, length, gram)
+    start, length, gram = list_pointers(marks, gram_of)
     ptr = np.searchsorted(start, table.doc_ptr).astype(np.int64)
     document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(ptr))
     return Encoding(
@@ -107,11 +121,20 @@ class Codebook:
         lengths = np.array([len(gram) for gram in self.grams], dtype=np.int64)
         if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= len(self.pointer_by_length):
             raise InputError(f"K-grams must have 1 to {len(self.pointer_by_length)} words.")
+        if len(set(self.grams)) < len(self.grams):
+            raise InputError("a K-gram stands in the dictionary twice.")
         self.vocabulary: dict[str, int] = {}
-        ids = [self.vocabulary.setdefault(word, len(self.vocabulary)) for gram in self.grams for word in gram]
-        tokens = np.array(ids, dtype=np.int32)
+        for gram in self.grams:
+            for word in gram:
+                self.vocabulary.setdefault(word, len(self.vocabulary))
+
+    @cached_property
+    def _tables(self) -> list[tuple[GramTable, np.ndarray]]:
+        """Of each length: a hash table of K-grams, and which entry of the dictionary each is, int32, -1 for none."""
+        lengths = np.array([len(gram) for gram in self.grams], dtype=np.int64)
+        tokens = np.array([self.vocabulary[word] for gram in self.grams for word in gram], dtype=np.int32)
         doc_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self._tables, self._feature_of = [], []
+        tables = []
         parent = np.zeros(len(tokens), dtype=np.int32)
         for length in range(1, len(self.pointer_by_length) + 1):
             gram_of = np.empty(len(tokens), dtype=np.int32)
@@ -119,11 +142,9 @@ class Codebook:
             feature_of = np.full(max(table.n_grams, 1), -1, dtype=np.int32)
             whole = np.flatnonzero(lengths == length)
             feature_of[gram_of[doc_ptr[whole]]] = whole
-            if len(np.unique(gram_of[doc_ptr[whole]])) < len(whole):
-                raise InputError("a K-gram stands in the dictionary twice.")
-            self._tables.append(table)
-            self._feature_of.append(feature_of)
+            tables.append((table, feature_of))
             parent = gram_of
+        return tables
 
     def find(self, table: TokenTable) -> np.ndarray:
         """int32 (K, n): the K-gram of the dictionary that stands at each token, by length; -1 for none. Θ(Kn)."""
@@ -131,7 +152,7 @@ class Codebook:
         tokens = known[table.tokens] if len(known) else table.tokens
         features = np.empty((len(self._tables), table.n_tokens), dtype=np.int32)
         parent = np.zeros(table.n_tokens, dtype=np.int32)
-        for k, (grams, feature_of) in enumerate(zip(self._tables, self._feature_of, strict=True)):
+        for k, (grams, feature_of) in enumerate(self._tables):
             parent = grams.find(tokens, table.doc_ptr, k + 1, parent)
             features[k] = np.where(parent >= 0, feature_of[parent], -1)
         return features

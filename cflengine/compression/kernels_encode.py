@@ -79,20 +79,6 @@ def evaluate_blocks(gram_of, blocks, marks, d_len, d_extra, used, totals, counts
 
 
 @kernel
-def list_pointers(gram_of, marks, start, length, gram):
-    """Write out the marked pointers in order of start, then length; returns how many."""
-    count = 0
-    for i in range(marks.shape[0]):
-        for k in range(gram_of.shape[0]):
-            if marks[i] >> k & 1:
-                start[count] = i
-                length[count] = k + 1
-                gram[count] = gram_of[k, i]
-                count += 1
-    return count
-
-
-@kernel
 def count_uses(gram_of, marks, uses):
     """uses[g] += 1 for every marked pointer; uses: float32 (G,)."""
     for i in range(marks.shape[0]):

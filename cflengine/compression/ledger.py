@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cflengine.compression import kernels_encode
 from cflengine.compression import kernels_ledger as kernels
 from cflengine.compression.blocks import BLOCK_TOKENS, cut_documents, cut_evenly
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.coder import Coder
+from cflengine.compression.encoding import list_pointers
 from cflengine.compression.pieces import carry_of, encode_all
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
@@ -173,10 +173,7 @@ class _Cover:
 
     @classmethod
     def of(cls, index: KGramIndex, marks: np.ndarray) -> _Cover:
-        count = int(np.bitwise_count(marks).sum())
-        cover = cls(np.empty(count, np.int32), np.empty(count, np.int8), np.empty(count, np.int32))
-        kernels_encode.list_pointers(index.gram_of, marks, cover.start, cover.length, cover.gram)
-        return cover
+        return cls(*list_pointers(marks, index.gram_of))
 
     def uses(self, n_grams: int) -> np.ndarray:
         return np.bincount(self.gram, minlength=n_grams)

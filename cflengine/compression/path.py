@@ -40,6 +40,11 @@ class PathPoint:
         return self.pointers_by_length / total if total else np.zeros(len(self.pointers_by_length))
 
 
+def pointers_by_length(marks: np.ndarray, max_gram: int) -> np.ndarray:
+    """int64 (K,): how many of the marked pointers have 1 .. K words."""
+    return np.array([np.count_nonzero(marks >> k & 1) for k in range(max_gram)], dtype=np.int64)
+
+
 class CompressionPath(Sequence[PathPoint]):
     """The points, by rising λ."""
 
@@ -182,6 +187,6 @@ class _Path:
         if before is not None and before.result.gap <= result.gap:
             self.points[lam] = replace(before, seconds=seconds)
             return
-        counts = [int(np.count_nonzero(result.marks >> k & 1)) for k in range(self.solver.index.max_gram)]
         slim = replace(result, alpha=result.alpha.astype(np.float32))
-        self.points[lam] = PathPoint(lam, slim, np.array(counts, dtype=np.int64), seconds)
+        counts = pointers_by_length(result.marks, self.solver.index.max_gram)
+        self.points[lam] = PathPoint(lam, slim, counts, seconds)

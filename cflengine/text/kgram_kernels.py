@@ -98,14 +98,6 @@ def count_grams(gram_of, offset, counts):
 
 
 @kernel
-def first_occurrences(gram_of, first):
-    """first[g] = smallest i with gram_of[i] == g, for the K-grams of one length; others are left alone."""
-    for i in range(gram_of.shape[0] - 1, -1, -1):
-        if gram_of[i] >= 0:
-            first[gram_of[i]] = i
-
-
-@kernel
 def renumber(gram_of, offset, number):
     """gram_of[i] = number[gram_of[i] - offset], in place; -1 stays."""
     for i in range(gram_of.shape[0]):

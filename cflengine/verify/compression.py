@@ -23,6 +23,7 @@ from cflengine.compression.certificate import certify
 from cflengine.compression.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
+from cflengine.text.plain_grams import first_places, number_grams
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
 from cflengine.verify.counts import expected_uses, gathered, weighted
 from cflengine.verify.findings import (
@@ -35,7 +36,6 @@ from cflengine.verify.findings import (
     require_gap,
     require_same,
 )
-from cflengine.verify.grams import first_places, number_grams
 
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:

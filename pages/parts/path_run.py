@@ -20,7 +20,7 @@ import numpy as np
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided import GuidedSolver
-from cflengine.compression.path import CompressionPath, PathPoint, solve_path
+from cflengine.compression.path import CompressionPath, PathPoint, pointers_by_length, solve_path
 from cflengine.compression.result import CompressionResult
 from cflengine.engine.gaps import relative_gap, round_down, round_up
 from cflengine.engine.progress import NAN, Listener, TerminationReason
@@ -122,7 +122,7 @@ class PathRun:
         before = next((point for point in self.points if point.lam == lam), None)
         if before is not None and before.result.gap <= result.gap:
             return
-        counts = np.array([np.count_nonzero(result.marks >> k & 1) for k in range(self.max_gram)], dtype=np.int64)
+        counts = pointers_by_length(result.marks, self.max_gram)
         slim = replace(result, alpha=result.alpha.astype(np.float32))
         others = [point for point in self.points if point.lam != lam]
         self.points = CompressionPath([*others, PathPoint(lam, slim, counts, seconds)])

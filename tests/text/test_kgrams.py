@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cflengine.text.kgrams import KGramIndex, index_bytes, index_kgrams
+from cflengine.text.kgrams import KGramIndex, index_by_sorting, index_bytes, index_kgrams
 from naive.text import numbered, occurrences
 
 DOCUMENTS = st.integers(1, 4).flatmap(
@@ -40,7 +40,13 @@ def assert_as_naive(index: KGramIndex, documents: list[list[int]], max_gram: int
 @example([], 3)
 @example([[]], 1)
 def test_index_equals_a_dictionary_of_tuples(documents, max_gram):
-    assert_as_naive(build(documents, max_gram), documents, max_gram)
+    index = build(documents, max_gram)
+    assert_as_naive(index, documents, max_gram)
+    by_sorting = index_by_sorting(index.tokens, index.doc_ptr, max_gram)
+    for name in ("gram_of", "grp_ptr", "len_ptr"):
+        own, other = getattr(index, name), getattr(by_sorting, name)
+        assert own.dtype == other.dtype
+        np.testing.assert_array_equal(own, other)
 
 
 @given(DOCUMENTS, st.integers(1, 8))

@@ -22,8 +22,8 @@ from cflengine import cli
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.text.kgrams import index_kgrams
+from cflengine.text.plain_grams import number_grams
 from cflengine.verify.findings import FalseResult
-from cflengine.verify.grams import number_grams
 from cflengine.verify.runs import verify_run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-"""K-grams of a corpus by sorting, in numpy: which one stands at each token."""
+"""K-grams of a corpus by sorting, in plain numpy: which one stands at each token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def number_grams(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> tupl
     """gram_of int32 (K, n), -1 where a K-gram would cross its document's end, and the length of each, int8 (G,).
 
     tokens: int32 (n,); doc_ptr: int64 (N+1,). Numbered by length, then by the K-gram one shorter and the last token:
-    not as the index of :mod:`cflengine.text.kgrams` has them, which nothing here depends on.
+    not as the index of :mod:`cflengine.text.kgrams` has them, which this does not depend on.
     """
     n = len(tokens)
     gram_of = np.full((max_gram, n), -1, dtype=np.int32)

@@ -1,0 +1,93 @@
+"""A λ-path in a file that holds data alone: pointers and prices of every λ, checked against the corpus when it is read.
+
+Prices are kept in steps of a 65,535th of the largest, rounded down; whatever is read, bound and gap are computed anew
+from it and the corpus (certificate.py, plain numpy), so a file proves what it says or is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from cflengine.compression.certificate import certify
+from cflengine.compression.corpus import PreparedCorpus
+from cflengine.compression.path import CompressionPath, PathPoint, pointers_by_length
+from cflengine.compression.problem import check_lam
+from cflengine.compression.result import CompressionResult
+from cflengine.engine.checks import is_number
+from cflengine.engine.progress import NAN, TerminationReason
+from cflengine.linear.saving import ModelFileError, file_name, read_model, require, write_model
+
+KIND = "compression path"
+_STEPS = 65_535
+
+
+def write_path(path: str | os.PathLike[str], corpus: PreparedCorpus, points: CompressionPath) -> None:
+    """Write a path's points; the corpus is known by its digest alone."""
+    highest = [float(point.result.alpha.max(initial=0.0)) for point in points]
+    prices = [
+        np.floor(point.result.alpha.astype(np.float64) * (_STEPS / top if top else 0.0)).astype(np.uint16)
+        for point, top in zip(points, highest, strict=True)
+    ]
+    header = {
+        "digest": corpus.digest,
+        "max_gram": corpus.index.max_gram,
+        "lams": [point.lam for point in points],
+        "highest": highest,
+        "seconds": [point.seconds for point in points],
+    }
+    n, marks = len(corpus.table.tokens), [point.result.marks for point in points]
+    arrays = {
+        "marks": np.stack(marks) if marks else np.zeros((0, n), np.uint8),
+        "prices": np.stack(prices) if prices else np.zeros((0, n), np.uint16),
+    }
+    write_model(path, KIND, header, arrays)
+
+
+def read_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus) -> CompressionPath:
+    """The points, each certified anew. Raises ModelFileError for a damaged file, one of another corpus, and a point
+    whose pointers leave a token uncovered."""
+    header, arrays = read_model(path, KIND)
+    name = file_name(path)
+    require({"digest", "max_gram", "lams", "highest", "seconds"} <= set(header), name)
+    if header["digest"] != corpus.digest or header["max_gram"] != corpus.index.max_gram:
+        raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
+    lams, n = header["lams"], len(corpus.table.tokens)
+    require(isinstance(lams, list) and {"marks", "prices"} <= set(arrays), name)
+    marks, prices = arrays["marks"], arrays["prices"]
+    require(marks.shape == prices.shape == (len(lams), n), name)
+    require((marks.dtype, prices.dtype) == (np.uint8, np.uint16), name)
+    for numbers in (lams, header["highest"], header["seconds"]):
+        require(isinstance(numbers, list) and len(numbers) == len(lams), name)
+        require(all(is_number(value) and 0 <= value < np.inf for value in numbers), name)
+    require(len(set(lams)) == len(lams) and bool((marks >> corpus.index.max_gram == 0).all()), name)
+    steps = [top / _STEPS for top in header["highest"]]
+    return CompressionPath(
+        _point(corpus, check_lam(lam), marks[k], (prices[k] * steps[k]).astype(np.float32), header["seconds"][k], name)
+        for k, lam in enumerate(lams)
+    )
+
+
+def _point(
+    corpus: PreparedCorpus, lam: float, marks: np.ndarray, alpha: np.ndarray, seconds: float, name: str
+) -> PathPoint:
+    gram_of = corpus.index.gram_of
+    try:
+        proof = certify(marks, alpha, gram_of, corpus.costs(lam))
+    except ValueError as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    require(proof.covered, name)
+    used = np.zeros(corpus.index.n_grams, dtype=bool)
+    for k, row in enumerate(gram_of):
+        used[row[marks >> k & 1 == 1]] = True
+    facts: dict[str, Any] = {"n_iterations": 0, "n_passes": 0.0, "solver": "guided", "settings": {}}
+    result = CompressionResult(
+        objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=TerminationReason.CONVERGED,
+        seconds=seconds, trace=pd.DataFrame(), marks=marks, dictionary=np.flatnonzero(used).astype(np.int32),
+        alpha=alpha * np.float32(proof.shrink), certificate=proof, relaxation=NAN, relaxation_upper=NAN,
+        digest=corpus.digest, **facts,
+    )  # fmt: skip
+    return PathPoint(lam, result, pointers_by_length(marks, corpus.index.max_gram), seconds)
