@@ -33,7 +33,7 @@ if state.get("gram_of_job") != job.id:  # another result: its numbers mean other
 text, lists = st.columns([5, 4], gap="medium")
 with text:
     priced = choose_mode() == PRICES
-    chosen = choose_documents(model, corpus)
+    chosen = choose_documents(model.table_, corpus)
 if priced and not model.result_.lower_bound > 0:
     text.info("This run was stopped before anything was proved, so there are no prices: let it run for longer.")
 elif priced:

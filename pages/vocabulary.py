@@ -100,12 +100,12 @@ st.download_button(
 )  # fmt: skip
 
 st.subheader("The same text, stored twice")
-chosen = choose_documents(model, corpus)
+chosen = choose_documents(model.table_, corpus)
 for column, title, key, marks in zip(
     st.columns(2), ("With your vocabulary", "The solver’s"), ("text_yours", "text_solver"), (check.marks, result.marks),
     strict=True,
 ):  # fmt: skip
     with column:
         st.markdown(f"**{title}**")
-        documents, grams = stage_view(model, corpus, chosen, marks)
+        documents, grams = stage_view(model.corpus_, corpus, chosen, marks)
         text_view(documents, grams=grams, key=key, height=480, counted="occurs")

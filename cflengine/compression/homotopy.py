@@ -236,6 +236,10 @@ class _Homotopy(CompressionRun):
         values[pointer] = np.clip(np.rint(w[slot[pointer]] * 255), 0, 255)
         return values
 
+    def picture(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The best solution, and w as it is."""
+        return self.best_marks.copy(), self._weights(self.admm.current_w())
+
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm
         return self.tell(

@@ -109,10 +109,13 @@ def solve_path(
     listeners: Sequence[Listener] = (),
     n_threads: int | None = None,
     solver: GuidedSolver | None = None,
+    known: Iterable[PathPoint] = (),
 ) -> CompressionPath:
     """Solve for every λ in ``lams``; a listener that says stop ends the path, and what is there is returned.
 
     costs_at: λ to costs, None for the paper's. solver: one that is warm already, and is left warm at the lowest λ.
+    known: points that are there already, which the others start from; one good enough for ``settings`` is not solved
+    again.
     Raises ValueError for no λ at all or one out of range.
     """
     order = sorted({check_lam(lam) for lam in lams})
@@ -122,6 +125,7 @@ def solve_path(
     price = costs_at or (lambda lam: storage_costs(index.gram_of, lengths, lam))
     solver = solver or GuidedSolver(index, n_threads=n_threads)
     path = _Path(solver, price, settings or PATH_SETTINGS, listeners)
+    path.points = {point.lam: point for point in known if point.lam in order}
     path.upwards(order)
     path.downwards(order)
     return CompressionPath(path.points.values())
@@ -160,7 +164,9 @@ class _Path:
     def upwards(self, order: list[float]) -> None:
         """Each λ from the one below."""
         for lam in order:
-            self._solve(lam, self.settings)
+            before = self.points.get(lam)
+            if before is None or not before.result.gap <= self.settings.tol:
+                self._solve(lam, self.settings)
             if self.stopped:
                 return
 

@@ -79,7 +79,14 @@ class CompressionRun(Run):
     ) -> bool:
         """Report; ζ, ρ and the value of the continuous iterate (an estimate) go into the event's ``extra``."""
         own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
-        return self.report(stage, objective, support=support, extra=own | dict(extra or {}))
+        going = self.report(stage, objective, support=support, extra=own | dict(extra or {}))
+        self.progress.offer(self)
+        return going
+
+    def picture(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Copies, to be looked at while the run goes on: uint8 (n,), the pointers of the best solution; uint8 (K, n),
+        the continuous iterate w in steps of 1/255, where the solver has one that is small enough."""
+        return self.best_marks.copy(), None
 
     def re_encode(self) -> np.ndarray:
         """Re-encode the best solution with its own dictionary; uint8 (G,), the K-grams that are left."""

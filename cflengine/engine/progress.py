@@ -117,6 +117,16 @@ class Progress:
             self.reason = TerminationReason.INTERRUPTED
         return self._in_time()
 
+    def offer(self, run: object) -> None:
+        """Show the run itself to listeners with a method ``offered(run)``, which may copy what they want of its best
+        solution; when, and how often, is theirs to say."""
+        began = time.perf_counter()
+        for listener in self.listeners:
+            offered = getattr(listener, "offered", None)
+            if offered is not None:
+                offered(run)
+        self._listening += time.perf_counter() - began
+
     __call__ = report  # so that it can listen to the parts of a solve; it goes on saying stop once it was told to
 
     def poll(self) -> bool:
@@ -158,6 +168,10 @@ class EventForwarder:
     def poll(self) -> bool:
         """Whether the whole may go on."""
         return self.progress.poll()
+
+    def offered(self, run: object) -> None:
+        """What a part offers is the whole's."""
+        self.progress.offer(run)
 
 
 def trace_frame(records: Iterable[IterationStats]) -> pd.DataFrame:

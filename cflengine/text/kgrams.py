@@ -83,6 +83,13 @@ class KGramIndex:
         """int64: the start positions J(s) of a K-gram, ascending; a scan of n entries."""
         return np.flatnonzero(self.gram_of[self.length(gram) - 1] == gram)
 
+    def last_positions(self, grams: np.ndarray) -> np.ndarray:
+        """int64: where each of ``grams`` occurs last; Θ(Kn)."""
+        last = np.full(self.n_grams + 1, -1, dtype=np.int64)
+        for row in self.gram_of:
+            last[row] = np.arange(len(row))
+        return np.asarray(last[grams])
+
     def first_positions(self, grams: np.ndarray) -> np.ndarray:
         """int64: where each of ``grams`` occurs first; Θ(Kn)."""
         first = np.full(self.n_grams + 1, -1, dtype=np.int64)

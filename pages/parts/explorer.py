@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.text.tokens import printable
+from cflengine.text.tokens import TokenTable, printable
 from pages.parts.prices import QUANTILE, PriceBook, sentence_prices, token_price
 from pages.parts.text_view import LITERAL, HeatScale, text_view
 from pages.parts.views import final_view, grams_of_document, price_view
@@ -56,7 +56,7 @@ def choose_mode() -> str:
     )  # fmt: skip
 
 
-def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
+def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     """The documents to show: one, or as many from there on as fit a hundred thousand words."""
     state = st.session_state
     last = len(corpus) - 1
@@ -78,8 +78,8 @@ def choose_documents(model: CompressiveFeatures, corpus: Corpus) -> list[int]:
         )  # fmt: skip
     if state.get("find") and state.get("find_failed"):
         st.caption(f"No other document holds “{plain(state.find)}”.")
-    ends = model.table_.doc_ptr[wanted + 1 :]
-    count = max(1, int(np.searchsorted(ends, model.table_.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
+    ends = table.doc_ptr[wanted + 1 :]
+    count = max(1, int(np.searchsorted(ends, table.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
     return list(range(wanted, wanted + (min(count, following) if following else count)))
 
 

@@ -17,22 +17,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from pages.parts.assets import asset
 from pages.parts.static_routes import PLOTLY_JS_URL, site_url
 
 FIELDS = ("t", "i", "s", "objective", "best", "relaxed", "bound", "zeta", "gap", "phase")
 
 #: The event that empties the chart, for a solve that starts over on the same stream.
 SSE_RESET = "event: reset\ndata: {}\n\n"
-
-
-def chart_script(*names: str) -> str:
-    """Scripts of this folder as one module, the functions that all charts share before them."""
-    return "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("plots.js", *names))
 
 
 # A form, because the names of radio buttons are private to one: several charts may share a page.
@@ -76,7 +71,7 @@ _component = st.components.v2.component(
     "cfl_live_trace",
     html=_HTML,
     css=_CSS,
-    js=chart_script("live_figure.js", "live_chart.js"),
+    js=asset("plots.js", "live_figure.js", "live_chart.js"),
     isolate_styles=False,
 )
 

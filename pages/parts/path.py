@@ -82,7 +82,7 @@ def start_path() -> None:
     """Queue the path on the session's corpus."""
     loaded, chosen, key = current_corpus(), settings(), _path_key()
     first, last, count = st.session_state.path_wanted
-    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(tol=chosen.gap))
+    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts)
 
     def work(job: Job) -> PathRun:
         warm_up("guided")
@@ -229,12 +229,12 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
 def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
     state = st.session_state
     gram = state.get("path_gram")
-    assert run.session is not None
+    assert run.corpus is not None
     text, features = st.columns([5, 3], gap="medium")
     with text:
         view = st.container()  # what the slider changes stands next to it, the choice of documents below
-        shown = choose_documents(run.session.estimator, corpus)
-        documents, grams = stage_view(run.session.estimator, corpus, shown, here.point.result.marks)
+        shown = choose_documents(run.corpus.table, corpus)
+        documents, grams = stage_view(run.corpus, corpus, shown, here.point.result.marks)
         for used, entry in grams.items():
             entry["count"] = run.count(here.point, used)
         with view:

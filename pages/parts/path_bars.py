@@ -7,10 +7,11 @@ in the colour, as in the text view, and once more in the number behind the K-gra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypedDict
 
 import streamlit as st
+
+from pages.parts.assets import asset
 
 
 class BarClick(TypedDict):
@@ -21,7 +22,7 @@ class BarClick(TypedDict):
 
 _HTML = '<div class="bars" role="group" aria-label="The most used K-grams"></div>'
 
-_CSS = """
+CSS = """
 .bars {
   --h1: #8a8a8a; --h2: #56b4e9; --h3: #009e73; --h4: #f0e442; --h5: #e69f00; --h6: #d55e00; --h7: #cc79a7; --h8: #888;
   --row: 1.75rem; position: relative; color: var(--st-text-color); font-family: var(--st-font); font-size: 0.9375rem;
@@ -46,9 +47,7 @@ _CSS = """
 @media (prefers-reduced-motion: reduce) { .bar, .bar::before { transition: none; } }
 """
 
-_component = st.components.v2.component(
-    "cfl_path_bars", html=_HTML, css=_CSS, js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-)
+_component = st.components.v2.component("cfl_path_bars", html=_HTML, css=CSS, js=asset("bars.js", "path_bars.js"))
 
 
 def path_bars(

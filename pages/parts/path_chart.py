@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import streamlit as st
 
 from cflengine.compression.path import PathPoint
-from pages.parts.live_chart import chart_script
+from pages.parts.assets import asset
 from pages.parts.static_routes import PLOTLY_JS_URL, site_url
 
 
@@ -78,7 +78,11 @@ _CSS = """
 """
 
 _component = st.components.v2.component(
-    "cfl_path_chart", html=_HTML, css=_CSS, js=chart_script("path_figure.js", "path_chart.js"), isolate_styles=False
+    "cfl_path_chart",
+    html=_HTML,
+    css=_CSS,
+    js=asset("plots.js", "path_figure.js", "path_chart.js"),
+    isolate_styles=False,
 )
 
 

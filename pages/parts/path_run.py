@@ -10,24 +10,33 @@ solution, the cheapest of all that are known, at once; solving there, warm from 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
+from cflengine.compression.corpus import PreparedCorpus
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.guided import GuidedSolver
+from cflengine.compression.homotopy import HomotopySettings
 from cflengine.compression.path import CompressionPath, PathPoint, pointers_by_length, solve_path
-from cflengine.compression.result import CompressionResult
+from cflengine.compression.path_file import read_path
+from cflengine.compression.relay import RelaySettings, estimated_seconds, solve_relay
+from cflengine.compression.result import CompressionResult, StageSnapshot
 from cflengine.engine.gaps import relative_gap, round_down, round_up
-from cflengine.engine.progress import NAN, Listener, TerminationReason
-from cflengine.text.kgrams import KGramIndex
-from cflengine.text.tokens import TokenTable, printable
+from cflengine.engine.progress import NAN, IterationStats, Listener, TerminationReason
+from cflengine.text.kgrams import KGramIndex, index_by_sorting
+from cflengine.text.phrasebook import Phrasebook
+from cflengine.text.tokens import TokenTable
 
+QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
 BETWEEN = 9  # values of the slider between two λ of the path
+_CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
 
@@ -60,30 +69,80 @@ class Uses:
     length: np.ndarray
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A solve at a moment: pointers of its best solution, uint8 (n,), w in steps of 1/255, uint8 (K, n), or None, and
+    the event that came with it."""
+
+    lam: float
+    marks: np.ndarray
+    weights: np.ndarray | None
+    stats: IterationStats
+
+
 class PathRun:
     """The points of a path, each as soon as it is certified, and the λ solved later.
 
     The solver's thread alone calls :meth:`solve` and :meth:`refine`; ``points`` is replaced, never changed, so anybody
-    may read it meanwhile. lams: at least one λ; settings: of every solve.
+    may read it meanwhile. lams: at least one λ; settings: of every solve; texts: the documents. ``corpus`` and
+    ``phrases`` are there once there is a point.
     """
 
-    def __init__(self, lams: Iterable[float], max_gram: int, settings: GuidedSettings) -> None:
+    def __init__(self, lams: Iterable[float], max_gram: int, settings: GuidedSettings, texts: Sequence[str]) -> None:
         self.lams = tuple(sorted(lams))
-        self.max_gram, self.settings = max_gram, settings
+        self.max_gram, self.settings, self.texts = max_gram, settings, texts
         self.points = CompressionPath(())
-        self.session: CompressionSession | None = None
+        self.corpus: PreparedCorpus | None = None
+        self.stages: tuple[StageSnapshot, ...] = ()  # of the homotopy, where one was run
+        self.picture: Picture | None = None  # of the first λ, while it is solved
+        self._session: CompressionSession | None = None
         self._asked: list[float] = []
         self._efforts: dict[float, int] = {}
         self._uses: dict[float, tuple[PathPoint, Uses]] = {}
-        self._labels: dict[int, str] = {}
+
+    @classmethod
+    def kept(cls, file: Path, table: TokenTable, max_gram: int, texts: Sequence[str]) -> PathRun:
+        """What is in a file (compression/path_file.py) of a small corpus, certified anew; nothing is compiled. Raises
+        ModelFileError."""
+        corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.doc_ptr, max_gram))
+        points = read_path(file, corpus)
+        run = cls([point.lam for point in points], max_gram, GuidedSettings(), texts)
+        run.corpus, run.points = corpus, points
+        return run
+
+    @property
+    def estimator(self) -> CompressiveFeatures:
+        """One with the settings of every solve, not fitted."""
+        return CompressiveFeatures(max_gram=self.max_gram, settings=self.settings)
+
+    @cached_property
+    def phrases(self) -> Phrasebook:
+        """The K-grams, as readers want them."""
+        assert self.corpus is not None  # there is a point
+        return Phrasebook(self.texts, self.corpus.table, self.corpus.index)
 
     # ---- in the solver's thread
 
-    def solve(self, table: TokenTable, listener: Listener) -> None:
-        """Solve for every λ. Raises what :meth:`CompressiveFeatures.prepare` does."""
-        session = CompressionSession(CompressiveFeatures(max_gram=self.max_gram, settings=self.settings), table)
-        solver = _Watched(session.estimator.index_, self)
-        self.session, session.solver = session, solver
+    @property
+    def session(self) -> CompressionSession:
+        """What solves; made when it is first needed."""
+        if self._session is None:
+            assert self.corpus is not None
+            estimator = self.estimator
+            estimator.corpus_ = self.corpus
+            self._session = CompressionSession(estimator)
+        return self._session
+
+    def solve(self, table: TokenTable, listener: Listener, *, first: float | None = None) -> None:
+        """Solve for every λ; ``first``, one of them, before all others: by the homotopy and then the guided solver
+        where that is quick, so that there is something to watch, and a text to read. Raises what
+        :meth:`CompressiveFeatures.prepare` does."""
+        self.corpus = self.estimator.prepare(table)
+        session = self.session
+        session.solver = solver = _Watched(self.corpus.index, self)
+        if first is not None and not self._begin(first, listener):
+            solver.run = None
+            return
         self.points = solve_path(
             solver.index,
             self.lams,
@@ -91,14 +150,33 @@ class PathRun:
             costs_at=session.estimator.costs_at,
             listeners=(listener,),
             solver=solver,
+            known=self.points,
         )
         solver.run = None
+
+    def _begin(self, lam: float, listener: Listener) -> bool:
+        """The λ that is solved first; whether to go on."""
+        assert self.corpus is not None
+        began, corpus = time.perf_counter(), self.corpus
+        if estimated_seconds(self.max_gram * corpus.table.n_tokens, "homotopy") < QUICK_S:
+            homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
+            settings = RelaySettings(tol=self.settings.tol, homotopy=homotopy)
+            result = solve_relay(
+                corpus.index, corpus.costs(lam), settings, listeners=(listener, _Watcher(self, lam)), lam=lam
+            )
+            self.stages = result.stages
+        else:
+            watcher = _Watcher(self, lam)
+            result = self.session.solver.solve(corpus.costs(lam), self.settings, listeners=(listener, watcher), lam=lam)
+        self.note(lam, replace(result, stages=()), time.perf_counter() - began)
+        self.picture = None
+        return result.reason not in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
 
     def refine(self, lam: float, listener: Listener) -> None:
         """Solve at ``lam``, warm from the cheapest known solution: at first briefly, the second time until the path's
         gap is reached or the search brings nothing more. A solve that is stopped leaves nothing."""
         effort, here = self.effort(lam), self.at(lam)
-        if effort == 0 or self.session is None:
+        if effort == 0:
             return
         settings = replace(self.settings, annealings=min(1, self.settings.annealings))
         if effort == 1:
@@ -178,26 +256,33 @@ class PathRun:
         """The K-grams of a point's solution; kept, since a slider that moves comes back to it."""
         kept = self._uses.get(point.lam)
         if kept is None or kept[0] is not point:
-            assert self.session is not None  # there is a point
-            kept = (point, _uses(point.result.marks, self.session.estimator.index_))
+            assert self.corpus is not None  # there is a point
+            kept = (point, _uses(point.result.marks, self.corpus.index))
             if len(self._uses) > len(self.lams) + KEEP_ASKED:
                 self._uses.clear()
             self._uses[point.lam] = kept
         return kept[1]
 
-    def top(self, point: PathPoint, least_length: int, most: int) -> list[dict[str, Any]]:
-        """The ``most`` used K-grams of at least so many words: dicts of gram (its number), label, length, count."""
+    def top(self, point: PathPoint, least_length: int, most: int, *, telling: bool = False) -> list[dict[str, Any]]:
+        """The ``most`` used K-grams of at least so many words: dicts of gram (its number), label, length, count.
+        telling: only those that are more than punctuation and function words."""
         uses = self.uses(point)
-        chosen = np.flatnonzero(uses.length >= least_length)[:most]
+        chosen = np.flatnonzero(uses.length >= least_length)
+        if telling:
+            chosen = chosen[: _CANDIDATES * most]
+            chosen = chosen[self.phrases.says_something(uses.gram[chosen])]
+        chosen = chosen[:most]
+        labels = self.phrases.spell(uses.gram[chosen])
         return [
-            {
-                "gram": int(uses.gram[i]),
-                "label": self.label(int(uses.gram[i])),
-                "length": int(uses.length[i]),
-                "count": int(uses.count[i]),
-            }
-            for i in chosen.tolist()
+            {"gram": int(uses.gram[i]), "label": label, "length": int(uses.length[i]), "count": int(uses.count[i])}
+            for i, label in zip(chosen.tolist(), labels, strict=True)
         ]
+
+    def counts(self, point: PathPoint, grams: np.ndarray) -> dict[int, int]:
+        """How many pointers each of these K-grams has in a point's solution."""
+        uses = self.uses(point)
+        found, _, where = np.intersect1d(grams, uses.gram, return_indices=True)
+        return dict(zip(found.tolist(), uses.count[where].tolist(), strict=True))
 
     def count(self, point: PathPoint, gram: int) -> int:
         """How many pointers K-gram ``gram`` has in a point's solution."""
@@ -205,19 +290,33 @@ class PathRun:
         return int(uses.count[uses.gram == gram].sum())
 
     def label(self, gram: int) -> str:
-        """The words of K-gram ``gram``."""
-        assert self.session is not None
-        if gram not in self._labels:
-            table, index = self.session.estimator.table_, self.session.estimator.index_
-            start, length = int(index.occurrences(gram)[0]), index.length(gram)
-            words = index.tokens[start : start + length].tolist()
-            self._labels[gram] = " ".join(printable(table.vocabulary[t]) for t in words)
-        return self._labels[gram]
+        """K-gram ``gram`` as the text spells it."""
+        return self.phrases.spell(np.array([gram]))[0]
 
     def model(self, lam: float) -> CompressiveFeatures:
         """The fitted estimator at a solved λ."""
-        assert self.session is not None
-        return FeaturePath(self.session.estimator, self.session.corpus, self.points).model(lam)
+        assert self.corpus is not None
+        return FeaturePath(self.estimator, self.corpus, self.points).model(lam)
+
+
+class _Watcher:
+    """A listener that keeps a picture of the best solution for pages to look at, a few times a second."""
+
+    def __init__(self, run: PathRun, lam: float) -> None:
+        self.run, self.lam = run, lam
+        self.next = 0.0
+
+    def __call__(self, stats: IterationStats) -> None:
+        self.stats = stats
+
+    def offered(self, run: Any) -> None:
+        """From :meth:`~cflengine.engine.progress.Progress.offer`."""
+        now = time.perf_counter()
+        if now < self.next:
+            return
+        marks, weights = run.picture()
+        self.run.picture = Picture(self.lam, marks, weights, self.stats)
+        self.next = time.perf_counter() + max(0.3, 10 * (time.perf_counter() - now))
 
 
 class _Watched(GuidedSolver):

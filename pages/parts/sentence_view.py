@@ -8,12 +8,12 @@ strong, words with a weight have a solid or a dashed line below, bars of log-odd
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-_HERE = Path(__file__)
+from pages.parts.assets import asset
+
 _HTML = """
 <div class="sv">
   <ul class="sv-legend"></ul>
@@ -25,8 +25,8 @@ _HTML = """
 _component = st.components.v2.component(
     "cfl_sentence_view",
     html=_HTML,
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+    css=asset("sentence_view.css"),
+    js=asset("sentence_view.js"),
 )
 
 

@@ -31,8 +31,8 @@ from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
+from pages.parts.path_run import QUICK_S
 
-QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session

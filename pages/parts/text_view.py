@@ -19,11 +19,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 import streamlit as st
+
+from pages.parts.assets import asset
 
 BLOCK = 3000  # characters of text laid out together, about 500 words
 LONGEST = 8  # pointers of this many words or more share a colour
@@ -31,9 +32,8 @@ LITERAL = -1  # the gram of a pointer to a word the dictionary does not have
 JOINS_PREVIOUS, JOINS_NEXT = 1, 2  # a pointer goes on beyond this edge of the piece
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HERE = Path(__file__)
 
-_HTML = """
+HTML = """
 <div class="view">
   <ul class="legend"></ul>
   <div class="finder" hidden>
@@ -48,9 +48,9 @@ _HTML = """
 
 _component = st.components.v2.component(
     "cfl_text_view",
-    html=_HTML,
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+    html=HTML,
+    css=asset("text_view.css"),
+    js=asset("text_pieces.js", "text_view.js"),
 )
 
 

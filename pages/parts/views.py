@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
+from cflengine.compression.corpus import PreparedCorpus
 from cflengine.text.tokens import printable
 
 FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
@@ -65,25 +66,29 @@ def price_view(
 
 
 def stage_view(
-    model: CompressiveFeatures,
+    prepared: PreparedCorpus,
     corpus: Corpus,
     documents: Iterable[int],
     marks: np.ndarray,
     weights: np.ndarray | None = None,
+    most: int | None = None,
 ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
-    """Documents with the pointers of a stage of the homotopy; gram ids are those of the index.
+    """Documents with the pointers of a stage of the homotopy, or of a path; gram ids are those of the index.
 
     With ``weights`` (uint8 (K, n), steps of 1/255) every pointer of weight above ``FAINTEST`` is shown, else the
-    binary ``marks``.
+    binary ``marks``. most: tokens of each document that are shown, None for all.
     """
-    index, table = model.index_, model.table_
+    index, table = prepared.index, prepared.table
     bits = np.uint8(1) << np.arange(index.max_gram, dtype=np.uint8)
     views: list[dict[str, Any]] = []
     used: dict[int, dict[str, Any]] = {}
     for d in documents:
-        a, e = (int(x) for x in table.doc_ptr[d : d + 2])
+        a, whole = (int(x) for x in table.doc_ptr[d : d + 2])
+        e = whole if most is None else min(whole, a + most)
         shown = (marks[None, a:e] & bits[:, None]) > 0 if weights is None else weights[:, a:e] > 255 * FAINTEST
         start, k = np.nonzero(shown.T)
+        inside = start + k < e - a
+        start, k = start[inside], k[inside]
         grams = index.gram_of[k, a + start]
         pointers = {
             "start": table.start[a + start],
@@ -98,7 +103,10 @@ def stage_view(
                 label = " ".join(table.vocabulary[t] for t in index.tokens[i : i + length])
                 occurrences = int(index.grp_ptr[g + 1] - index.grp_ptr[g])
                 used[g] = {"label": label, "count": occurrences, "cost": float(length)}
-        views.append(_document(corpus, d, pointers))
+        view = _document(corpus, d, pointers)
+        if e < whole:
+            view["text"] = view["text"][: int(table.end[e - 1])] + " …"
+        views.append(view)
     return views, used
 
 

@@ -41,3 +41,10 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def gap_words(gap: float) -> str:
+    """A proved gap for a sentence: "0.06 %"; where it is tiny, what it is under."""
+    if not math.isfinite(gap):
+        return "–"
+    return "0.001 %" if gap < 1e-5 else percent(gap, 3 if gap < 1e-3 else 2)

@@ -154,7 +154,7 @@ def test_every_stage_can_be_shown(model, corpus):
     assert [stage.zeta for stage in stages] == pytest.approx(np.linspace(0, 1, 11))
     for stage in (stages[0], stages[-1]):
         for weights in (stage.weights, None):
-            (document,), grams = views.stage_view(model, corpus, [1], stage.marks, weights)
+            (document,), grams = views.stage_view(model.corpus_, corpus, [1], stage.marks, weights)
             pointers = document["pointers"]
             assert len(pointers["start"]) and ("weight" in pointers) == (weights is not None)
             if weights is not None:

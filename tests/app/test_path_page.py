@@ -28,17 +28,23 @@ def going(stats) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
-def table(warm):
+def twelve_texts() -> list[str]:
     rng = np.random.default_rng(2)
     words = [f"w{k}" for k in range(25)]
     chance = 1 / np.arange(1, 26)
-    texts = [" ".join(rng.choice(words, 60, p=chance / chance.sum())) for _ in range(12)]
-    return Tokenizer(DEFAULT_TOKEN_PATTERN, True)(texts)
+    return [" ".join(rng.choice(words, 60, p=chance / chance.sum())) for _ in range(12)]
+
+
+TEXTS = twelve_texts()
+
+
+@pytest.fixture(scope="module")
+def table(warm):
+    return Tokenizer(DEFAULT_TOKEN_PATTERN, True)(TEXTS)
 
 
 def solved_run(table, lams=LAMS, settings=SETTINGS) -> PathRun:
-    run = PathRun(lams, 3, settings)
+    run = PathRun(lams, 3, settings, TEXTS)
     run.solve(table, going)
     return run
 
@@ -54,7 +60,7 @@ def solved(table) -> PathRun:
 
 @pytest.mark.parametrize("lam", [0.01, 0.05, 0.06, 0.15, 0.2999, 0.3, 0.7, 1.7, 2.0, 2.5])
 def test_what_is_said_of_any_lam_holds(solved, lam):
-    index, costs = solved.session.estimator.index_, solved.session.estimator.costs_at(lam)
+    index, costs = solved.corpus.index, solved.corpus.costs(lam)
     here = solved.at(lam)
     value, covered, n_pointers, used = binary_solution(here.point.result.marks, index.gram_of, costs)
     assert covered and here.objective == pytest.approx(value, rel=1e-12)
@@ -83,14 +89,14 @@ def test_the_slider_has_the_path_and_round_values_between(solved):
     assert all(value == float(f"{value:.3g}") for value in choices)
     ratios = np.diff(np.log(choices[:11]))
     assert np.allclose(ratios, ratios[0], rtol=0.05)
-    near = PathRun([1.0, 1.001], 3, SETTINGS)
+    near = PathRun([1.0, 1.001], 3, SETTINGS, TEXTS)
     assert near.choices == [] and not near.points
     with pytest.raises(ValueError, match="no λ is solved yet"):
         near.at(1.0)
 
 
 def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
-    run, seen = PathRun(LAMS, 3, SETTINGS), []
+    run, seen = PathRun(LAMS, 3, SETTINGS, TEXTS), []
 
     def listener(stats) -> bool:
         seen.append([point.lam for point in run.points])
@@ -144,7 +150,7 @@ def test_a_solve_betters_what_was_known_in_two_efforts(table):
 def test_nothing_is_solved_where_nothing_can_be_gained(table):
     run = solved_run(table, settings=GuidedSettings(tol=0.5))
     assert run.at(0.7).gap < 0.5 and [run.effort(lam) for lam in (0.05, 0.7, 2.0)] == [0, 0, 0]
-    assert PathRun(LAMS, 3, SETTINGS).effort(0.7) == 0
+    assert PathRun(LAMS, 3, SETTINGS, TEXTS).effort(0.7) == 0
 
 
 def test_a_solve_that_is_stopped_leaves_nothing(table):

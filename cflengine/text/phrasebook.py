@@ -1,0 +1,106 @@
+"""K-grams for readers: as the text spells them, and which of them say something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from cflengine.text.kgrams import KGramIndex
+from cflengine.text.token_table import TokenTable, printable
+
+_FREQUENT, _SHORT = 120, 4  # a word of so few letters among so many most frequent ones is taken for a function word
+
+
+class Phrasebook:
+    """K-grams of an index, by their numbers.
+
+    texts: the documents; table: their tokens; index: of their K-grams. What depends on the whole corpus is made when it
+    is first asked for, in Θ(Kn), and kept: 8 bytes a K-gram.
+    """
+
+    def __init__(self, texts: Sequence[str], table: TokenTable, index: KGramIndex) -> None:
+        self.texts, self.table, self.index = texts, table, index
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """int32 (G,) twice: where each K-gram occurs first, and last."""
+        every = np.arange(self.index.n_grams)
+        return self.index.first_positions(every).astype(np.int32), self.index.last_positions(every).astype(np.int32)
+
+    def lengths(self, grams: np.ndarray) -> np.ndarray:
+        """int64: of K-grams, in words."""
+        return np.searchsorted(self.index.len_ptr, np.asarray(grams), side="right")
+
+    def spell(self, grams: np.ndarray) -> list[str]:
+        """Each as it stands in the text, on one line: "it's", "Mr. Speaker". Where it occurs first or last, whichever
+        has fewer capitals, since the first word of a sentence has one in any case."""
+        grams = np.asarray(grams, dtype=np.int64)
+        found = [self._slices(places[grams], self.lengths(grams)) for places in self._places]
+        return [first if _capitals(first) <= _capitals(last) else last for first, last in zip(*found, strict=True)]
+
+    def words(self, gram: int) -> tuple[str, ...]:
+        """The forms of its tokens."""
+        start, length = int(self._places[0][gram]), int(self.lengths(np.array([gram]))[0])
+        return tuple(self.table.vocabulary[t] for t in self.table.tokens[start : start + length].tolist())
+
+    def says_something(self, grams: np.ndarray) -> np.ndarray:
+        """bool: whether there is no punctuation in it, and one of its words at least is no function word."""
+        grams = np.asarray(grams, dtype=np.int64)
+        start, lengths = self._places[0][grams].astype(np.int64), self.lengths(grams)
+        content, words = np.zeros(len(grams), dtype=bool), np.ones(len(grams), dtype=bool)
+        for k in range(self.index.max_gram):
+            inside = lengths > k
+            tokens = self.table.tokens[start[inside] + k]
+            content[inside] |= self._content[tokens]
+            words[inside] &= self._word[tokens]
+        return content & words
+
+    @cached_property
+    def _word(self) -> np.ndarray:
+        """bool (words,): anything but punctuation."""
+        return np.array([any(map(str.isalnum, word)) for word in self.table.vocabulary], dtype=bool)
+
+    @cached_property
+    def _content(self) -> np.ndarray:
+        """bool (words,): letters, and no function word. English ones are listed; in other languages they are short and
+        frequent."""
+        words, counts = self.table.vocabulary, np.bincount(self.table.tokens, minlength=len(self.table.vocabulary))
+        frequent = set(np.argsort(-counts, kind="stable")[:_FREQUENT].tolist())
+        return np.array(
+            [
+                any(map(str.isalpha, word))
+                and word.lower() not in _FUNCTION_WORDS
+                and not (i in frequent and word.isascii() and len(word) <= _SHORT)
+                for i, word in enumerate(words)
+            ],
+            dtype=bool,
+        )
+
+    def _slices(self, places: np.ndarray, lengths: np.ndarray) -> list[str]:
+        documents = np.searchsorted(self.table.doc_ptr, places, side="right") - 1
+        start, end = self.table.start[places], self.table.end[places + lengths - 1]
+        spans = zip(documents.tolist(), start.tolist(), end.tolist(), strict=True)
+        return [_line(self.texts[d][a:b]) for d, a, b in spans]
+
+
+def _line(text: str) -> str:
+    return printable(text) if text.isspace() else " ".join(map(printable, text.split()))
+
+
+def _capitals(text: str) -> int:
+    return sum(map(str.isupper, text))
+
+
+_ENGLISH = """
+a about above after again all also am an and any are aren as at be because been before being below between both
+but by can cannot could couldn d did didn do does doesn doing don down during each else ever every few for from further
+get got had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its
+itself just ll m me might more most much must my myself no nor not now of off on once one only or other our ours
+ourselves out over own quite re rather s same shall shan she should shouldn so some such t than that the their theirs
+them themselves then there these they this those though through to too under until up upon us ve very was wasn we were
+weren what when where whether which while who whom whose why will with within without won would wouldn yet you your
+yours yourself yourselves
+"""
+_FUNCTION_WORDS = frozenset(_ENGLISH.split())

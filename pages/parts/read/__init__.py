@@ -1,0 +1,1 @@
+"""The Read page, and the first screen: text in pieces under λ."""

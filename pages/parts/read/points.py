@@ -1,0 +1,94 @@
+"""A λ-path as the live text shows it: of some documents every solved λ, in words and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cflengine import Corpus
+from cflengine.compression.path import PathPoint
+from pages.parts.live_text import LivePoint
+from pages.parts.path_run import PathRun
+from pages.parts.views import stage_view
+from pages.parts.words import gap_words, many, number
+
+LISTED = 14  # phrases beside the text
+
+
+def live_points(
+    run: PathRun, corpus: Corpus, documents: list[int], *, one: str = "document", most: int | None = None
+) -> tuple[list[dict[str, Any]], list[LivePoint]]:
+    """The documents, and what is shown of them at each λ that is solved. one: what a document is called; most: tokens
+    of each that are shown."""
+    assert run.corpus is not None
+    shown: list[dict[str, Any]] = []
+    points = []
+    for point in run.points:
+        shown, grams = stage_view(run.corpus, corpus, documents, point.result.marks, most=most)
+        ids = np.fromiter(grams, np.int64, len(grams))
+        counts = run.counts(point, ids)
+        labels = dict(zip(ids.tolist(), run.phrases.spell(ids), strict=True))
+        points.append(
+            LivePoint(
+                point.lam, sentence(run, point, len(corpus), one), note(point), point.shares.tolist(),
+                [view["pointers"] for view in shown],
+                {gram: (labels[gram], counts.get(gram, 0), grams[gram]["cost"]) for gram in labels},
+                [(row["gram"], row["label"], row["length"], row["count"]) for row in _top(run, point)],
+            )
+        )  # fmt: skip
+    return [{name: view[name] for name in ("title", "meta", "text")} for view in shown], points
+
+
+def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:
+    """The most used phrases, or single words where there are none."""
+    found = run.top(point, min(2, run.max_gram), LISTED, telling=True)
+    return found or run.top(point, 1, LISTED, telling=True) or run.top(point, 1, LISTED)
+
+
+def sentence(run: PathRun, point: PathPoint, n_documents: int, one: str) -> list[tuple[str, bool]]:
+    """What was found at a λ, and how good it is, in parts that are bold or not."""
+    longest = "single words" if run.max_gram == 1 else f"phrases up to {_NUMBERS[run.max_gram]} words"
+    if not np.isfinite(point.result.gap):
+        proved = [("; how much better another dictionary could do is not proved yet", False)]
+    else:
+        proved = [
+            (f"; no dictionary of {longest} can do ", False),
+            (f"more than {gap_words(point.result.gap)} better", True),
+            (" (proved)", False),
+        ]
+    return [
+        (f"{many(n_documents, one)} {'is' if n_documents == 1 else 'are'} built from ", False),
+        (many(point.result.dictionary_size, "piece"), True),
+        *proved,
+        (".", False),
+    ]
+
+
+def note(point: PathPoint) -> str:
+    """What storing costs at a λ."""
+    result = point.result
+    average = len(result.marks) / max(1, result.n_pointers)
+    return (
+        f"{number(result.n_pointers)} uses of {number(average, 2)} words on average; all storage costs "
+        f"{number(result.objective)}, and cannot cost less than {number(result.lower_bound)}."
+    )
+
+
+def telling_documents(run: PathRun, count: int, lam: float) -> list[int]:
+    """Short documents of which much is made of phrases: the text that shows best what λ does. Ascending."""
+    assert run.corpus is not None
+    table, point = run.corpus.table, run.points.nearest(lam)
+    sizes = np.diff(table.doc_ptr)
+    start = np.flatnonzero(point.result.marks & 0b11111110)
+    pieces = np.bincount(np.searchsorted(table.doc_ptr, start, side="right") - 1, minlength=len(sizes))
+    good = np.flatnonzero((sizes >= _SHORTEST) & (sizes <= _LONGEST))
+    if len(good) < count:
+        good = np.flatnonzero(sizes > 0)
+        return np.sort(good[np.argsort(np.abs(sizes[good] - _LONGEST), kind="stable")[:count]]).tolist()
+    best = good[np.argsort(-(pieces[good] / sizes[good]), kind="stable")[:count]]
+    return np.sort(best).tolist()
+
+
+_SHORTEST, _LONGEST = 30, 70
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
