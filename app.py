@@ -31,16 +31,20 @@ PAGES = {
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
+#: Streamlit leaves 130 pixels above a title
+STYLE = "<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }</style>"
+
 app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 
 
 def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.sidebar import draw_sidebar
-    from pages.parts.state import start_session
+    from pages.parts.state import start_session, warm_engine
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()
+    st.html(STYLE)
     sections = {
         name: [st.Page(path, title=title, icon=icon) for path, title, icon in pages] for name, pages in PAGES.items()
     }
@@ -48,8 +52,20 @@ def main() -> None:
     page = st.navigation(sections | {"": moved}, expanded=True)
     draw_sidebar()
     page.run()
+    warm_engine()  # once the first page stands: compiling slows everything down
+
+
+def preload() -> None:
+    """Import what the first page needs, and read the sample, before anybody has asked."""
+    from importlib import import_module
+
+    for name in ("pages.parts.sidebar", "pages.parts.read.first", "pages.parts.sources"):
+        import_module(name)
+    import_module("pages.parts.state").sample_job()
 
 
 # the ASGI server imports this module once without a script run: then it wants ``app`` alone
 if get_script_run_ctx(suppress_warning=True) is not None:
     main()
+else:
+    preload()

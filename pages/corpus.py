@@ -7,27 +7,35 @@ through_router()
 import pandas as pd
 import streamlit as st
 
+from pages.parts.corpora import SAMPLE
 from pages.parts.metrics import metric_row
+from pages.parts.read.first import draw_first
 from pages.parts.sources import draw_source
-from pages.parts.state import current_corpus
+from pages.parts.state import PATH, current_corpus, current_job, explore
 from pages.parts.views import shortened, without_midnight
 from pages.parts.words import many, number, plain
 
 PREVIEW_ROWS = 200
 
 st.title("See what your text is made of")
-st.markdown(
-    "Choose a corpus, then let the solver find the word sequences that store it most cheaply. They make good "
-    "features for any later task, and every number comes with a proof of how far from the best it can be."
-)
 draw_source()
 
 loaded = current_corpus()
 corpus, report, table = loaded.corpus, loaded.corpus.report, loaded.table
-title, go = st.columns([4, 1.3], vertical_alignment="bottom")
-title.header(plain(corpus.name))
-if go.button("Compress it →", type="primary", width="stretch", key="to_solver"):
-    st.switch_page("pages/solve.py")
+job = current_job(PATH)
+if loaded.id == SAMPLE:
+    st.caption("The sample: 2,000 invented beer reviews, written for this project by a generator. Drag the slider.")
+else:
+    st.markdown(f"**{plain(corpus.name)}**")
+if job is not None:
+    draw_first(job)
+else:
+    st.button("Compress it", type="primary", on_click=explore, key="explore")
+with st.container(horizontal=True, gap="medium"):
+    st.page_link("pages/path.py", label="Read the whole corpus like this", icon="📖")
+    st.page_link("pages/tasks.py", label="What are these phrases worth?", icon="🎯")
+
+st.header("What was read")
 metric_row(
     [
         ("Documents", number(len(corpus))),

@@ -15,7 +15,7 @@ from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import number, percent
 
 st.title("Features")
-model = result_or_stop().result
+model = result_or_stop().model
 loaded = current_corpus()
 st.markdown(
     "A document's features are how often it uses each K-gram of the dictionary. New documents are counted with the "

@@ -23,12 +23,12 @@ from pages.parts.prices import price_book
 from pages.parts.state import current_corpus
 
 st.title("Pointers")
-job = result_or_stop()
-model = job.result
+found = result_or_stop()
+model = found.model
 corpus = current_corpus().corpus
 state = st.session_state
-if state.get("gram_of_job") != job.id:  # another result: its numbers mean other K-grams, its tokens have other prices
-    state.update(gram_of_job=job.id, gram=None, token=None, marked=None, forced=None)
+if state.get("gram_of_job") != found.id:  # another result: its numbers mean other K-grams, its tokens have other prices
+    state.update(gram_of_job=found.id, gram=None, token=None, marked=None, forced=None)
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:
@@ -37,7 +37,7 @@ with text:
 if priced and not model.result_.lower_bound > 0:
     text.info("This run was stopped before anything was proved, so there are no prices: let it run for longer.")
 elif priced:
-    book = price_book(job.id, model, corpus)
+    book = price_book(found.id, model, corpus)
     with text:
         draw_prices(model, corpus, book, chosen)
     with lists:
@@ -52,9 +52,9 @@ else:
             key="lists", label_visibility="collapsed",
         )  # fmt: skip
         if view == "Dictionary":
-            draw_dictionary(model, with_savings(job, model.dictionary_))
-            draw_force(job)
+            draw_dictionary(model, with_savings(found, model.dictionary_))
+            draw_force(found)
         else:
             draw_document_grams(model, chosen[0])
 if state.get("gram") is not None:
-    draw_gram(job, corpus, state.gram)
+    draw_gram(found, corpus, state.gram)

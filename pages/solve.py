@@ -43,5 +43,6 @@ else:
     invite("Run", "compress {}")
 
 model = current_model()
-if model is not None and (job is None or not job.active):
-    draw_scrubber(model, current_corpus().corpus)
+if model is not None and model.result_.stages and (job is None or not job.active):
+    st.header("Along the homotopy")
+    draw_scrubber(model, current_corpus().corpus, model.result_.stages)

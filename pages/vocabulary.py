@@ -29,7 +29,7 @@ COLUMNS = {
 
 st.title("Your vocabulary")
 solved = result_or_stop()
-model, corpus = solved.result, current_corpus().corpus
+model, corpus = solved.model, current_corpus().corpus
 st.markdown(
     "How far from optimal is a dictionary that you bring: a term list, a tokenizer’s merges, last year’s features? "
     "The corpus is stored with your phrases, and with single words where they leave gaps. What that costs is held "

@@ -80,7 +80,8 @@ class CompressionRun(Run):
         """Report; ζ, ρ and the value of the continuous iterate (an estimate) go into the event's ``extra``."""
         own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
         going = self.report(stage, objective, support=support, extra=own | dict(extra or {}))
-        self.progress.offer(self)
+        if not stage.endswith(FINISHED):  # then the solver's arrays are gone
+            self.progress.offer(self)
         return going
 
     def picture(self) -> tuple[np.ndarray, np.ndarray | None]:

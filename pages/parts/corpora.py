@@ -19,11 +19,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
 from cflengine.text.newsgroups import NEWSGROUPS, load_newsgroups
+from cflengine.text.token_table import plain_tokens
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 SAMPLE = "sample"
 _KEEP = 4
+SMALL = 2_000_000  # characters, which are cut into tokens in a fraction of a second by any means
 _SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "reviews.csv"
+SAMPLE_PATH, SAMPLE_MAX_GRAM = _SAMPLE_FILE.with_suffix(".path"), 3  # written by sample_data/solve.py
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class LoadedCorpus:
     @cached_property
     def table(self) -> TokenTable:
         """Tokens by the default pattern, lower-cased."""
+        if sum(map(len, self.corpus.texts)) < SMALL:  # nothing compiled is waited for
+            return plain_tokens(self.corpus.texts, DEFAULT_TOKEN_PATTERN, lowercase=True)
         return Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=True)(self.corpus.texts)
 
 

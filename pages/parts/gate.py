@@ -4,15 +4,42 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.jobs import Job
-from pages.parts.state import finished_job
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.jobs import BOARD, FAILED
+from pages.parts.state import PATH, Solution, current_job, current_solution, explore
+from pages.parts.words import plain
 
 
-def result_or_stop() -> Job:
-    """The finished job for the session's corpus; without one, a sentence, a link and the end of the page."""
-    job = finished_job()
-    if job is None:
-        st.info("Nothing is compressed yet: run the solver first.")
-        st.page_link("pages/solve.py", label="To the solver", icon="📈")
+def result_or_stop() -> Solution:
+    """What is certified of the session's corpus; while there is nothing, what it waits for, and the end of the page."""
+    found = current_solution()
+    if found is None:
+        _nothing_yet()
         st.stop()
-    return job
+    if found.improving:
+        st.caption("Still improving: what is shown is certified, and gets better while the solver works.")
+    return found
+
+
+def _nothing_yet() -> None:
+    job = current_job(PATH)
+    if job is not None and job.active:
+        st.fragment(_waiting, run_every=0.5)(job.id)
+        return
+    if job is not None and job.state == FAILED:
+        st.error(plain(job.error))
+    st.info("Nothing is compressed yet.")
+    st.button("Compress it", type="primary", on_click=explore, key="gate_explore")
+
+
+def _waiting(job_id: str) -> None:
+    """Until the first λ is certified."""
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"Looking for the cheapest pieces: {plain(job.rows[-1]['stage'])} …" if job.rows else "Reading …")
+    if job.so_far.points:
+        st.rerun()
+    rerun_at_end(job, "seen_gate")

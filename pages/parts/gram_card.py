@@ -19,8 +19,9 @@ from cflengine.compression.session import QUICK
 from cflengine.compression.vocabulary import match_vocabulary
 from cflengine.text.tokens import Tokenizer
 from pages.parts.explorer import draw_occurrences
-from pages.parts.jobs import BOARD, Job
+from pages.parts.jobs import BOARD
 from pages.parts.metrics import metric_row
+from pages.parts.state import Solution
 from pages.parts.views import concordance
 from pages.parts.words import many, number, plain
 
@@ -30,10 +31,10 @@ _CONTEXT = 60
 _BUSY = "The solver is busy with another corpus; ask again when it is done."
 
 
-def with_savings(job: Job, frame: pd.DataFrame) -> pd.DataFrame:
+def with_savings(found: Solution, frame: pd.DataFrame) -> pd.DataFrame:
     """The dictionary with what each K-gram ``saves``: by how much all storage would rise without it. As it is while the
     solver is busy, or where a run was stopped half-way."""
-    savings = _asked(("savings", job.id), lambda: _savings(job.result))
+    savings = _asked(("savings", found.id), lambda: _savings(found.model))
     return frame if savings is None else frame.assign(saves=savings[frame.index.to_numpy()])
 
 
@@ -56,14 +57,16 @@ def _asked(key: tuple[Any, ...], work: Callable[[], Any]) -> Any:
     return found[1]
 
 
-def draw_gram(job: Job, corpus: Corpus, feature: int) -> None:
+def draw_gram(solution: Solution, corpus: Corpus, feature: int) -> None:
     """Everything about a K-gram of the dictionary (a row of ``model.dictionary_``)."""
-    model: CompressiveFeatures = job.result
+    model: CompressiveFeatures = solution.model
     entry = model.dictionary_.iloc[feature]
     gram = int(model.gram_ids_[feature])
     st.subheader(f"“{plain(entry['gram'])}”")
     marks = model.result_.marks
-    found = _asked(("explain", job.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram))
+    found = _asked(
+        ("explain", solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram)
+    )
     if found is None:
         st.caption(_BUSY)
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
@@ -89,8 +92,8 @@ def draw_gram(job: Job, corpus: Corpus, feature: int) -> None:
             st.caption("Wherever it stands, it is used.")
     with wish:
         st.caption("Solve the corpus again as if this K-gram could not be stored.")
-        st.button("Forbid it", key=f"forbid_{gram}", on_click=_wish, args=(job, gram, False))
-        _draw_wish(job, gram)
+        st.button("Forbid it", key=f"forbid_{gram}", on_click=_wish, args=(solution, gram, False))
+        _draw_wish(solution, gram)
 
 
 def _draw_runner_up(model: CompressiveFeatures, found: GramExplanation) -> None:
@@ -134,9 +137,9 @@ def lost_occurrences(model: CompressiveFeatures, corpus: Corpus, found: GramExpl
     return pd.DataFrame(rows, columns=["document", "before", "K-gram", "after", "lost to"])
 
 
-def draw_force(job: Job) -> None:
+def draw_force(found: Solution) -> None:
     """A phrase that the dictionary is to hold in any case."""
-    model: CompressiveFeatures = job.result
+    model: CompressiveFeatures = found.model
     with st.form("force", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         phrase = st.text_input("Force in a phrase", key="force_phrase", placeholder="words as they stand in the text")
         wanted = st.form_submit_button("Solve again")
@@ -147,10 +150,10 @@ def draw_force(job: Job) -> None:
         elif gram in model.gram_ids_:
             st.info(f"“{plain(phrase)}” is in the dictionary already.")
         else:
-            _wish(job, gram, True)
+            _wish(found, gram, True)
             st.session_state.forced = gram
     if st.session_state.get("forced") is not None:
-        _draw_wish(job, st.session_state.forced)
+        _draw_wish(found, st.session_state.forced)
 
 
 def _find(model: CompressiveFeatures, phrase: str) -> int | None:
@@ -160,9 +163,9 @@ def _find(model: CompressiveFeatures, phrase: str) -> int | None:
     return int(grams[0]) if len(grams) else None
 
 
-def _wish(job: Job, gram: int, force: bool) -> None:
+def _wish(found: Solution, gram: int, force: bool) -> None:
     """Solve again with the wish; what it costs goes into the session."""
-    model: CompressiveFeatures = job.result
+    model: CompressiveFeatures = found.model
     wish = {"force": [gram]} if force else {"forbid": [gram]}
 
     def work() -> CompressiveFeatures:
@@ -174,15 +177,15 @@ def _wish(job: Job, gram: int, force: bool) -> None:
         answer = _BUSY
     except ValueError as error:
         answer = str(error)
-    st.session_state.wish = (job.id, gram, force, answer)
+    st.session_state.wish = (found.id, gram, force, answer)
 
 
-def _draw_wish(job: Job, gram: int) -> None:
+def _draw_wish(found: Solution, gram: int) -> None:
     """The price of the last wish, if it was about this K-gram."""
     wish = st.session_state.get("wish")
-    if wish is None or wish[:2] != (job.id, gram):
+    if wish is None or wish[:2] != (found.id, gram):
         return
-    model, (_, _, force, answer) = job.result, wish
+    model, (_, _, force, answer) = found.model, wish
     if isinstance(answer, str):
         st.warning(plain(answer[:1].upper() + answer[1:]))
         return

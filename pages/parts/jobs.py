@@ -129,6 +129,7 @@ class JobBoard:
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._kept: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
 
@@ -155,9 +156,14 @@ class JobBoard:
         """Run something in the solver's thread, unlisted, after what is queued already."""
         return self._pool.submit(work)
 
+    def keep(self, job: Job) -> None:
+        """List a job that is done, for as long as the server runs."""
+        with self._lock:
+            self._kept[job.id] = job
+
     def get(self, job_id: str | None) -> Job | None:
         """A job by its id; None if there is none (any more)."""
-        return self._jobs.get(job_id) if job_id else None
+        return (self._jobs.get(job_id) or self._kept.get(job_id)) if job_id else None
 
     def before(self, job: Job) -> int:
         """How many active jobs stand before this one."""

@@ -7,13 +7,10 @@ path; ``path_refine``, the id of the job that solves at the slider's λ.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
-from cflengine import Corpus, GuidedSettings, warm_up
-from cflengine.compression.path import path_lams
+from cflengine import Corpus
 from cflengine.engine.files import frame_csv
 from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.downloads import draw_downloads
@@ -22,12 +19,22 @@ from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.path_bars import path_bars
 from pages.parts.path_chart import path_chart
 from pages.parts.path_run import Here, PathRun
-from pages.parts.state import PATH, current_corpus, current_job, settings, start_job, stop_job, watch_job
+from pages.parts.state import (
+    PATH,
+    SAMPLE_JOB,
+    current_corpus,
+    current_job,
+    explore,
+    path_key,
+    settings,
+    stop_job,
+    wanted_lams,
+    watch_job,
+)
 from pages.parts.text_view import LITERAL, text_view
 from pages.parts.views import stage_view
 from pages.parts.words import number, percent, plain
 
-USUAL = (0.01, 3.0, 10)  # the range and the number of Figure 2
 LEAST, MOST, MOST_POINTS = 0.001, 1000.0, 40
 LISTED, HEIGHT = 20, 330
 
@@ -50,8 +57,8 @@ _COLUMNS = {
 
 def draw_path_controls() -> None:
     """The range of λ, how many, K; Run and Stop."""
-    job, state = current_job(PATH), st.session_state
-    first, last, count = state.setdefault("path_wanted", USUAL)
+    job, state, lams = current_job(PATH), st.session_state, wanted_lams()
+    first, last, count = state.get("path_wanted") or (lams[0], lams[-1], max(2, len(lams)))
 
     def take() -> None:
         state.path_wanted = (state.widget_first, state.widget_last, state.widget_count)
@@ -66,33 +73,11 @@ def draw_path_controls() -> None:
         with st.container(width=260):
             gram_slider()
         with st.container(width=220):
-            run_and_stop(job, start_path, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
+            run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
     if not first < last:
         st.caption("⚠ The path goes upwards: the last λ must be above the first.")
-    elif job is not None and not job.active and job.key != _path_key():
+    elif job is not None and not job.active and job.id != SAMPLE_JOB and job.key != path_key():
         st.caption("⚠ The settings have changed since this path was solved.")
-
-
-def _path_key() -> tuple[Any, ...]:
-    chosen = settings()
-    return (st.session_state.corpus_id, PATH, *st.session_state.path_wanted, chosen.max_gram, chosen.gap)
-
-
-def start_path() -> None:
-    """Queue the path on the session's corpus."""
-    loaded, chosen, key = current_corpus(), settings(), _path_key()
-    first, last, count = st.session_state.path_wanted
-    run = PathRun(path_lams(first, last, count), chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts)
-
-    def work(job: Job) -> PathRun:
-        warm_up("guided")
-        run.solve(loaded.table, job)
-        return run
-
-    # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
-    job = Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run)
-    st.session_state.update(path_here=None, path_gram=None, path_refine=None)
-    start_job(PATH, job)
 
 
 # ---- the path and what is under its slider

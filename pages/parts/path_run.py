@@ -94,6 +94,7 @@ class PathRun:
         self.points = CompressionPath(())
         self.corpus: PreparedCorpus | None = None
         self.stages: tuple[StageSnapshot, ...] = ()  # of the homotopy, where one was run
+        self.first = NAN  # the λ that is solved before all others
         self.picture: Picture | None = None  # of the first λ, while it is solved
         self._session: CompressionSession | None = None
         self._asked: list[float] = []
@@ -157,7 +158,7 @@ class PathRun:
     def _begin(self, lam: float, listener: Listener) -> bool:
         """The λ that is solved first; whether to go on."""
         assert self.corpus is not None
-        began, corpus = time.perf_counter(), self.corpus
+        began, corpus, self.first = time.perf_counter(), self.corpus, lam
         if estimated_seconds(self.max_gram * corpus.table.n_tokens, "homotopy") < QUICK_S:
             homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
             settings = RelaySettings(tol=self.settings.tol, homotopy=homotopy)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from cflengine import CompressiveFeatures, Corpus
+from cflengine.compression.result import StageSnapshot
 from pages.parts.figures import stages_figure
 from pages.parts.metrics import metric_row
 from pages.parts.text_view import text_view
@@ -19,12 +21,8 @@ _STEP_S = 0.7  # of Play
 
 
 @st.fragment
-def draw_scrubber(model: CompressiveFeatures, corpus: Corpus) -> None:
+def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[StageSnapshot]) -> None:
     """The ζ slider with Play, and what it shows; a fragment, so that dragging reruns nothing else."""
-    stages = model.result_.stages
-    if not stages:
-        return
-    st.header("Along the homotopy")
     zetas = [stage.zeta for stage in stages]
     state = st.session_state
     if state.get("zeta") not in zetas:  # left over from a run that went further

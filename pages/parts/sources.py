@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,40 +11,74 @@ import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
 from pages.parts import corpora
-from pages.parts.state import choose_corpus
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.state import active_jobs, choose_corpus, current_corpus
 from pages.parts.views import shortened
 from pages.parts.words import plain
 
-SAMPLE, UPLOAD, PATH, NEWSGROUPS = "Sample reviews", "Upload", "Path on this computer", "20 Newsgroups"
+FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), or a ZIP of .txt files"
 
 
 def draw_source() -> None:
-    """The choice of a source, and what it needs."""
-    choice = st.segmented_control(
-        "Corpus", [SAMPLE, UPLOAD, PATH, NEWSGROUPS], default=SAMPLE, key="source", required=True
-    )
-    if choice == SAMPLE:
-        st.caption("2,000 invented beer reviews, written for this project by a generator.")
-        if st.session_state.corpus_id != corpora.SAMPLE:
-            st.button("Use the sample", on_click=_use_sample)
-    elif choice == UPLOAD:
+    """Where a corpus may come from: the file that is dropped is read at once; what it may be read as else is folded
+    away."""
+    _pending()
+    drop, others = st.columns([5, 3], gap="medium", vertical_alignment="center")
+    with drop:
         _upload()
-    elif choice == PATH and not only_this_computer():
+    with others, st.container(horizontal=True, gap="small"):
+        if st.session_state.corpus_id != corpora.SAMPLE:
+            st.button("Sample reviews", on_click=_take_sample, key="use_sample")
+        with st.popover("A path on this computer"):
+            _path()
+        with st.popover("20 Newsgroups"):
+            st.caption("18,846 posts, fetched once by scikit-learn (needs the network), without headers or quotes.")
+            if st.button("Fetch and use 20 Newsgroups", key="use_newsgroups"):
+                _choose(corpora.fetch_newsgroups)
+    _reread()
+
+
+def _pending() -> None:
+    """A corpus that would stop what runs: nothing is stopped unasked."""
+    waiting = corpora.recall(st.session_state.get("pending_corpus"))
+    if waiting is None:
+        return
+    st.warning(
+        f"A solve of {plain(current_corpus().corpus.name)} is still running. Stop it and go on with "
+        f"{plain(waiting.corpus.name)}?"
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.button("Stop it and go on", type="primary", key="pending_yes", on_click=_take_pending, args=(waiting.id,))
+        st.button("Let it run", key="pending_no", on_click=lambda: st.session_state.update(pending_corpus=None))
+
+
+def _take_pending(corpus_id: str) -> None:
+    st.session_state.pending_corpus = None
+    loaded = corpora.recall(corpus_id)
+    if loaded is not None:
+        choose_corpus(loaded)
+
+
+def _take_sample() -> None:
+    loaded = corpora.recall(corpora.SAMPLE)
+    assert loaded is not None
+    _take(loaded)
+
+
+def _path() -> None:
+    if not only_this_computer():
         st.info(
             "This server can be reached from other computers, so it reads no files by their path: everyone who can "
             "open this page could read them. Upload the file, or start the app on localhost."
         )
-    elif choice == PATH:
-        path = st.text_input(
-            "File or folder", key="path", placeholder="/home/me/reviews.csv",
-            help="Read where it is: nothing is copied. For large corpora and folders of .txt files.",
-        )  # fmt: skip
-        if path:
-            _mapping(Path(path).expanduser(), Path(path).name, str(path))
-    else:
-        st.caption("18,846 posts, fetched once by scikit-learn (this needs the network), without headers and quotes.")
-        if st.button("Fetch and use 20 Newsgroups"):
-            _choose(corpora.fetch_newsgroups)
+        return
+    path = st.text_input(
+        "File or folder", key="path", placeholder="/home/me/reviews.csv",
+        help="Read where it is: nothing is copied. For large corpora and folders of .txt files.",
+    )  # fmt: skip
+    if path and st.session_state.get("path_read") != path:
+        st.session_state.path_read = path
+        _read({"path": Path(path).expanduser(), "name": Path(path).name, "source": path})
 
 
 def only_this_computer() -> bool:
@@ -59,47 +94,79 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-def _use_sample() -> None:
-    choose_corpus(corpora.recall(corpora.SAMPLE))
-
-
 def _upload() -> None:
     generation = st.session_state.setdefault("upload_generation", 0)
     upload = st.file_uploader(
-        "CSV, TSV, JSONL, Parquet or TXT (each also .gz), or a ZIP of .txt files",
-        key=f"upload_{generation}",
-        help="Stays on this computer.",
+        f"Drop your file here: {FORMATS}", key=f"upload_{generation}", help="Stays on this computer."
     )
     if upload is not None:
         path = corpora.spill(upload)
-        st.session_state.uploaded = {"path": path, "name": upload.name}
         # a fresh uploader: the old one's bytes have just been removed from memory
         st.session_state.upload_generation = generation + 1
+        _read({"path": path, "name": upload.name, "source": upload.name})
         st.rerun()
-    uploaded = st.session_state.get("uploaded")
-    # the file goes with the session's connection; after an interruption it has to be sent again
-    if uploaded and not uploaded["path"].exists():
-        st.session_state.uploaded = uploaded = None
-        st.info("The connection was lost and the upload with it: please choose the file again.")
-    if uploaded:
-        _mapping(uploaded["path"], uploaded["name"], uploaded["name"])
 
 
-def _mapping(path: Path, name: str, source: str) -> None:
+def _read(file: dict[str, Any]) -> None:
+    """Read a file as it is read by default; where its text is not plain to see, ask."""
+    state = st.session_state
+    state.update(opened=file, reading_error="", ask_column=False)
+    try:
+        preview = preview_corpus(file["path"], name=file["name"])
+    except CorpusError as error:
+        state.reading_error = str(error)
+        return
+    options: dict[str, Any] = {}
+    if _has_columns(preview):
+        if preview.suggested_text_column is None:
+            state.ask_column = True
+            return
+        options["text_column"] = preview.suggested_text_column
+    _choose(lambda: _loaded(file, options))
+
+
+def _loaded(file: dict[str, Any], options: dict[str, Any]) -> LoadedCorpus:
+    corpus = read_corpus(file["path"], name=file["name"], **options)
+    return corpora.remember(corpus, source=file["source"], options=options)
+
+
+def _has_columns(preview: Any) -> bool:
+    return bool(preview.columns) and preview.format not in ("txt", "zip", "folder")
+
+
+def _reread() -> None:
+    """The file that was opened last, to be read in another way; and what went wrong with it."""
+    state = st.session_state
+    if state.get("reading_error"):
+        st.error(plain(state.reading_error))
+    file = state.get("opened")
+    if file is None:
+        return
+    if not file["path"].exists():  # an upload goes with the session's connection
+        state.opened = None
+        return
+    if state.get("ask_column"):
+        st.info(f"Which column of {plain(file['name'])} holds the text?")
+        _mapping(file)
+    elif not state.get("reading_error"):
+        with st.expander(f"Read {plain(file['name'])} otherwise", key="reread"):
+            _mapping(file)
+
+
+def _mapping(file: dict[str, Any]) -> None:
     """Preview a file and let the user say what its text is; errors leave the current corpus alone."""
-    st.markdown(f"**{plain(name)}**")
-    by_paragraph = False
+    name, by_paragraph = file["name"], False
     if ".txt" in name.lower():
         by_paragraph = st.toggle("A document is a paragraph (set off by blank lines), not a line")
     documents = "paragraph" if by_paragraph else "line"
     try:
-        preview = preview_corpus(path, name=name, documents=documents)
+        preview = preview_corpus(file["path"], name=name, documents=documents)
     except CorpusError as error:
         st.error(plain(str(error)))
         return
     options: dict[str, Any] = {"documents": documents}
     left, middle, right = st.columns(3)
-    if preview.columns and preview.format not in ("txt", "zip", "folder"):
+    if _has_columns(preview):
         columns = list(preview.columns)
         suggested = preview.suggested_text_column
         options["text_column"] = left.selectbox(
@@ -112,18 +179,28 @@ def _mapping(path: Path, name: str, source: str) -> None:
     st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
-        _choose(lambda: corpora.remember(read_corpus(path, name=name, **options), source=source, options=options))
+        _choose(lambda: _loaded(file, options))
 
 
-def _choose(load: Any) -> None:
+def _choose(load: Callable[[], LoadedCorpus]) -> None:
     """Load a corpus and make it the current one; one sentence if it cannot be."""
+    state = st.session_state
     try:
         with st.spinner("Reading and counting …"):
             loaded = load()
             if loaded.table.n_tokens == 0:
                 raise CorpusError("This corpus holds no token: nothing could be compressed.")
     except CorpusError as error:
-        st.error(plain(str(error)))
+        state.reading_error = str(error)
         return
-    choose_corpus(loaded)
+    state.update(reading_error="", ask_column=False)
+    _take(loaded)
     st.rerun()
+
+
+def _take(loaded: LoadedCorpus) -> None:
+    """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
+    if loaded.id != st.session_state.corpus_id and active_jobs():
+        st.session_state.pending_corpus = loaded.id
+    else:
+        choose_corpus(loaded)

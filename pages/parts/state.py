@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import gc
 import math
+import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -25,18 +27,28 @@ from cflengine import (
     warm_up,
 )
 from cflengine.compression.counting import COUNTINGS
+from cflengine.compression.path import path_lams
 from cflengine.compression.relay import RelaySettings, estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
-from pages.parts.path_run import QUICK_S
+from pages.parts.path_run import QUICK_S, PathRun
 
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
+EXPLORE = True  # whether a corpus that is chosen is solved at once
+#: tokens at most, and the λ of a path that nobody has set
+USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (300_000, (0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)),
+    (3_000_000, (0.1, 0.3, 1.0, 2.0, 4.0)),
+    (30_000_000, (0.3, 1.0, 3.0)),
+    (1 << 62, (1.0,)),
+)
+SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN = "tasks", "embeddings", "training"  # "embed" is Streamlit's own name
 TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
 KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN)
@@ -98,6 +110,9 @@ class Settings:
         return GuidedSettings(tol=self.gap, time_limit=self.time_limit)
 
 
+_COMPILED = threading.Event()
+
+
 @st.cache_resource(show_spinner=False)
 def _warm() -> Future[None]:
     """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
@@ -107,13 +122,19 @@ def _warm() -> Future[None]:
         warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
         gc.collect()
         gc.freeze()
+        _COMPILED.set()
 
     return BOARD.enqueue(work)
 
 
+def warm_engine() -> None:
+    """Begin to compile, unless that is done or under way."""
+    _warm()
+
+
 def engine_is_warm() -> bool:
     """Whether every kernel is compiled (a first start takes about half a minute)."""
-    return _warm().done()
+    return _COMPILED.is_set()
 
 
 def _orphan(job_ids: list[str]) -> None:
@@ -129,9 +150,20 @@ def _session_jobs() -> list[str]:
     return []
 
 
+@cache
+def sample_job() -> Job:
+    """The sample's λ-path as it is shipped, checked and certified anew; listed as long as the server runs."""
+    loaded = corpora.recall(corpora.SAMPLE)
+    assert loaded is not None
+    run = PathRun.kept(corpora.SAMPLE_PATH, loaded.table, corpora.SAMPLE_MAX_GRAM, loaded.corpus.texts)
+    job = Job(loaded.corpus.name, (corpora.SAMPLE, PATH, "shipped"), lambda job: run, id=SAMPLE_JOB, so_far=run)
+    job.result, job.state = run, DONE
+    BOARD.keep(job)
+    return job
+
+
 def start_session() -> None:
     """Read the address once, then keep it in step with the session."""
-    _warm()
     state = st.session_state
     if "settings" not in state:
         query = st.query_params
@@ -146,6 +178,8 @@ def start_session() -> None:
     for name in [f"{kind}_id" for kind in KINDS]:
         if state[name] and BOARD.get(state[name]) is None:
             state[name] = None
+        if name == f"{PATH}_id" and not state[name] and state.corpus_id == corpora.SAMPLE:
+            state[name] = sample_job().id
         if state[name] and state[name] not in _session_jobs():
             _session_jobs().append(state[name])
     _write_query()
@@ -182,6 +216,8 @@ def _write_query() -> None:
         "solver": settings.solver if settings.solver != default.solver else None,
     }
     wanted |= {kind: state[f"{kind}_id"] for kind in KINDS}
+    if wanted[PATH] == SAMPLE_JOB:
+        wanted[PATH] = None
     for name, value in wanted.items():
         if value is None:
             if name in st.query_params:
@@ -221,8 +257,11 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
         for job in active_jobs():
             job.stop.set()
         st.session_state.update({f"{kind}_id": None for kind in KINDS})
-    st.session_state.corpus_id = loaded.id
-    st.session_state.notice = ""
+    st.session_state.update(corpus_id=loaded.id, notice="", path_wanted=None)
+    if loaded.id == corpora.SAMPLE:
+        st.session_state[f"{PATH}_id"] = SAMPLE_JOB
+    elif EXPLORE and current_job(PATH) is None:
+        explore()
     _write_query()
 
 
@@ -247,10 +286,38 @@ def finished_job() -> Job | None:
     return earlier if earlier is not None and earlier.key[0] == st.session_state.corpus_id else None
 
 
+@dataclass(frozen=True)
+class Solution:
+    """What pages show. id: of this very result, for keys; improving: whether the solver is still at work on it."""
+
+    id: str
+    model: CompressiveFeatures
+    improving: bool = False
+
+
+def current_solution() -> Solution | None:
+    """The best certified result for the session's corpus at its λ: of a solve that ended, else of the path, where any
+    λ that is certified already opens every page."""
+    solve, path = finished_job(), current_job(PATH)
+    points = path.so_far.points if path is not None else ()
+    if solve is not None and (not points or solve.result.lam == settings().lam):
+        return Solution(solve.id, solve.result)
+    if not points:
+        return None
+    assert path is not None
+    point = points.nearest(settings().lam)
+    known = st.session_state.get("solution")
+    identity = f"{path.id}:{point.lam:g}:{point.result.objective:g}"
+    if known is None or known[0] is not point or known[1].improving != path.active:
+        model = known[1].model if known is not None and known[0] is point else path.so_far.model(point.lam)
+        known = st.session_state.solution = (point, Solution(identity, model, path.active))
+    return known[1]
+
+
 def current_model() -> CompressiveFeatures | None:
-    """The last finished model for the session's corpus."""
-    job = finished_job()
-    return job.result if job is not None else None
+    """The model of :func:`current_solution`."""
+    found = current_solution()
+    return found.model if found is not None else None
 
 
 def is_stale() -> bool:
@@ -296,6 +363,38 @@ def watch_job(job: Job) -> None:
     """Queue a job that ends with the session's tab."""
     _session_jobs().append(job.id)
     BOARD.submit(job)
+
+
+def wanted_lams() -> tuple[float, ...]:
+    """The λ of the session's path: what the user has set, else round ones, the fewer the larger the corpus."""
+    own = st.session_state.get("path_wanted")
+    if own is not None and own[0] < own[1]:
+        return tuple(path_lams(*own))
+    size = current_corpus().table.n_tokens
+    return next(lams for most, lams in USUAL_LAMS if size <= most)
+
+
+def path_key() -> tuple[Any, ...]:
+    """What the session's path depends on."""
+    chosen = settings()
+    return (st.session_state.corpus_id, PATH, wanted_lams(), chosen.max_gram, chosen.gap)
+
+
+def explore() -> None:
+    """Queue a path over the session's corpus, its own λ first."""
+    loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
+    run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts)
+    first = min(lams, key=lambda lam: abs(math.log((lam + 1e-9) / (chosen.lam + 1e-9))))
+
+    def work(job: Job) -> PathRun:
+        warm_up("guided", "homotopy")
+        run.solve(loaded.table, job, first=first)
+        return run
+
+    # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
+    job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
+    st.session_state.update(path_here=None, path_gram=None, path_refine=None)
+    start_job(PATH, job)
 
 
 def stop_job(kind: str = SOLVE) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -33,6 +34,7 @@ from cflengine.text.encodings import detect, initial_decoding
 from cflengine.text.tokens import Tokenizer, printable
 from pages.parts import corpora
 from pages.parts.jobs import BOARD, FAILED, QUEUED, Job
+from pages.parts.state import Solution
 from pages.parts.words import many, plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
@@ -263,17 +265,17 @@ def ask_vocabulary() -> Brought | None:
     return state.get("vocabulary")
 
 
-def check_or_stop(solved: Job, brought: Brought) -> Check:
-    """The vocabulary measured against a finished job; a sentence and the end of the page where that cannot be yet."""
+def check_or_stop(solved: Solution, brought: Brought) -> Check:
+    """The vocabulary measured against what is solved; a sentence and the end of the page where that cannot be yet."""
     state, key = st.session_state, (solved.id, brought.digest)
     if state.get("vocabulary_key") == key:
         return state.vocabulary_check
     try:
-        if solved.result.table_.n_tokens > LARGE:
-            check = _in_background(solved.id, key, brought)
+        if solved.model.table_.n_tokens > LARGE:
+            check = _in_background(solved.model, key, brought)
         else:
             with st.spinner("Measuring …"):
-                check = BOARD.borrow(lambda: measure(solved.result, brought), PATIENCE_S)
+                check = BOARD.borrow(lambda: measure(solved.model, brought), PATIENCE_S)
     except TimeoutError:
         st.info("The solver is busy with a corpus; press Measure it again when it is done.")
         st.stop()
@@ -284,7 +286,7 @@ def check_or_stop(solved: Job, brought: Brought) -> Check:
     return check
 
 
-def _in_background(solved_id: str, key: tuple[Any, ...], brought: Brought) -> Check:
+def _in_background(model: CompressiveFeatures, key: tuple[Any, ...], brought: Brought) -> Check:
     """The check by a job of its own; ends the page while that is under way. Raises ValueError if it failed."""
     state = st.session_state
     job = state.get("vocabulary_job")
@@ -292,11 +294,13 @@ def _in_background(solved_id: str, key: tuple[Any, ...], brought: Brought) -> Ch
         if job is not None:
             job.stop.set()
 
+        kept = weakref.ref(model)  # this job must not keep a corpus in memory
+
         def work(_: Job) -> Check:
-            solved = BOARD.get(solved_id)  # not the model itself, which this job would keep in memory
-            if solved is None:
+            found = kept()
+            if found is None:
                 raise ValueError("The result has been dropped from memory: run the solver again.")
-            return measure(solved.result, brought)
+            return measure(found, brought)
 
         job = state.vocabulary_job = Job("Your vocabulary", ("vocabulary", *key), work, passing=True)
         BOARD.submit(job)

@@ -52,8 +52,15 @@ def close_tab() -> Callable[[], None]:
 
 
 @pytest.fixture
-def open_app(warm, visited, board, close_tab) -> Iterator[Callable[..., AppTest]]:
+def exploring() -> bool:
+    """Whether a corpus is solved as soon as it is chosen; most tests want to say what is solved, and when."""
+    return False
+
+
+@pytest.fixture
+def open_app(warm, visited, board, close_tab, exploring, monkeypatch) -> Iterator[Callable[..., AppTest]]:
     """A function: a page and a query to a session of the app that shows that page."""
+    monkeypatch.setattr("pages.parts.state.EXPLORE", exploring)
 
     def start(page: str = "corpus", **query: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)

@@ -179,17 +179,16 @@ def run_and_see_rows(page, at_least: int = 20) -> None:
 
 
 def use_path(page, path: Path) -> None:
-    page.get_by_text("Path on this computer", exact=True).click()
+    button(page, "A path on this computer").click()
     page.get_by_role("textbox", name="File or folder").fill(str(path))
     page.keyboard.press("Enter")
-    button(page, "Use this corpus").click()
-    heading(page, path.name).wait_for()
+    page.locator("[data-testid=stSidebar]").get_by_text(path.name).wait_for()
 
 
 def test_the_first_deep_link_after_a_start_goes_through_the_router(open_tab):
     page = open_tab("/pointers?lam=3")
     heading(page, "Pointers").wait_for()
-    page.get_by_text("Nothing is compressed yet").wait_for()
+    page.locator(".scroller .p").first.wait_for()
     sidebar = page.locator("[data-testid=stSidebar]")
     sidebar.get_by_text("2,000 documents").wait_for()
     assert sidebar.get_by_text("λ = 3 ·").count() == 1
@@ -202,7 +201,8 @@ def test_hostile_text_from_upload_to_features(open_tab, reviews):
     page = open_tab("/?k=8")
     upload(page, reviews)
 
-    button(page, "Compress it →").click()
+    see_it_solved_unasked(page)
+    go(page, "Solve")
     watch_it_live_and_stop(page)
     solve_to_the_end(page)
     scrub(page)
@@ -219,17 +219,45 @@ def upload(page, reviews: list[str]) -> None:
     data = io.StringIO(newline="")
     frame = pd.DataFrame({"text": texts, "note": ["=cmd()", "<b>bold</b>", *[""] * (len(texts) - 2)]})
     frame.to_csv(data, index=False, quoting=csv.QUOTE_ALL)
-    page.get_by_text("Upload", exact=True).click()
     name = "<img src=x onerror=window.pwned=1> a->b :material_home: www.x.org me@x.org.csv"
     page.locator("[data-testid=stFileUploader] input").set_input_files(
         {"name": name, "mimeType": "text/csv", "buffer": data.getvalue().encode()}
     )
-    button(page, "Use this corpus").click()
-    title = page.locator("h2")
+    title = page.locator("[data-testid=stSidebar] strong").first
     title.filter(has_text="onerror").wait_for()
     assert title.inner_text().replace("\u2060", "") == name, "shown as it is"
     assert title.locator("img, [href^=http], [href^=mailto]").count() == 0
-    assert metric(page, "Documents") == f"{len(texts):,}" and "corpus=" in page.url
+    page.locator("[data-testid=stMetricValue]").get_by_text(f"{len(texts):,}").wait_for()
+    assert "corpus=" in page.url
+
+
+def see_it_solved_unasked(page) -> None:
+    """The homotopy runs over the text itself; once a λ is certified the text is in pieces under the slider."""
+    page.wait_for_function(f"({POINTS}) > 20")
+    page.locator(".lt-line b").first.wait_for(timeout=90_000)
+    assert "<script>window.pwned=1</script>" in page.locator(".lt").inner_text() or page.locator(".lt .p").count() > 20
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    page.get_by_text("Still improving").wait_for(state="hidden")
+
+
+def test_the_first_screen_moves_under_the_slider(open_tab):
+    page = open_tab("/")
+    page.locator(".lt-line b").first.wait_for()
+    pieces = "document.querySelector('.lt').getRootNode().querySelectorAll('.scroller .p.l1').length"
+    pieces = pieces.replace("document.querySelector('.lt')", "window.lt")
+    page.locator(".lt").evaluate("node => { window.lt = node }")
+    before, line = page.evaluate(pieces), page.locator(".lt-line").inner_text()
+    slider = page.locator(".lt-bar input")
+    took = slider.evaluate(
+        """node => { const began = performance.now(); node.value = 0;
+        node.dispatchEvent(new Event("input", { bubbles: true })); return performance.now() - began; }"""
+    )
+    assert page.evaluate(pieces) > 2 * before, "more single words at once, nobody is asked"
+    assert took < 100 and page.locator(".lt-line").inner_text() != line
+    button(page, "▶ Play").click()
+    page.wait_for_function(f"({pieces}) < {before}")
+    page.locator(".lt-top .bar").first.click()
+    page.locator(".lt-top .chosen").wait_for()
 
 
 def watch_it_live_and_stop(page) -> None:
@@ -321,7 +349,8 @@ def take_features_away(page) -> None:
 def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
     page = open_tab("/path")
     button(page, "Run the path").click()
-    page.get_by_text("Solved and certified on the path.").wait_for(timeout=90_000)
+    page.get_by_text("of 12 λ certified").wait_for()
+    page.get_by_text("Solved and certified on the path.").wait_for(timeout=120_000)
     marks = (
         "document.querySelectorAll('.cfl-path')[0] && [...document.querySelectorAll('*')].map((node) => node.shadowRoot"
     )
@@ -353,7 +382,8 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
 def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus):
     page = open_tab("/")
     use_path(page, long_corpus)
-    button(page, "Compress it →").click()
+    go(page, "Solve")
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
     run_and_see_rows(page)
     job = parse_qs(urlsplit(page.url).query)["job"]
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
 import zipfile
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from visiting import TINY, in_address, numbers, press, show, sidebar, sound, upload, use
+from visiting import TINY, captions, in_address, numbers, press, show, sidebar, sound, until, upload, use
 
 from cflengine import Corpus, CorpusError
-from pages.parts import corpora, state
+from pages.parts import corpora, jobs, state
+from pages.parts.path_run import PathRun
+from sample_data.solve import LAMS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"corpus": "See what your text is made of", "solve": "Solve", "pointers": "Pointers",
@@ -30,8 +33,84 @@ def test_every_page_of_a_new_session(open_app, page):
     app = open_app(page)
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
     assert "reviews.csv" in sidebar(app) and "2,000 documents" in sidebar(app)
-    if page in ("pointers", "features", "vocabulary"):
-        assert "Nothing is compressed yet" in app.info[0].value
+    assert "Nothing is compressed yet" not in [info.value for info in app.info], "the sample's path is there"
+
+
+@pytest.mark.parametrize("page", ["pointers", "features", "vocabulary"])
+def test_every_page_of_a_corpus_that_nobody_has_solved(open_app, page):
+    app = show(use(open_app()), page)
+    assert "Nothing is compressed yet" in app.info[0].value
+    press(app, "Compress it")
+    job = jobs.BOARD.get(in_address(app, "path"))
+    until(lambda: not job.active)
+    sound(app.run())
+    assert not app.info or page == "vocabulary"
+
+
+def test_what_is_certified_opens_pages_while_the_solver_works(open_app, board, monkeypatch):
+    app, go_on = use(open_app()), threading.Event()
+    begin = PathRun.note
+
+    def note(run, lam, result, seconds):
+        begin(run, lam, result, seconds)
+        go_on.wait(30)
+
+    monkeypatch.setattr(PathRun, "note", note)
+    app = show(app, "features")
+    press(app, "Compress it")
+    job = jobs.BOARD.get(in_address(app, "path"))
+    until(lambda: job.so_far.points)
+    sound(app.run())
+    assert job.active and "Still improving" in captions(app)
+    assert numbers(app)["Documents"] == "3"
+    go_on.set()
+    until(lambda: not job.active)
+    assert "Still improving" not in captions(sound(app.run()))
+
+
+# ---- the first screen
+
+
+@pytest.mark.parametrize("exploring", [True])
+def test_a_file_that_is_dropped_is_read_and_solved_without_a_click(open_app, exploring):
+    app = use(open_app())
+    job = jobs.BOARD.get(in_address(app, "path"))
+    until(lambda: not job.active)
+    assert job.state == jobs.DONE and job.so_far.first == 1.0
+    assert len(job.so_far.points) == len(job.so_far.lams) and job.so_far.stages
+    sound(app.run())
+    assert not app.error and not app.info
+
+
+@pytest.mark.parametrize("exploring", [True])
+def test_nothing_is_stopped_unasked(open_app, board, exploring, monkeypatch):
+    go_on = threading.Event()
+    board.submit(jobs.Job("long", ("x",), lambda job: go_on.wait(30)))
+    app = use(open_app())
+    first = jobs.BOARD.get(in_address(app, "path"))
+    assert first.active
+    use(app, "other.csv", b"text\nsome other words\nand more words\n")
+    assert first.active and "still running" in app.warning[0].value
+    press(app, "Let it run")
+    assert not app.warning and app.session_state["path_id"] == first.id and not first.stop.is_set()
+    use(app, "other.csv", b"text\nsome other words\nand more words\n")
+    press(app, "Stop it and go on")
+    assert first.stop.is_set() and "other.csv" in sidebar(app)
+    go_on.set()
+
+
+def test_the_shipped_path_is_shown_at_once(open_app):
+    app = open_app()
+    job = jobs.BOARD.get(app.session_state["path_id"])
+    assert job.id == "sample" and "path" not in app.query_params
+    documents, points = app.session_state["first_points"][1]
+    assert len(documents) == 3 and [point.lam for point in points] == list(LAMS)
+    line = "".join(part for part, _ in next(point for point in points if point.lam == 1.0).line)
+    assert re.fullmatch(
+        r"2,000 reviews are built from 6,\d{3} pieces; no dictionary of phrases up to three words can do more than "
+        r"0\.0\d+ % better \(proved\)\.",
+        line,
+    )
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -66,20 +145,18 @@ def test_the_sample_is_there_with_its_counts(open_app):
     assert app.session_state["corpus_id"] == "sample" and "corpus" not in app.query_params
 
 
-def test_an_upload_is_previewed_mapped_and_used(open_app):
+def test_an_upload_is_read_and_can_be_read_otherwise(open_app):
     app = upload(open_app(), "tiny.csv", TINY.encode())
     assert app.selectbox(key="column_tiny.csv").value == "text"
     assert app.dataframe[0].value["text"].tolist()[1] == "The dog sat on the mat."
-    assert numbers(app) == SAMPLE_COUNTS, "nothing is chosen yet"
-    press(app, "Use this corpus")
     assert numbers(app) == {"Documents": "3", "Tokens": "37", "Types": "19", "Left out": "1"}
     assert in_address(app, "corpus") == app.session_state["corpus_id"]
-    assert "1 record left out" in app.expander[0].label
+    assert any("1 record left out" in expander.label for expander in app.expander)
     assert list(app.dataframe[-1].value.columns)[:2] == ["record", "text"]
     show(app, "solve")
     assert "tiny.csv" in sidebar(app) and "3 documents" in app.info[0].value
     app = show(app, "corpus")
-    press(app, "Use the sample")
+    press(app, "Sample reviews")
     assert numbers(app) == SAMPLE_COUNTS
 
 
@@ -171,7 +248,7 @@ def test_a_line_of_ten_megabytes_is_read_and_not_sent_whole(open_app):
 
 def test_an_upload_that_the_server_has_removed_is_asked_for_again(open_app, close_tab):
     app = upload(open_app(), "tiny.csv", TINY.encode())
-    path = app.session_state["uploaded"]["path"]
+    path = app.session_state["opened"]["path"]
     close_tab()  # a lost connection does that, and the session comes back
     assert not path.exists()
     sound(app.run())
@@ -181,13 +258,11 @@ def test_an_upload_that_the_server_has_removed_is_asked_for_again(open_app, clos
 
 def test_a_path_on_this_computer(open_app, tmp_path):
     app = open_app()
-    sound(app.segmented_control(key="source").set_value("Path on this computer").run())
     sound(app.text_input(key="path").set_value(str(tmp_path / "missing.csv")).run())
     assert "There is no file or folder" in app.error[0].value
     for n in range(3):
         (tmp_path / f"{n}.txt").write_text("some words here")
     sound(app.text_input(key="path").set_value(str(tmp_path)).run())
-    press(app, "Use this corpus")
     assert numbers(app)["Documents"] == "3"
 
 
@@ -197,7 +272,6 @@ def test_newsgroups_without_a_network(open_app, monkeypatch):
 
     monkeypatch.setattr(corpora, "load_newsgroups", load)
     app = open_app()
-    sound(app.segmented_control(key="source").set_value("20 Newsgroups").run())
     press(app, "Fetch and use 20 Newsgroups")
     assert "needs the network once" in app.error[0].value and numbers(app) == SAMPLE_COUNTS
     monkeypatch.setattr(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from visiting import captions, in_address, numbers, show, sidebar, sound, until, use
+from visiting import captions, in_address, numbers, press, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, IterationStats
 from cflengine.compression.solvers import SOLVERS
@@ -222,6 +222,8 @@ def test_a_race_waits_for_a_solve_and_another_corpus_ends_it(open_app, board):
     assert "Queued: 1 solve before yours." in sidebar(app) and "Queued: 1 solve" in captions(app)
     job = race_job(app)
     use(show(app, "corpus"), "other.csv", b"text\nsome other words\nand more words\n")
+    assert not job.stop.is_set()
+    press(app, "Stop it and go on")
     assert job.stop.is_set() and "race" not in app.query_params
     go_on.set()
     until(lambda: not job.active)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from visiting import captions, in_address, job_of, numbers, show, sidebar, solved, sound, until, use
+from visiting import captions, in_address, job_of, numbers, press, show, sidebar, solved, sound, until, use
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.memory import MemoryLimitError
@@ -249,6 +249,8 @@ def test_another_corpus_stops_the_solve_of_this_one(open_app):
     job = job_of(app)
     until(lambda: job.rows)
     use(show(app, "corpus"))
+    assert not job.stop.is_set()
+    press(app, "Stop it and go on")
     assert job.stop.is_set() and "job" not in app.query_params
     assert show(app, "solve").info and not show(app, "pointers").metric
     until(lambda: not job.active)

@@ -151,10 +151,6 @@ def page(tiny) -> AppTest:
     return show(tiny, "vocabulary")
 
 
-def test_a_new_session_is_sent_to_the_solver(open_app):
-    assert "Nothing is compressed yet" in open_app("vocabulary").info[0].value
-
-
 def test_a_vocabulary_is_measured_and_kept(page):
     assert "Measure it" in page.info[0].value and not page.metric
     app = send(page, "the cat\nThe Cat\non the mat\nthe cat sat on the mat\nunicorn")

@@ -62,13 +62,12 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def upload(app: AppTest, name: str, data: bytes) -> AppTest:
-    sound(app.segmented_control(key="source").set_value("Upload").run())
     return sound(app.file_uploader[0].upload(name, data, "application/octet-stream").run())
 
 
 def use(app: AppTest, name: str = "tiny.csv", data: bytes = TINY.encode()) -> AppTest:
     """A file made the session's corpus, as it is read by default."""
-    return press(upload(app, name, data), "Use this corpus")
+    return upload(app, name, data)
 
 
 def solved(app: AppTest, **settings: object) -> AppTest:

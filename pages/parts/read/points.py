@@ -17,10 +17,16 @@ LISTED = 14  # phrases beside the text
 
 
 def live_points(
-    run: PathRun, corpus: Corpus, documents: list[int], *, one: str = "document", most: int | None = None
+    run: PathRun,
+    corpus: Corpus,
+    documents: list[int],
+    *,
+    one: str = "document",
+    most: int | None = None,
+    meta: bool = True,
 ) -> tuple[list[dict[str, Any]], list[LivePoint]]:
     """The documents, and what is shown of them at each λ that is solved. one: what a document is called; most: tokens
-    of each that are shown."""
+    of each that are shown; meta: whether their other columns are."""
     assert run.corpus is not None
     shown: list[dict[str, Any]] = []
     points = []
@@ -37,7 +43,8 @@ def live_points(
                 [(row["gram"], row["label"], row["length"], row["count"]) for row in _top(run, point)],
             )
         )  # fmt: skip
-    return [{name: view[name] for name in ("title", "meta", "text")} for view in shown], points
+    titles = [{"title": view["title"], "meta": view["meta"] if meta else "", "text": view["text"]} for view in shown]
+    return titles, points
 
 
 def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:

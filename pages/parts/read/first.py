@@ -1,0 +1,102 @@
+"""The first look at a corpus: its text in pieces under λ, as soon as one λ is certified; before that, the solver at
+work on the same text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.controls import PHASES, queue_notes, rerun_at_end
+from pages.parts.corpora import SAMPLE, LoadedCorpus
+from pages.parts.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.live_chart import live_trace_chart
+from pages.parts.live_text import live_text
+from pages.parts.path_run import PathRun
+from pages.parts.read.points import live_points, telling_documents
+from pages.parts.scrubber import draw_scrubber
+from pages.parts.state import PATH, change_settings, current_corpus, settings, stop_job
+from pages.parts.text_view import text_view
+from pages.parts.views import stage_view
+from pages.parts.words import percent, plain
+
+SHOWN = 3  # documents
+MOST = 120  # tokens of each
+HEIGHT = 420
+KEY = "first_text"
+
+
+def draw_first(job: Job) -> None:
+    """What is known so far; ticks while the job is active."""
+    st.fragment(_first, run_every=0.5 if job.active else None)(job.id)
+
+
+def _first(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    run: PathRun = job.so_far
+    loaded = current_corpus()
+    if job.state == FAILED:
+        st.error(plain(job.error))
+    elif run.points:
+        _draw_text(run, loaded, job)
+    elif job.active:
+        _draw_solver(run, loaded, job)
+    rerun_at_end(job, "seen_first")
+
+
+def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
+    state = st.session_state
+    documents, points = _shown(run, loaded)
+    live_text(
+        documents, points, key=KEY, lam=settings().lam, selected=state.get("path_gram"), height=HEIGHT,
+        on_move=lambda: change_settings(lam=state[KEY]["move"]["lam"]),
+        on_choose=lambda: state.update(path_gram=state[KEY]["choose"]["gram"]),
+    )  # fmt: skip
+    if job.active:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Still improving: {len(run.points)} of {len(run.lams)} λ are certified so far.")
+            st.button("Stop", key="stop_first", on_click=stop_job, args=(PATH,), disabled=job.stop.is_set())
+    elif run.stages:
+        with st.expander("How it was found: ζ from 0 to 1", key="first_stages"):
+            first = next(point for point in run.points if point.lam == run.first)
+            draw_scrubber(run.model(first.lam), loaded.corpus, run.stages)
+
+
+def _shown(run: PathRun, loaded: LoadedCorpus) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The documents, which stay the same while points come in, and all that is said of them; kept for the session
+    until there are other points."""
+    state = st.session_state
+    if state.get("first_of") is not run:
+        state.first_of, state.first_documents = run, telling_documents(run, SHOWN, settings().lam)
+        state.first_points = None
+    known = state.first_points
+    if known is None or known[0] is not run.points:
+        one = "review" if loaded.id == SAMPLE else "document"
+        found = live_points(run, loaded.corpus, state.first_documents, one=one, most=MOST, meta=False)
+        known = state.first_points = (run.points, found)
+    return known[1]
+
+
+def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
+    """The homotopy, or the guided solver, and what it does to the text."""
+    queue_notes(job)
+    picture, row = run.picture, job.rows[-1] if job.rows else None
+    if row is None:
+        st.caption("Looking for every phrase of the corpus …")
+        return
+    proved = f"proved so far: within {percent(row['gap'])}"
+    st.markdown(f"Looking for the cheapest pieces: **{plain(row['stage'])}**, {proved}")
+    chart, text = st.columns([3, 2], gap="medium")
+    with chart:
+        live_trace_chart(
+            rows=None, stream_url=stream_url(job), key=f"first_chart_{job.id}", zeta=True, phase=PHASES["relay"],
+            height=HEIGHT - 90,
+        )  # fmt: skip
+    if picture is not None and run.corpus is not None:
+        documents = list(range(min(SHOWN, len(loaded.corpus))))
+        views, grams = stage_view(run.corpus, loaded.corpus, documents, picture.marks, picture.weights, most=MOST)
+        with text:
+            text_view(views, grams=grams, key="first_picture", height=HEIGHT, counted="occurs")
