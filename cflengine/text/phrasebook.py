@@ -67,7 +67,8 @@ class Phrasebook:
         """bool (words,): letters, and no function word. English ones are listed; in other languages they are short and
         frequent."""
         words, counts = self.table.vocabulary, np.bincount(self.table.tokens, minlength=len(self.table.vocabulary))
-        frequent = set(np.argsort(-counts, kind="stable")[:_FREQUENT].tolist())
+        most = min(_FREQUENT, len(words) // 20)  # in a small vocabulary a frequent word says little of a language
+        frequent = set(np.argsort(-counts, kind="stable")[:most].tolist())
         return np.array(
             [
                 any(map(str.isalpha, word))

@@ -1,0 +1,167 @@
+"""Where words stand: key word in context, over tokens, so that ten million of them take a fraction of a second.
+
+A query is words with blanks between; ``*`` in a word stands for any letters, ``?`` for one. A regular expression is
+looked for in the texts themselves instead. Places are sorted by the words around them: L1 is the word before the match,
+R1 the word behind it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.checks import InputError
+from cflengine.text.token_table import TokenTable, plain_tokens
+
+ORDERS = ("L1", "L2", "L3", "R1", "R2", "R3")
+MOST_PATTERN = 300  # characters
+
+
+@dataclass(frozen=True)
+class Places:
+    """Matches, in the order of the text. first, last: int64 (M,), their first and their last token. limited: whether
+    the search was cut short."""
+
+    first: np.ndarray
+    last: np.ndarray
+    limited: bool = False
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, chosen: np.ndarray) -> Places:
+        """Some of them, in this order."""
+        return Places(self.first[chosen], self.last[chosen], self.limited)
+
+
+def find_words(
+    table: TokenTable,
+    query: str,
+    *,
+    pattern: str,
+    lowercase: bool = True,
+) -> Places:
+    """Where a query stands, inside documents. pattern, lowercase: as the table was cut. Raises InputError for a query
+    without a word."""
+    words = _words(query, pattern, lowercase)
+    if not words:
+        raise InputError("the query has no word to look for.")
+    if len(words) > table.n_tokens:
+        return Places(np.empty(0, np.int64), np.empty(0, np.int64))
+    found = _stands(table, words[0])
+    for k, word in enumerate(words[1:], start=1):
+        found = found[found + k < table.n_tokens]
+        found = found[_wanted(table, word)[table.tokens[found + k]]]
+    last = found + len(words) - 1
+    same = np.searchsorted(table.doc_ptr, found, side="right") == np.searchsorted(table.doc_ptr, last, side="right")
+    return Places(found[same], last[same])
+
+
+def find_pattern(table: TokenTable, texts: Sequence[str], pattern: str, *, seconds: float = 5.0) -> Places:
+    """Where a regular expression matches in the texts, any case; a match is taken with all tokens it touches. Raises
+    InputError for one that does not compile. seconds: after which no further text is looked at."""
+    compiled = compiled_pattern(pattern)
+    first, last, end, limited = [], [], time.perf_counter() + seconds, False
+    for d, text in enumerate(texts):
+        if not d & 63 and time.perf_counter() > end:
+            limited = True
+            break
+        spans = [match.span() for match in compiled.finditer(text) if match.end() > match.start()]
+        if not spans:
+            continue
+        a, e = int(table.doc_ptr[d]), int(table.doc_ptr[d + 1])
+        begins, ends = np.array(spans).T
+        left = a + np.searchsorted(table.end[a:e], begins, side="right")
+        right = a + np.searchsorted(table.start[a:e], ends, side="left") - 1
+        inside = left <= right
+        first.append(left[inside])
+        last.append(right[inside])
+    empty = np.empty(0, dtype=np.int64)
+    return Places(np.concatenate([*first, empty]), np.concatenate([*last, empty]), limited)
+
+
+@lru_cache(64)
+def compiled_pattern(pattern: str) -> re.Pattern[str]:
+    """A regular expression of a user's. Raises InputError."""
+    if not pattern or len(pattern) > MOST_PATTERN:
+        raise InputError(f"a regular expression has 1 to {MOST_PATTERN} characters.")
+    try:
+        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{pattern!r} is not a usable regular expression: {error}.") from error
+
+
+def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
+    """The query in words, cut like the text; wildcards stay where they are."""
+    kept = query.replace("*", "\ue000").replace("?", "\ue001")
+    found: list[str] = []
+    for piece in kept.split():
+        if "\ue000" in piece or "\ue001" in piece:
+            found.append(piece.lower() if lowercase else piece)
+        else:
+            table = plain_tokens([piece], pattern, lowercase=lowercase)
+            found += table.words(0)
+    return found
+
+
+def _wanted(table: TokenTable, word: str) -> np.ndarray:
+    """bool (vocabulary,): which forms a word of the query stands for."""
+    if "\ue000" not in word and "\ue001" not in word:
+        return np.array([form == word for form in table.vocabulary], dtype=bool)
+    fits = re.compile(re.escape(word).replace("\ue000", ".*").replace("\ue001", "."), re.DOTALL).fullmatch
+    return np.array([fits(form) is not None for form in table.vocabulary], dtype=bool)
+
+
+def _stands(table: TokenTable, word: str) -> np.ndarray:
+    return np.flatnonzero(_wanted(table, word)[table.tokens])
+
+
+def sort_places(table: TokenTable, places: Places, orders: Sequence[str]) -> Places:
+    """Sorted by the words around, the first of ``orders`` first (see ORDERS); none: as they stand in the text. What is
+    beyond a document's border comes first."""
+    unknown = [order for order in orders if order not in ORDERS]
+    if unknown:
+        raise InputError(f"places are sorted by {', '.join(ORDERS)}, not by {unknown[0]!r}.")
+    if not orders or not len(places):
+        return places
+    rank = np.empty(len(table.vocabulary) + 1, dtype=np.int64)
+    rank[np.argsort(np.array(table.vocabulary, dtype=object), kind="stable")] = np.arange(len(table.vocabulary))
+    rank[-1] = -1
+    keys = [rank[_around(table, places, order)] for order in orders]
+    return places.take(np.lexsort(keys[::-1]))
+
+
+def _around(table: TokenTable, places: Places, order: str) -> np.ndarray:
+    """int64: the form at L1 .. R3 of each place, −1 beyond the document."""
+    far = int(order[1])
+    at = places.first - far if order[0] == "L" else places.last + far
+    document = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    inside = (at >= table.doc_ptr[document]) & (at < table.doc_ptr[document + 1])
+    return np.where(inside, table.tokens[np.where(inside, at, 0)], -1)
+
+
+def context_frame(
+    table: TokenTable, texts: Sequence[str], places: Places, *, around: int = 60, show: Callable[[str], str] = str
+) -> pd.DataFrame:
+    """A row a place: document, before, match, after; ``around`` characters on either side, on one line. show: what is
+    done with each text."""
+    document = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    spans = zip(document.tolist(), table.start[places.first].tolist(), table.end[places.last].tolist(), strict=True)
+    rows = [
+        (d, _line(texts[d][max(0, a - around) : a]), _line(texts[d][a:e]), _line(texts[d][e : e + around]))
+        for d, a, e in spans
+    ]
+    frame = pd.DataFrame(rows, columns=["document", "before", "match", "after"])
+    for name in ("before", "match", "after"):
+        frame[name] = frame[name].map(show)
+    return frame
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
