@@ -9,25 +9,28 @@ from pages.parts.jobs import trace_route
 from pages.parts.static_routes import plotly_js_route
 
 PAGES = {
-    "The text": (
-        ("pages/corpus.py", "Corpus", "📚"),
-        ("pages/solve.py", "Solve", "📈"),
-        ("pages/pointers.py", "Pointers", "🔎"),
-        ("pages/features.py", "Features", "🧮"),
-        ("pages/path.py", "λ-path", "🌈"),
-        ("pages/race.py", "Race", "🏁"),
-        ("pages/vocabulary.py", "Your vocabulary", "📖"),
+    "": (("pages/corpus.py", "Corpus", "📚"),),
+    "Explore": (
+        ("pages/pointers.py", "Read", "📖"),
+        ("pages/path.py", "Words to phrases", "🌈"),
+        ("pages/phrases.py", "Phrases", "🔎"),
+        ("pages/compare.py", "Compare", "🆚"),
     ),
-    "Learn from labels": (
+    "Explain labels": (
         ("pages/tasks.py", "Tasks", "🎯"),
-        ("pages/sentences.py", "Sentences", "💬"),
+        ("pages/sentences.py", "Telling sentences", "💬"),
+        ("pages/clusters.py", "Word groups", "🪢"),
+        ("pages/tagger.py", "Names", "🏷️"),
         ("pages/losses.py", "Losses", "⚖️"),
         ("pages/embeddings.py", "Embeddings", "🧭"),
-        ("pages/clusters.py", "Weight clusters", "🪢"),
-        ("pages/tagger.py", "Tagger", "🏷️"),
-        ("pages/models.py", "Saved models", "📦"),
     ),
-    "Background": (("pages/toy.py", "How it works", "🧩"),),
+    "Take away": (("pages/features.py", "Export", "🧮"), ("pages/models.py", "Saved models", "📦")),
+    "Lab": (
+        ("pages/solve.py", "Watch the solver", "📈"),
+        ("pages/race.py", "Race", "🏁"),
+        ("pages/vocabulary.py", "My word list", "📝"),
+        ("pages/toy.py", "How it works", "🧩"),
+    ),
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
@@ -49,7 +52,8 @@ def main() -> None:
         name: [st.Page(path, title=title, icon=icon) for path, title, icon in pages] for name, pages in PAGES.items()
     }
     moved = [st.Page(path, visibility="hidden") for path in MOVED]
-    page = st.navigation(sections | {"": moved}, expanded=True)
+    sections[""] += moved
+    page = st.navigation(sections, expanded=True)
     draw_sidebar()
     page.run()
     warm_engine()  # once the first page stands: compiling slows everything down

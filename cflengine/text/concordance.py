@@ -1,8 +1,8 @@
 """Where words stand: key word in context, over tokens, so that ten million of them take a fraction of a second.
 
-A query is words with blanks between; ``*`` in a word stands for any letters, ``?`` for one. A regular expression is
-looked for in the texts themselves instead. Places are sorted by the words around them: L1 is the word before the match,
-R1 the word behind it.
+A query is words with blanks between; ``*`` in a word stands for any letters, alone for any word. A regular expression
+is looked for in the texts themselves instead. Places are sorted by the words around them: L1 is the word before the
+match, R1 the word behind it.
 """
 
 from __future__ import annotations
@@ -99,10 +99,9 @@ def compiled_pattern(pattern: str) -> re.Pattern[str]:
 
 def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
     """The query in words, cut like the text; wildcards stay where they are."""
-    kept = query.replace("*", "\ue000").replace("?", "\ue001")
     found: list[str] = []
-    for piece in kept.split():
-        if "\ue000" in piece or "\ue001" in piece:
+    for piece in query.split():
+        if "*" in piece:
             found.append(piece.lower() if lowercase else piece)
         else:
             table = plain_tokens([piece], pattern, lowercase=lowercase)
@@ -112,9 +111,9 @@ def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
 
 def _wanted(table: TokenTable, word: str) -> np.ndarray:
     """bool (vocabulary,): which forms a word of the query stands for."""
-    if "\ue000" not in word and "\ue001" not in word:
+    if "*" not in word:
         return np.array([form == word for form in table.vocabulary], dtype=bool)
-    fits = re.compile(re.escape(word).replace("\ue000", ".*").replace("\ue001", "."), re.DOTALL).fullmatch
+    fits = re.compile(".*".join(map(re.escape, word.split("*"))), re.DOTALL).fullmatch
     return np.array([fits(form) is not None for form in table.vocabulary], dtype=bool)
 
 

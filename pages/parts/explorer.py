@@ -141,13 +141,13 @@ def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
         frame[columns], hide_index=True, column_config=_COLUMNS, height=560, on_select="rerun",
         selection_mode="single-row", key=key, alt="K-grams with their pointers, documents and cost",
     )  # fmt: skip
-    row = _new_row(event, len(frame), key)
+    row = new_row(event, len(frame), key)
     if row is not None and int(frame.index[row]) != st.session_state.get("gram"):
         st.session_state.gram = int(frame.index[row])
         st.rerun()
 
 
-def _new_row(event: Any, n_rows: int, key: str) -> int | None:
+def new_row(event: Any, n_rows: int, key: str) -> int | None:
     """The row that has just been chosen in a table. The same selection comes back with every rerun, also after a
     click in the text: only a new one counts."""
     rows = event.selection.rows
@@ -175,7 +175,7 @@ def draw_occurrences(frame: pd.DataFrame, *, key: str) -> None:
             "lost to": st.column_config.TextColumn(width=200),
         },
     )  # fmt: skip
-    row = _new_row(event, len(frame), key)
+    row = new_row(event, len(frame), key)
     if row is not None:
         st.session_state.document = int(frame["document"].iloc[row])
         st.rerun()
@@ -289,4 +289,4 @@ def _price_table(frame: pd.DataFrame, columns: list[str], *, key: str, alt: str)
         frame[columns], hide_index=True, column_config=_PRICE_COLUMNS, height=480, on_select="rerun",
         selection_mode="single-row", key=key, alt=alt,
     )  # fmt: skip
-    return _new_row(event, len(frame), key)
+    return new_row(event, len(frame), key)

@@ -21,6 +21,7 @@ from pages.parts.words import many, number, percent, plain
 _NAMES = {
     "race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
+    "compare": "Compare",
 }  # fmt: skip
 
 

@@ -49,9 +49,9 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (1 << 62, (1.0,)),
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
-TASKS, EMBED, TRAIN = "tasks", "embeddings", "training"  # "embed" is Streamlit's own name
+TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
 TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN)
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def groups():
 def test_a_groups_own_dictionary_suits_it_best(groups):
     table, group, found = groups
     assert (found.cost.diagonal()[:, None] <= found.cost + 1e-9).all()
-    assert found.dearer[0, 1] > 0.5 and found.dearer[1, 0] > 0.5
+    assert found.excess[0, 1] > 0.5 and found.excess[1, 0] > 0.5
     np.testing.assert_array_equal(found.words, [np.diff(table.doc_ptr)[group == g].sum() for g in (0, 1)])
     assert (found.gaps < 6e-3).all()
     # what a group costs in its own dictionary is what its pointers cost

@@ -15,7 +15,7 @@ from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, plain_tokens
 
 TEXTS = ["The cat sat on the mat; the CAT ran.", "", "A cat, a catalogue.\nThe\tcat sat", "sat"]
 TABLE = plain_tokens(TEXTS)
-WORDS = st.lists(st.sampled_from(["cat", "ca*", "?at", "the", "*", "sat", "."]), min_size=1, max_size=3)
+WORDS = st.lists(st.sampled_from(["cat", "ca*", "*at", "the", "*", "sat", "."]), min_size=1, max_size=3)
 
 
 def found(query: str, table=TABLE) -> list[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 Each group is compressed by itself; its dictionary is then what every other group is encoded with, as cheaply as can be
 (§3.1 of the paper): a pointer costs λ, a word that the dictionary lacks λ + c. The dictionary itself is not charged: it
-is there. A group's own dictionary suits it best; how much dearer another one is says how foreign it is, and the phrases
-that the other lacks say why.
+is there. A group's own dictionary suits it best; how much more it costs in another one says how foreign that is, and
+the phrases that it lacks say why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUICK = GuidedSettings(tol=5e-3)
 @dataclass(frozen=True)
 class CrossCost:
     """names: of the groups. cost: float64 (A, B), what a group costs in the dictionary of B, per 1,000 words; words:
-    int64 (A,); gaps: float64 (B,), proved, of each dictionary. lost: (A, B) → phrases that make the difference."""
+    int64 (A,); gaps: float64 (B,), proved, of each dictionary; models: the fitted features of each group."""
 
     names: tuple[str, ...]
     cost: np.ndarray
@@ -35,8 +35,8 @@ class CrossCost:
     models: tuple[CompressiveFeatures, ...] = field(repr=False)
 
     @property
-    def dearer(self) -> np.ndarray:
-        """float64 (A, B): by which share the group costs more than in its own dictionary."""
+    def excess(self) -> np.ndarray:
+        """float64 (A, B): by which share a group costs more than in its own dictionary."""
         return self.cost / self.cost.diagonal()[:, None] - 1.0
 
     def lost(self, a: int, b: int, most: int = 200) -> pd.DataFrame:

@@ -1,0 +1,50 @@
+"""Compare: which phrases a group uses more than others do, and what one group costs in another's words."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.compare.controls import draw_compare_controls
+from pages.parts.compare.view import choose_group, draw_cross, draw_keys, draw_plot, draw_rates, draw_stage
+from pages.parts.concordance import draw_concordance
+from pages.parts.controls import invite
+from pages.parts.gate import result_or_stop
+from pages.parts.jobs import FAILED
+from pages.parts.state import COMPARE, current_corpus, current_job
+from pages.parts.words import plain
+
+st.title("Compare")
+st.markdown(
+    "Take any column of yours: authors, years, parties, ratings. Which phrases does each group use more than the "
+    "others do, and how foreign is one group's language to another?"
+)
+solution, loaded = result_or_stop(), current_corpus()
+possible = draw_compare_controls(solution)
+job = current_job(COMPARE)
+if possible and job is None:
+    invite("Compare", "compare groups in {}")
+elif possible and job.state == FAILED:
+    st.error(plain(job.error))
+elif possible and job.active:
+    draw_stage(job)
+run = None if job is None else job.so_far
+if possible and run is not None and run.frames:
+    group = choose_group(run)
+    keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"])
+    with keys:
+        table, right = st.columns([3, 2], gap="medium")
+        with table:
+            draw_keys(run, group)
+        with right:
+            draw_rates(run, "keys")
+            chosen = st.session_state.get("compare_phrase")
+            if chosen is not None and chosen < len(run.phrases):
+                draw_concordance(loaded.corpus.texts, run.phrases[chosen], height=300)
+            else:
+                st.caption("Choose a phrase to see how often each group has it, and where it stands.")
+    with plot:
+        draw_plot(run, group)
+    with cross:
+        draw_cross(run, job)

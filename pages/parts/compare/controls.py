@@ -1,0 +1,83 @@
+"""What the Compare page asks for: the column of groups, which of them; and the job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.compare.run import CompareChoice, CompareRun
+from pages.parts.controls import run_and_stop
+from pages.parts.jobs import Job
+from pages.parts.state import COMPARE, Solution, current_corpus, current_job, start_job, stop_job
+from pages.parts.study_controls import current_label_columns
+
+MOST_GROUPS, FIRST = 12, 6
+
+
+def draw_compare_controls(found: Solution) -> bool:
+    """Column, groups, Compare and Stop; False where the corpus has no groups, which is said."""
+    columns = current_label_columns()
+    if not columns:
+        return False
+    job, choice = current_job(COMPARE), _choice(columns)
+    key = f"widget_compare_groups:{choice.column}"
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "Groups of", list(columns), index=list(columns).index(choice.column), key="widget_compare_column",
+            width=180, on_change=_take_column, args=(columns,),
+        )  # fmt: skip
+        st.multiselect(
+            "Compare", columns[choice.column], default=list(choice.groups), key=key, width=430,
+            max_selections=MOST_GROUPS, on_change=lambda: _set(groups=tuple(st.session_state[key])),
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(
+                job, lambda: start_compare(found), lambda: stop_job(COMPARE), label="Compare",
+                disabled=len(choice.groups) < 2,
+            )  # fmt: skip
+    if len(choice.groups) < 2:
+        st.caption("Choose two groups or more.")
+    elif job is not None and not job.active and job.key != _key(found):
+        st.caption("⚠ The choices above, or λ, have changed since this comparison was made.")
+    return True
+
+
+def _choice(columns: dict[str, list[str]]) -> CompareChoice:
+    """The session's choice if this corpus can fulfil it; else that of the comparison in the address, else the likeliest
+    column."""
+    state = st.session_state
+    choice = state.get("compare_choice")
+    if choice is None or state.get("compare_corpus") != state.corpus_id or choice.column not in columns:
+        job = current_job(COMPARE)
+        column = next(iter(columns))
+        usual = CompareChoice(column, tuple(columns[column][:FIRST]))
+        choice = state.compare_choice = usual if job is None else job.key[2]
+        state.compare_corpus = state.corpus_id
+    return choice
+
+
+def _take_column(columns: dict[str, list[str]]) -> None:
+    column = st.session_state.widget_compare_column
+    st.session_state.compare_choice = CompareChoice(column, tuple(columns[column][:FIRST]))
+
+
+def _set(**changes: Any) -> None:
+    st.session_state.compare_choice = replace(st.session_state.compare_choice, **changes)
+
+
+def _key(found: Solution) -> tuple[Any, ...]:
+    return (st.session_state.corpus_id, COMPARE, st.session_state.compare_choice, found.model.lam, found.model.max_gram)
+
+
+def start_compare(found: Solution) -> None:
+    """Queue a comparison of the session's groups."""
+    loaded, key = current_corpus(), _key(found)
+    run, model = CompareRun(key[2]), found.model
+
+    def work(job: Job) -> CompareRun:
+        run.run(model, list(loaded.corpus.texts), loaded.corpus.metadata, job)
+        return run
+
+    start_job(COMPARE, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))

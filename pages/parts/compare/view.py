@@ -1,0 +1,153 @@
+"""The Compare page once groups are compared: key phrases, all of them as a plot, one group in another's words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
+from pages.parts.compare.run import CompareRun
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.explorer import new_row
+from pages.parts.jobs import BOARD, Job
+from pages.parts.words import many, number, percent, plain
+
+SHOWN = 2_000
+COLUMNS = {
+    "phrase": st.column_config.TextColumn("phrase", width=170),
+    "g2": st.column_config.NumberColumn("G²", format="%.1f", width=65, help="Log-likelihood; below 0: rarer here"),
+    "log_ratio": st.column_config.NumberColumn("log ratio", format="%+.2f", width=70, help="1: twice as frequent here"),
+    "per_million": st.column_config.NumberColumn("a million", format="%.0f", width=70, help="Of a million words here"),
+    "others_per_million": st.column_config.NumberColumn("elsewhere", format="%.0f", width=75),
+    "documents": st.column_config.NumberColumn("docs", width=50, help="Documents of the group that have it"),
+    "spread": st.column_config.NumberColumn("spread", format="%.2f", width=60, help="0: one document has it all"),
+    "p": st.column_config.NumberColumn("p", format="%.2g", width=60, help="Corrected for the number of phrases"),
+}
+
+
+def draw_stage(job: Job) -> None:
+    """What is being done; reruns the page when there is more to see, and at the end."""
+    st.fragment(_stage, run_every=0.5)(job.id, len(job.so_far.frames))
+
+
+def _stage(job_id: str, known: int) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"{plain(job.so_far.stage)} …")
+    if len(job.so_far.frames) > known == 0:
+        st.rerun()
+    rerun_at_end(job, "seen_compare")
+
+
+def choose_group(run: CompareRun) -> str:
+    """The group that is looked at."""
+    names = list(run.frames)
+    return st.segmented_control("Group", names, default=names[0], required=True, key="compare_group", format_func=plain)
+
+
+def _telling(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:
+    everything = st.session_state.get("compare_all", False)
+    return frame if everything else frame[run.telling]
+
+
+def draw_keys(run: CompareRun, group: str) -> str | None:
+    """The group's key phrases; the phrase whose row has been chosen."""
+    frame = run.frames[group]
+    st.toggle("Also function words and punctuation", key="compare_all")
+    shown = _telling(run, frame)
+    shown = shown[shown["g2"] > 0].sort_values("g2", ascending=False, kind="stable").head(SHOWN)
+    significant = int((shown["p"] < 0.05).sum())
+    st.markdown(
+        f"**{plain(group)}** uses {many(significant, 'phrase')} clearly more often than the others do (p < 0.05, "
+        "corrected)."
+    )
+    key = f"keys_{group}_{st.session_state.get('compare_all', False)}"
+    event = st.dataframe(
+        shown[list(COLUMNS)], hide_index=True, height=470, on_select="rerun", selection_mode="single-row", key=key,
+        column_config=COLUMNS, alt="Key phrases of the group",
+    )  # fmt: skip
+    st.container(horizontal=True).download_button(
+        "Key phrases (CSV)", lambda: frame_csv(frame.sort_values("g2", ascending=False)), "keyness.csv", "text/csv",
+        on_click="ignore", key="keyness_csv",
+    )  # fmt: skip
+    st.caption(
+        "G² takes words for independent of each other: a phrase that one document repeats looks more certain than it "
+        "is. Its spread says so."
+    )
+    row = new_row(event, len(shown), key)
+    if row is not None:
+        st.session_state.compare_phrase = int(shown.index[row])
+    return None if row is None else str(shown["phrase"].iloc[row])
+
+
+def draw_rates(run: CompareRun, where: str) -> None:
+    """How often the chosen phrase stands in each group; where: on the page, for the figure's key."""
+    phrase = st.session_state.get("compare_phrase")
+    if phrase is None or phrase >= len(run.phrases):
+        return
+    figure = rates_figure(run.rates(phrase), run.phrases[phrase])
+    st.plotly_chart(figure, key=f"compare_rates_{where}", config={"displayModeBar": False})
+
+
+def draw_plot(run: CompareRun, group: str) -> None:
+    """All phrases by who has them."""
+    names = run.choice.groups
+    others = next(name for name in names if name != group) if len(names) == 2 else "all others"
+    figure = scatter_figure(_telling(run, run.frames[group]), group, others)
+    event = st.plotly_chart(
+        figure, key=f"compare_plot_{group}", on_select="rerun", selection_mode="points",
+        config={"displayModeBar": False},
+    )  # fmt: skip
+    points = event["selection"]["points"] if event else []
+    if points and points[0].get("customdata"):
+        st.session_state.compare_phrase = int(points[0]["customdata"][0])
+    st.caption("A click on a phrase shows how often each group has it, and where it stands.")
+    draw_rates(run, "plot")
+
+
+def draw_cross(run: CompareRun, job: Job) -> None:
+    """What each group costs in every other's dictionary, and why."""
+    found = run.cross
+    if found is None:
+        st.caption("Every group is compressed by itself …" if job.active else "Stopped before this was known.")
+        return
+    st.markdown(
+        "Each group is compressed by itself, then written with every other's dictionary, as cheaply as can be. What "
+        "that costs more says how foreign the other's phrases are."
+    )
+    figure = cross_figure(found.names, found.excess)
+    st.plotly_chart(figure, key="compare_cross", config={"displayModeBar": False})
+    st.caption(
+        f"Dictionaries are proved to be within {percent(float(np.max(found.gaps)))} of the cheapest; each encoding in "
+        "them is exactly the cheapest. A word that a dictionary lacks costs λ + 1."
+    )
+    pairs = [(a, b) for a in range(len(found.names)) for b in range(len(found.names)) if a != b]
+    a, b = st.selectbox(
+        "What makes the difference", pairs, key="compare_pair", width=420,
+        format_func=lambda pair: f"{found.names[pair[0]]} in the dictionary of {found.names[pair[1]]}",
+    )  # fmt: skip
+    frame = _spelled(run, found.lost(a, b))
+    st.dataframe(
+        frame, hide_index=True, height=330, alt="Phrases that the other dictionary lacks",
+        column_config={
+            "phrase": st.column_config.TextColumn(width=220),
+            "each": st.column_config.NumberColumn("more each", format="%.1f"),
+            "more": st.column_config.NumberColumn("more in all", format="%.0f"),
+        },
+    )  # fmt: skip
+    st.caption(
+        f"{plain(found.names[a])} costs {number(found.cost[a, a], 1)} a thousand words in its own dictionary, "
+        f"{number(found.cost[a, b], 1)} in that of {plain(found.names[b])}."
+    )
+    st.container(horizontal=True).download_button("These phrases (CSV)", lambda: frame_csv(frame), "difference.csv", "text/csv", on_click="ignore",
+                       key="cross_csv")  # fmt: skip
+
+
+def _spelled(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:
+    """Phrases as the text spells them, where the whole corpus's dictionary has them."""
+    return frame.assign(phrase=[run.spelling.get(name, name) for name in frame["phrase"]])

@@ -1,0 +1,1 @@
+"""The Phrases page: the dictionary as a table, and a concordance."""

@@ -1,0 +1,143 @@
+"""A concordance: where words stand, sorted by what stands around them, filtered by the documents' own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import frame_csv
+from cflengine.text.concordance import ORDERS, Places, context_frame, find_pattern, find_words, sort_places
+from cflengine.text.token_table import TokenTable
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.explorer import new_row
+from pages.parts.views import without_midnight
+from pages.parts.words import many, number, plain
+
+SHOWN, EXPORTED = 1_000, 200_000
+MOST_VALUES = 200
+ANY = "all documents"
+
+
+def draw_search(loaded: LoadedCorpus) -> None:
+    """Query, order and filter, and the places below them."""
+    state = st.session_state
+    state.widget_query = state.get("phrase_query", "")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input(
+            "Look for", key="widget_query", placeholder="words; * stands for any letters", width=240,
+            on_change=lambda: state.update(phrase_query=state.widget_query),
+        )  # fmt: skip
+        regular = st.toggle("Regular expression", key="phrase_regular")
+        orders = st.multiselect(
+            "Sort by", ORDERS, key="phrase_orders", placeholder="as in the text", width=190,
+            help="R1 is the word to the right, L1 the one to the left; several are sorted by one after the other.",
+        )  # fmt: skip
+    query = state.get("phrase_query", "")
+    where = _filter(loaded)
+    if not query.strip():
+        st.info("Choose a phrase in the table, or write words to look for.")
+        return
+    try:
+        places = _found(loaded, query, regular)
+    except InputError as error:
+        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        return
+    places = _within(loaded.table, places, where)
+    _draw_places(loaded, query, sort_places(loaded.table, places, orders), orders)
+
+
+def _found(loaded: LoadedCorpus, query: str, regular: bool) -> Places:
+    """What the query finds; the last answer is kept."""
+    key = (loaded.id, query, regular)
+    known = st.session_state.get("phrase_places")
+    if known is None or known[0] != key:
+        if regular:
+            found = find_pattern(loaded.table, loaded.corpus.texts, query)
+        else:
+            found = find_words(loaded.table, query, pattern=DEFAULT_TOKEN_PATTERN)
+        known = st.session_state.phrase_places = (key, found)
+    return known[1]
+
+
+def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
+    """bool (N,), the documents that are looked at; None for all."""
+    metadata = loaded.corpus.metadata
+    columns = [str(name) for name in metadata.columns if 2 <= metadata[name].nunique() <= MOST_VALUES]
+    if not columns:
+        return None
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        column = st.selectbox("In", [ANY, *columns], key="phrase_column", width=190, format_func=str)
+        if column == ANY:
+            return None
+        values = metadata[column].dropna().astype(str)
+        names = values.value_counts().index.tolist()
+        chosen = st.multiselect("with", names, key=f"phrase_values_{column}", width=330, placeholder="any value")
+    return metadata[column].astype(str).isin(chosen).to_numpy() if chosen else None
+
+
+def _within(table: TokenTable, places: Places, where: np.ndarray | None) -> Places:
+    if where is None:
+        return places
+    documents = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    return places.take(np.flatnonzero(where[documents]))
+
+
+def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[str]) -> None:
+    table, corpus = loaded.table, loaded.corpus
+    documents = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    n_documents = len(np.unique(documents))
+    st.markdown(
+        f"**{plain(query)}**: {many(len(places), 'place')} in {many(n_documents, 'document')} "
+        f"({number(100 * n_documents / len(corpus), 1)} %), {number(1e6 * len(places) / table.n_tokens, 0)} a million "
+        f"words.{' The search was cut short.' if places.limited else ''}"
+    )
+    frame = _with_metadata(context_frame(table, corpus.texts, places.take(np.arange(min(SHOWN, len(places))))), corpus)
+    key = f"places_{query}_{'_'.join(orders)}_{len(places)}"
+    event = st.dataframe(
+        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=440,
+        alt="The places in context", column_config=_CONTEXT,
+    )  # fmt: skip
+    if len(places) > SHOWN:
+        st.caption(f"The first {SHOWN:,} of them; the file has {'all' if len(places) <= EXPORTED else 'the first'}.")
+    row = new_row(event, len(frame), key)
+    if row is not None:
+        st.session_state.phrase_document = int(frame["document"].iloc[row])
+    some = places.take(np.arange(min(EXPORTED, len(places))))
+    st.container(horizontal=True).download_button(
+        "Concordance (CSV)", lambda: frame_csv(_with_metadata(context_frame(table, corpus.texts, some), corpus)),
+        "concordance.csv", "text/csv", on_click="ignore", key="concordance_csv",
+    )  # fmt: skip
+    _draw_document(loaded)
+
+
+_CONTEXT: Mapping[str, Any] = {
+    "document": st.column_config.NumberColumn("doc", width=55),
+    "before": st.column_config.TextColumn(alignment="right", width=300),
+    "match": st.column_config.TextColumn(alignment="center", width=150),
+    "after": st.column_config.TextColumn(width=300),
+}
+
+
+def _with_metadata(frame: pd.DataFrame, corpus: Any) -> pd.DataFrame:
+    """The documents' own columns behind the places."""
+    own = without_midnight(corpus.metadata.iloc[frame["document"].to_numpy()].reset_index(drop=True))
+    own.columns = [f"{name} " if name in frame.columns else str(name) for name in own.columns]
+    return pd.concat([frame, own], axis=1)
+
+
+def _draw_document(loaded: LoadedCorpus) -> None:
+    document = st.session_state.get("phrase_document")
+    if document is None or document >= len(loaded.corpus):
+        st.caption("Choose a row to read its document.")
+        return
+    with st.container(border=True, height=240):
+        st.markdown(f"**Document {document}**")
+        st.text(loaded.corpus.texts[document][:20_000])
+    st.page_link("pages/pointers.py", label="Read it in pieces", icon="📖")
+    st.session_state.document = document

@@ -1,0 +1,75 @@
+"""The dictionary as readers want it: phrases as the text spells them, content first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.text.phrasebook import Phrasebook
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.explorer import new_row
+from pages.parts.state import Solution
+from pages.parts.words import many
+
+LISTED = 5_000
+COLUMNS = {
+    "phrase": st.column_config.TextColumn("phrase", width=165),
+    "words": st.column_config.NumberColumn("words", width=48),
+    "uses": st.column_config.NumberColumn("uses", width=48, help="How often the text is built from it (pointers)"),
+    "stands": st.column_config.NumberColumn("stands", width=52, help="How often these words stand in the text"),
+    "documents": st.column_config.NumberColumn("docs", width=48, help="Documents that use it"),
+}
+
+
+def phrase_frame(found: Solution, loaded: LoadedCorpus) -> pd.DataFrame:
+    """A row a phrase of the solution: phrase, words, uses, stands, documents, telling, gram (its number in the index).
+    Kept for the session while the solution stays."""
+    known = st.session_state.get("phrase_frame")
+    if known is not None and known[0] is found.model:
+        return known[1]
+    model = found.model
+    book = Phrasebook(loaded.corpus.texts, model.table_, model.index_)
+    own = model.dictionary_
+    frame = pd.DataFrame(
+        {
+            "phrase": book.spell(model.gram_ids_),
+            "words": own["length"].to_numpy(),
+            "uses": own["count"].to_numpy(),
+            "stands": model.index_.counts()[model.gram_ids_],
+            "documents": own["documents"].to_numpy(),
+            "telling": book.says_something(model.gram_ids_),
+            "gram": model.gram_ids_,
+        }
+    ).sort_values(["uses", "words"], ascending=False, kind="stable", ignore_index=True)
+    st.session_state.phrase_frame = (model, frame)
+    return frame
+
+
+def draw_phrases(frame: pd.DataFrame, max_gram: int) -> str | None:
+    """The table; the phrase of a row that has just been chosen."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        needle = st.text_input("Filter", key="phrases_filter", placeholder="part of a phrase", width=190)
+        fewest = st.segmented_control(
+            "Words, at least", range(1, max_gram + 1), default=min(2, max_gram), required=True,
+            key=f"phrases_least_{max_gram}",
+        )  # fmt: skip
+        everything = st.toggle(
+            "Also function words and punctuation", key="phrases_all",
+            help="Without it, phrases with punctuation in them, or of words like “of the” alone, are left out.",
+        )  # fmt: skip
+    chosen = frame["words"].to_numpy() >= fewest
+    if not everything:
+        chosen &= frame["telling"].to_numpy()
+    if needle:
+        chosen &= frame["phrase"].str.contains(needle, case=False, regex=False).to_numpy()
+    shown = frame[chosen].head(LISTED)
+    key = f"phrases_{needle}_{fewest}_{everything}"
+    event = st.dataframe(
+        shown[["phrase", "words", "uses", "stands", "documents"]], hide_index=True, height=590, on_select="rerun",
+        selection_mode="single-row", key=key, column_config=COLUMNS, alt="Phrases with how often they are used",
+    )  # fmt: skip
+    count = int(np.count_nonzero(chosen))
+    st.caption(f"{many(count, 'phrase')}{f', the {LISTED:,} most used of them' if count > LISTED else ''}.")
+    row = new_row(event, len(shown), key)
+    return None if row is None else str(shown["phrase"].iloc[row])

@@ -1,0 +1,152 @@
+"""Phrases and Compare: the dictionary as a table, the concordance, key phrases of groups, one in another's words."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_results import downloads  # noqa: F401
+from visiting import captions, press, show, sound, until, use
+
+from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
+from pages.parts.compare.run import CompareChoice, CompareRun
+from pages.parts.jobs import BOARD, DONE, Job
+from pages.parts.state import current_solution  # noqa: F401
+
+
+def debates() -> bytes:
+    rng = np.random.default_rng(0)
+    parts = {
+        "left": ["the public good", "working people", "we must act"],
+        "<b>right</b>": ["free markets", "low taxes"],
+    }
+    shared = ["Mr. Speaker", "and so", "it's late", "*", "="]
+    rows = [
+        (" ".join(rng.choice([*phrases, *shared], 14)) + ".", name, 1990 + k % 4)
+        for name, phrases in parts.items()
+        for k in range(25)
+    ]
+    return pd.DataFrame(rows, columns=["text", "party", "year"]).to_csv(index=False).encode()
+
+
+@pytest.fixture
+def corpus(open_app):
+    app = show(use(open_app(), "debates.csv", debates()), "phrases")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    return sound(app.run())
+
+
+def markdown(app) -> str:
+    return "\n".join(element.value for element in app.markdown).replace("\\", "")
+
+
+def test_phrases_are_spelt_as_in_the_text_content_first(corpus):
+    table = corpus.dataframe[0].value
+    assert {"free markets", "low taxes"} & set(table["phrase"].head(4))
+    assert not table["phrase"].str.contains(".", regex=False).any()
+    sound(corpus.toggle(key="phrases_all").set_value(True).run())
+    every = corpus.dataframe[0].value
+    assert len(every) > len(table) and (every["uses"].diff().dropna() <= 0).all()
+    assert every["phrase"].str.contains("it's", regex=False).any(), "not it ' s"
+    sound(corpus.text_input(key="phrases_filter").set_value("TAXES").run())
+    assert corpus.dataframe[0].value["phrase"].str.contains("taxes").all()
+
+
+def test_the_page_opens_on_a_phrase_in_context(corpus):
+    assert "places in" in markdown(corpus)
+    first = corpus.dataframe[1].value
+    query = corpus.session_state["phrase_query"]
+    assert (first["match"].str.lower() == query.lower()).all() and list(first.columns)[-2:] == ["party", "year"]
+
+
+def test_words_are_looked_for_sorted_filtered_and_taken_away(corpus, downloads):  # noqa: F811
+    sound(corpus.text_input(key="widget_query").set_value("work* people").run())
+    frame = corpus.dataframe[1].value
+    assert len(frame) and set(frame["party"]) == {"left"}
+    sound(corpus.multiselect(key="phrase_orders").set_value(["R1"]).run())
+    after = [text.split()[0].lower() if text else "" for text in corpus.dataframe[1].value["after"]]
+    letters = [word for word in after if word.isalpha()]
+    assert letters == sorted(letters)
+    sound(corpus.selectbox(key="phrase_column").set_value("year").run())
+    sound(corpus.multiselect(key="phrase_values_year").set_value(["1991"]).run())
+    assert set(corpus.dataframe[1].value["year"]) == {1991}
+    lines = pd.read_csv(io.BytesIO(downloads["Concordance (CSV)"]()))
+    assert len(lines) == len(corpus.dataframe[1].value)
+    sound(corpus.text_input(key="widget_query").set_value("zebra").run())
+    assert "0 places in 0 documents" in markdown(corpus)
+
+
+def test_a_regular_expression_and_a_bad_one(corpus):
+    sound(corpus.toggle(key="phrase_regular").set_value(True).run())
+    sound(corpus.text_input(key="widget_query").set_value("low (taxes|wages)").run())
+    assert set(corpus.dataframe[1].value["match"]) == {"low taxes"}
+    sound(corpus.text_input(key="widget_query").set_value("(").run())
+    assert "not a usable regular expression" in corpus.error[0].value.replace("\\", "")
+
+
+# ---- Compare
+
+
+def compared(app, **choice):
+    app = show(app, "compare")
+    sound(app.button(key="run").click().run())
+    job = BOARD.get(app.session_state["compare_id"])
+    until(lambda: not job.active, 60)
+    return sound(app.run()), job
+
+
+def test_groups_are_compared(corpus, downloads):  # noqa: F811
+    app, job = compared(corpus)
+    run = job.result
+    assert job.state == DONE and set(run.frames) == {"left", "<b>right</b>"}
+    table = app.dataframe[0].value
+    assert {"working people", "the public good", "we must act"} & set(table["phrase"].head(4))
+    assert (table["g2"] > 0).all() and not app.error
+    csv = pd.read_csv(io.BytesIO(downloads["Key phrases (CSV)"]()))
+    assert {"phrase", "g2", "log_ratio", "p", "spread"} <= set(csv.columns)
+    assert run.cross is not None and (run.cross.excess[[0, 1], [1, 0]] > 0).all()
+    assert "proved to be within" in captions(app)
+    shown = pd.concat([frame.value for frame in app.dataframe if "more" in frame.value])
+    assert {"free markets", "low taxes"} & set(shown["phrase"]) or {"working people"} & set(shown["phrase"])
+
+
+def test_a_comparison_is_said_to_be_old_once_the_choice_changes(corpus):
+    app, _ = compared(corpus)
+    assert "have changed" not in captions(app)
+    sound(app.selectbox(key="widget_compare_column").set_value("year").run())
+    assert "have changed" in captions(app)
+
+
+def test_a_stop_keeps_the_key_phrases(corpus, monkeypatch):
+    def stopped(*arguments, **named):
+        from cflengine.engine.progress import Stopped
+
+        raise Stopped
+
+    monkeypatch.setattr("pages.parts.compare.run.cross_compress", stopped)
+    app, job = compared(corpus)
+    assert job.result.cross is None and len(job.result.frames) == 2
+    assert "Stopped before this was known" in captions(app)
+
+
+def test_a_corpus_without_groups_says_so(open_app):
+    app = show(use(open_app()), "compare")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    assert "no column with labels" in sound(app.run()).info[0].value
+
+
+def test_figures_escape_what_strangers_write(corpus):
+    model = BOARD.get(corpus.session_state["path_id"]).result.model(1.0)
+    metadata = pd.read_csv(io.BytesIO(debates()))
+    run = CompareRun(CompareChoice("party", ("left", "<b>right</b>"), cross=False))
+    run.run(model, metadata["text"].tolist(), metadata, Job("c", ("c",), print))
+    figure = scatter_figure(run.frames["left"], "left", "<b>right</b>")
+    assert "<b>right" not in str(figure.layout.xaxis.title.text) and len(figure.data) == 5
+    rates = run.rates(0)
+    assert rates["count"].sum() == run.counts[:, 0].sum()
+    assert "<b>right" not in str(rates_figure(rates, "<i>x</i>").data[0].y)
+    assert cross_figure(["a", "b"], np.array([[0, 0.5], [0.25, 0]])).data[0].text[0][1] == "+50.0 %"
