@@ -35,13 +35,15 @@ PAGES = {
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
 #: Streamlit leaves 130 pixels above a title
-STYLE = "<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }</style>"
+STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }
+@media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }</style>"""
 
 app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 
 
 def main() -> None:
     """One script run: page frame, sidebar, page."""
+    from pages.parts.bar import draw_bar
     from pages.parts.sidebar import draw_sidebar
     from pages.parts.state import start_session, warm_engine
 
@@ -55,6 +57,7 @@ def main() -> None:
     sections[""] += moved
     page = st.navigation(sections, expanded=True)
     draw_sidebar()
+    draw_bar()
     page.run()
     warm_engine()  # once the first page stands: compiling slows everything down
 

@@ -21,7 +21,7 @@ from pages.parts.weights import (
 from pages.parts.weights_controls import draw_weights_controls
 from pages.parts.words import plain
 
-st.title("Weight clusters")
+st.title("Word groups")
 st.markdown(
     "Logistic regression gives every word a weight. While it is trained, many weights move together: words that say "
     "the same end near the same value. Mathur and Chakrabarti (2006) trained whole clusters of weights as one to save "

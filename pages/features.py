@@ -14,7 +14,7 @@ from pages.parts.metrics import metric_row
 from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import number, percent
 
-st.title("Features")
+st.title("Export")
 model = result_or_stop().model
 loaded = current_corpus()
 st.markdown(

@@ -21,9 +21,8 @@ st.markdown(
 )
 uploaded = st.file_uploader(
     "A model (model.cflm)", type=["cflm"], max_upload_size=_MOST_MB, key="widget_model",
-    help="From the Files tab of Sentences, Losses or Weight clusters, from Embeddings, from cflengine train-logistic, "
-    "sentences, erm or embed, "
-    "or from cflengine.save_model.",
+    help="From the Files tab of Telling sentences, Losses or Word groups, from Embeddings, from cflengine "
+    "train-logistic, sentences, erm or embed, or from cflengine.save_model.",
 )  # fmt: skip
 state = st.session_state
 if uploaded is not None:

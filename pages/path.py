@@ -12,7 +12,7 @@ from pages.parts.path import draw_path, draw_path_controls
 from pages.parts.state import PATH, current_job
 from pages.parts.words import plain
 
-st.title("λ-path")
+st.title("Words to phrases")
 st.markdown(
     "Cheap pointers keep single words, expensive ones long phrases. The path solves a whole range of λ, each from its "
     "neighbours and each with a proved gap; then move λ and watch the text and its K-grams change. Where you let go "

@@ -19,13 +19,15 @@ from pages.parts.explorer import (
 )
 from pages.parts.gate import result_or_stop
 from pages.parts.gram_card import draw_force, draw_gram, with_savings
+from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.prices import price_book
 from pages.parts.state import current_corpus
 
-st.title("Pointers")
+st.title("Read")
 found = result_or_stop()
 model = found.model
-corpus = current_corpus().corpus
+loaded = current_corpus()
+corpus, names = loaded.corpus, spelt_dictionary(found, loaded)
 state = st.session_state
 if state.get("gram_of_job") != found.id:  # another result: its numbers mean other K-grams, its tokens have other prices
     state.update(gram_of_job=found.id, gram=None, token=None, marked=None, forced=None)
@@ -41,20 +43,20 @@ elif priced:
     with text:
         draw_prices(model, corpus, book, chosen)
     with lists:
-        draw_token(model, book)
+        draw_token(model, book, names["gram"])
         draw_price_tables(model, corpus, book, chosen)
 else:
     with text:
-        draw_pointers(model, corpus, chosen)
+        draw_pointers(model, corpus, chosen, names["gram"])
     with lists:
         view = st.segmented_control(
-            "Show", ["Dictionary", "K-grams of this document"], default="Dictionary", required=True,
+            "Show", ["Dictionary", "Of this document"], default="Dictionary", required=True,
             key="lists", label_visibility="collapsed",
         )  # fmt: skip
         if view == "Dictionary":
-            draw_dictionary(model, with_savings(found, model.dictionary_))
+            draw_dictionary(model, with_savings(found, names))
             draw_force(found)
         else:
-            draw_document_grams(model, chosen[0])
+            draw_document_grams(model, chosen[0], names["gram"])
 if state.get("gram") is not None:
-    draw_gram(found, corpus, state.gram)
+    draw_gram(found, corpus, state.gram, names["gram"].loc[state.gram])

@@ -22,7 +22,7 @@ from pages.parts.study_controls import draw_study_controls
 from pages.parts.study_tables import draw_comparison, draw_files, draw_words
 from pages.parts.words import plain
 
-st.title("Sentences")
+st.title("Telling sentences")
 st.markdown(
     "A linear classifier of labelled documents, with one more idea: the words of every training sentence form a group, "
     "and a group that helps to tell nothing apart is let go as a whole (Yogatama and Smith, 2014). What is left are "

@@ -13,7 +13,7 @@ from pages.parts.scrubber import draw_scrubber
 from pages.parts.state import current_corpus, current_job, current_model
 from pages.parts.words import plain
 
-st.title("Solve")
+st.title("Watch the solver")
 st.markdown(
     "Every document is rebuilt from **pointers** into a **dictionary** of word sequences. A pointer costs λ, a "
     "dictionary entry its number of words; the solver looks for the cheapest way to store the whole corpus. It "

@@ -11,7 +11,7 @@ from pages.parts.state import TAGGER, current_job
 from pages.parts.tagger import draw_tagger, draw_tagger_controls, draw_training
 from pages.parts.words import many, plain
 
-st.title("Tagger")
+st.title("Names")
 st.markdown(
     "A linear-chain conditional random field gives every token of a sentence a label, such as what kind of name it is "
     "part of, and looks at the labels on both sides. It learns from tagged sentences and says how sure it is."

@@ -27,7 +27,7 @@ COLUMNS = {
     "cost": st.column_config.NumberColumn("cost", width="small", help="Of storing it in the dictionary, once"),
 }
 
-st.title("Your vocabulary")
+st.title("My word list")
 solved = result_or_stop()
 model, corpus = solved.model, current_corpus().corpus
 st.markdown(

@@ -25,11 +25,11 @@ LISTED_DOCUMENTS = 50_000
 WORDS_AT_ONCE = 100_000
 
 _COLUMNS = {
-    "gram": st.column_config.TextColumn("K-gram", width=130),
+    "gram": st.column_config.TextColumn("phrase", width=130),
     "length": st.column_config.NumberColumn("words", width=50),
-    "here": st.column_config.NumberColumn("here", width=45, help="Pointers in this document"),
-    "count": st.column_config.NumberColumn("pointers", width=60, help="Pointers in the whole corpus"),
-    "documents": st.column_config.NumberColumn("docs", width=50, help="Documents with such a pointer"),
+    "here": st.column_config.NumberColumn("here", width=45, help="Uses in this document"),
+    "count": st.column_config.NumberColumn("uses", width=50, help="How often the corpus is built from it (pointers)"),
+    "documents": st.column_config.NumberColumn("docs", width=50, help="Documents that use it"),
     "cost": st.column_config.NumberColumn("cost", width=45, help="Cost of storing it in the dictionary, once"),
     "saves": st.column_config.NumberColumn(
         "saves", width=55, format="%.1f", help="By how much all storage would rise without it"
@@ -95,9 +95,11 @@ def _jump(corpus: Corpus, skip: int) -> None:
         state.document = hit
 
 
-def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int]) -> None:
-    """The text with its pointers; a click chooses a K-gram."""
+def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int], names: pd.Series) -> None:
+    """The text with its pointers; a click chooses a K-gram. names: of the dictionary's entries."""
     documents, grams = final_view(model, corpus, shown)
+    for gram, entry in grams.items():
+        entry["label"] = names.loc[gram]
     selected = st.session_state.get("gram")
     click = text_view(
         documents, grams=grams, key="text", height=640, selected_gram=selected if selected in grams else None
@@ -109,27 +111,33 @@ def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int]) 
 
 def draw_dictionary(model: CompressiveFeatures, frame: pd.DataFrame) -> None:
     """The dictionary (``frame``, perhaps with what each K-gram saves): sortable by its headings, filtered by words and
-    length; a row chooses its K-gram."""
+    length, content first; a row chooses its K-gram."""
+    everything = st.toggle("Also function words and punctuation", key="dictionary_all")
+    if not everything:
+        frame = frame[frame["telling"]]
     text, length = st.columns([3, 2])
-    needle = text.text_input("Filter", key="filter", placeholder="part of a K-gram", label_visibility="collapsed")
+    needle = text.text_input("Filter", key="filter", placeholder="part of a phrase", label_visibility="collapsed")
     lengths = ["any length", *range(1, model.max_gram + 1)]
     words = length.selectbox("Words", lengths, key="filter_length", label_visibility="collapsed")
     if needle:
-        frame = frame[frame["gram"].str.contains(needle.lower(), regex=False)]
+        frame = frame[frame["gram"].str.contains(needle, case=False, regex=False)]
     if words != "any length":
         frame = frame[frame["length"] == words]
     shown = frame.sort_values("count", ascending=False, kind="stable").head(LISTED)
     saves = ["saves"] if "saves" in frame else []
-    _choose_row(shown, ["gram", "length", "count", *saves, "documents", "cost"], key=f"dictionary_{needle}_{words}")
+    _choose_row(
+        shown, ["gram", "length", "count", *saves, "documents", "cost"], key=f"dictionary_{needle}_{words}_{everything}"
+    )
     more = f", the {LISTED:,} most used of them" if len(frame) > LISTED else ""
-    st.caption(f"{many(len(frame), 'K-gram')}{more}. Choose a row to see it in context; headings sort.")
+    st.caption(f"{many(len(frame), 'phrase')}{more}. Choose a row to see it in context; headings sort.")
 
 
-def draw_document_grams(model: CompressiveFeatures, document: int) -> None:
+def draw_document_grams(model: CompressiveFeatures, document: int, names: pd.Series) -> None:
     """The K-grams that the first document on show points at."""
     frame = grams_of_document(model, document)
+    frame["gram"] = names.loc[frame.index]
     _choose_row(frame, ["gram", "length", "here", "count", "documents", "cost"], key=f"document_grams_{document}")
-    st.caption(f"Document {document}: {many(len(frame), 'K-gram')}.")
+    st.caption(f"Document {document}: {many(len(frame), 'phrase')}.")
 
 
 def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
@@ -207,7 +215,7 @@ def draw_prices(model: CompressiveFeatures, corpus: Corpus, book: PriceBook, sho
         st.rerun()
 
 
-def draw_token(model: CompressiveFeatures, book: PriceBook) -> None:
+def draw_token(model: CompressiveFeatures, book: PriceBook, names: pd.Series) -> None:
     """The chosen token: its price, the pointers that cover it, what its word costs elsewhere."""
     chosen = st.session_state.get("token")
     token = token_price(model, book, *chosen) if chosen is not None else None
@@ -228,7 +236,7 @@ def draw_token(model: CompressiveFeatures, book: PriceBook) -> None:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.caption("Covered by", width="content")
                 st.button(
-                    f"“{plain(model.dictionary_['gram'].iloc[gram])}”", key=f"cover_{gram}", help="See it in context",
+                    f"“{plain(names.iloc[gram])}”", key=f"cover_{gram}", help="See it in context",
                     on_click=st.session_state.update, kwargs={"gram": gram},
                 )  # fmt: skip
                 st.caption(f"all its words: {number(words, 4)}", width="content")

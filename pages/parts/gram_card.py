@@ -57,12 +57,12 @@ def _asked(key: tuple[Any, ...], work: Callable[[], Any]) -> Any:
     return found[1]
 
 
-def draw_gram(solution: Solution, corpus: Corpus, feature: int) -> None:
-    """Everything about a K-gram of the dictionary (a row of ``model.dictionary_``)."""
+def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> None:
+    """Everything about a K-gram of the dictionary (a row of ``model.dictionary_``); name: as the text spells it."""
     model: CompressiveFeatures = solution.model
     entry = model.dictionary_.iloc[feature]
     gram = int(model.gram_ids_[feature])
-    st.subheader(f"“{plain(entry['gram'])}”")
+    st.subheader(f"“{plain(name)}”")
     marks = model.result_.marks
     found = _asked(
         ("explain", solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram)

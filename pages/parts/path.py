@@ -271,6 +271,6 @@ def _take_away(run: PathRun, here: Here) -> None:
     features = model.features(weighting=weighting)
     st.caption(
         f"{number(features.shape[0])} documents × {number(features.shape[1])} K-grams, weighting {weighting} (to be "
-        "changed on the Features page)."
+        "changed on the Export page)."
     )
     draw_downloads(model, features, weighting)

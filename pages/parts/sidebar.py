@@ -19,7 +19,8 @@ from pages.parts.state import (
 from pages.parts.words import many, number, percent, plain
 
 _NAMES = {
-    "race": "Race", "path": "λ-path", "study": "Sentences", "weights": "Weight clusters", "tagger": "Tagger",
+    "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
+    "tagger": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
     "compare": "Compare",
 }  # fmt: skip

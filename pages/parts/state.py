@@ -314,6 +314,35 @@ def current_solution() -> Solution | None:
     return known[1]
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How good what is shown is: lam, where it was found; gap, proved; improving: whether the solver is at work."""
+
+    lam: float
+    max_gram: int
+    gap: float
+    improving: bool
+
+
+def current_standing() -> Standing | None:
+    """Of :func:`current_solution`, which need not be made for it."""
+    solve, path = finished_job(), current_job(PATH)
+    points = path.so_far.points if path is not None else ()
+    if solve is not None and (not points or solve.result.lam == settings().lam):
+        return Standing(solve.result.lam, solve.result.max_gram, solve.result.duality_gap_, False)
+    if not points:
+        return None
+    assert path is not None
+    point = points.nearest(settings().lam)
+    return Standing(point.lam, path.so_far.max_gram, point.result.gap, path.active)
+
+
+def path_lams_here() -> list[float]:
+    """The λ of the session's path that are certified, rising."""
+    path = current_job(PATH)
+    return [point.lam for point in path.so_far.points] if path is not None else []
+
+
 def current_model() -> CompressiveFeatures | None:
     """The model of :func:`current_solution`."""
     found = current_solution()

@@ -187,14 +187,14 @@ def use_path(page, path: Path) -> None:
 
 def test_the_first_deep_link_after_a_start_goes_through_the_router(open_tab):
     page = open_tab("/pointers?lam=3")
-    heading(page, "Pointers").wait_for()
+    heading(page, "Read").wait_for()
     page.locator(".scroller .p").first.wait_for()
     sidebar = page.locator("[data-testid=stSidebar]")
     sidebar.get_by_text("2,000 documents").wait_for()
     assert sidebar.get_by_text("λ = 3 ·").count() == 1
     assert sidebar.get_by_role("link").all_inner_texts() != []
     assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 1000, "the wide layout"
-    assert page.title() == "Pointers" or "cflengine" in page.title()
+    assert page.title() == "Read" or "cflengine" in page.title()
 
 
 def test_hostile_text_from_upload_to_features(open_tab, reviews):
@@ -202,14 +202,14 @@ def test_hostile_text_from_upload_to_features(open_tab, reviews):
     upload(page, reviews)
 
     see_it_solved_unasked(page)
-    go(page, "Solve")
+    go(page, "Watch the solver")
     watch_it_live_and_stop(page)
     solve_to_the_end(page)
     scrub(page)
 
-    go(page, "Pointers")
+    go(page, "Read")
     look_at_pointers(page)
-    go(page, "Features")
+    go(page, "Export")
     take_features_away(page)
     assert page.evaluate("window.pwned") is None
 
@@ -326,15 +326,15 @@ def look_at_pointers(page) -> None:
     page.mouse.click(box["x"] + 16, box["y"] + 52)
     page.wait_for_function("old => !document.querySelector('h3').innerText.includes(old)", arg=f"“{gram}”")
     chosen = page.locator("h3").first.inner_text()
-    page.get_by_placeholder("part of a K-gram").fill("pwned")
+    page.get_by_placeholder("part of a phrase").fill("pwned")
     page.keyboard.press("Enter")
-    page.get_by_text(re.compile(r"^\d+ K-grams?\. Choose a row")).wait_for()
+    page.get_by_text(re.compile(r"^\d+ phrases?\. Choose a row")).wait_for()
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     assert page.locator("h3").first.inner_text() == chosen
 
 
 def take_features_away(page) -> None:
-    heading(page, "Features").wait_for()
+    heading(page, "Export").wait_for()
     with page.expect_download() as download:
         button(page, "CSV").click()
     text = Path(download.value.path()).read_text("utf-8")
@@ -382,7 +382,7 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
 def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus):
     page = open_tab("/")
     use_path(page, long_corpus)
-    go(page, "Solve")
+    go(page, "Watch the solver")
     page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
     run_and_see_rows(page)
     job = parse_qs(urlsplit(page.url).query)["job"]

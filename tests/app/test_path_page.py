@@ -232,7 +232,7 @@ def test_a_path_from_start_to_slider(page):
     job = path_job(page)
     assert job.state == jobs.DONE and in_address(page, "path") == job.id and not page.info
     assert job.so_far.lams == tuple(path_lams(0.05, 2.0, 3)) and "Solved and certified on the path" in captions(page)
-    assert "changed" not in captions(page) and "λ-path" not in sidebar(page)
+    assert "changed" not in captions(page) and "Words to phrases" not in sidebar(page)
     numbers = "\n".join(text.value for text in page.markdown)
     here = job.so_far.at(job.so_far.points.nearest(1.0).lam)
     assert (
@@ -349,7 +349,7 @@ def test_a_path_is_watched_and_stopped(open_app):
     job = path_job(app)
     until(lambda: job.so_far.points, 60)
     sound(app.run())
-    assert "λ-path" in sidebar(app) and app.button(key="run").disabled
+    assert "Words to phrases" in sidebar(app) and app.button(key="run").disabled
     sound(app.button(key="stop_sidebar_path").click().run())
     until(lambda: not job.active, 60)
     sound(app.run())

@@ -84,7 +84,7 @@ def test_the_dictionary_is_filtered(tiny):
     sound(tiny.selectbox(key="filter_length").set_value(3).run())
     assert (tiny.dataframe[0].value["length"] == 3).all()
     sound(tiny.text_input(key="filter").set_value("(").run())
-    sound(tiny.segmented_control(key="lists").set_value("K-grams of this document").run())
+    sound(tiny.segmented_control(key="lists").set_value("Of this document").run())
     assert "Document 0" in captions(tiny) and list(tiny.dataframe[0].value.columns)[2] == "here"
 
 
@@ -151,7 +151,7 @@ def test_the_weighting_changes_numbers_and_downloads(tiny, downloads):
         assert np.array_equal(frame.iloc[:, 2], expected[expected != 0])
     assert len({table.tobytes() for table in tables.values()}) == len(tables)
     last = state.WEIGHTINGS[-1]
-    assert in_address(tiny, "weighting") == last and f"--weighting={last}" in tiny.code[0].value
+    assert in_address(tiny, "weighting") == last and f"--weighting={last}" in tiny.code[1].value
     assert "changed" not in captions(tiny), "a weighting needs no new solve"
 
 

@@ -204,10 +204,10 @@ def test_the_last_result_stays_in_view_while_the_next_one_is_made(tiny, monkeypa
     sound(tiny.select_slider(key="widget_lam").set_value(5.0).run())
     sound(tiny.button(key="run").click().run())
     assert numbers(show(tiny, "features"))["Features"] == str(len(before.grams_))
-    assert "--lam=1 " in tiny.code[0].value
+    assert "--lam=1 " in tiny.code[1].value
     go_on.set()
     until(lambda: not job_of(tiny).active)
-    assert "--lam=5 " in sound(tiny.run()).code[0].value
+    assert "--lam=5 " in sound(tiny.run()).code[1].value
 
 
 def test_a_second_session_waits_for_the_first(open_app):

@@ -144,8 +144,10 @@ def draw_cross(run: CompareRun, job: Job) -> None:
         f"{plain(found.names[a])} costs {number(found.cost[a, a], 1)} a thousand words in its own dictionary, "
         f"{number(found.cost[a, b], 1)} in that of {plain(found.names[b])}."
     )
-    st.container(horizontal=True).download_button("These phrases (CSV)", lambda: frame_csv(frame), "difference.csv", "text/csv", on_click="ignore",
-                       key="cross_csv")  # fmt: skip
+    st.container(horizontal=True).download_button(
+        "These phrases (CSV)", lambda: frame_csv(frame), "difference.csv", "text/csv", on_click="ignore",
+        key="cross_csv",
+    )  # fmt: skip
 
 
 def _spelled(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:

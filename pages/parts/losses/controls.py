@@ -117,7 +117,7 @@ def _details(choice: LossChoice) -> None:
     st.segmented_control(
         "Features", list(kinds), default=choice.features, required=True, format_func=kinds.__getitem__,
         key="widget_loss_features", on_change=lambda: _set(features=st.session_state.widget_loss_features),
-        help="K-grams: word sequences that compress the training documents, with λ and K of the Solve page.",
+        help="K-grams: word sequences that compress the training documents, at the λ and K of the bar above.",
     )  # fmt: skip
     chosen = [name for name in _CONSTRAINTS if any(one.split(":")[0] == name for one in choice.constraints)]
     st.multiselect(

@@ -22,28 +22,27 @@ COLUMNS = {
 }
 
 
-def phrase_frame(found: Solution, loaded: LoadedCorpus) -> pd.DataFrame:
-    """A row a phrase of the solution: phrase, words, uses, stands, documents, telling, gram (its number in the index).
-    Kept for the session while the solution stays."""
-    known = st.session_state.get("phrase_frame")
+def spelt_dictionary(found: Solution, loaded: LoadedCorpus) -> pd.DataFrame:
+    """The solution's dictionary, its rows as they are, with every K-gram as the text spells it; further columns:
+    telling, stands (its places in the text). Kept for the session while the solution stays."""
+    known = st.session_state.get("spelt_dictionary")
     if known is not None and known[0] is found.model:
         return known[1]
     model = found.model
     book = Phrasebook(loaded.corpus.texts, model.table_, model.index_)
-    own = model.dictionary_
-    frame = pd.DataFrame(
-        {
-            "phrase": book.spell(model.gram_ids_),
-            "words": own["length"].to_numpy(),
-            "uses": own["count"].to_numpy(),
-            "stands": model.index_.counts()[model.gram_ids_],
-            "documents": own["documents"].to_numpy(),
-            "telling": book.says_something(model.gram_ids_),
-            "gram": model.gram_ids_,
-        }
-    ).sort_values(["uses", "words"], ascending=False, kind="stable", ignore_index=True)
-    st.session_state.phrase_frame = (model, frame)
+    frame = model.dictionary_.assign(
+        gram=book.spell(model.gram_ids_),
+        telling=book.says_something(model.gram_ids_),
+        stands=model.index_.counts()[model.gram_ids_],
+    )
+    st.session_state.spelt_dictionary = (model, frame)
     return frame
+
+
+def phrase_frame(found: Solution, loaded: LoadedCorpus) -> pd.DataFrame:
+    """A row a phrase of the solution, the most used first: phrase, words, uses, stands, documents, telling."""
+    frame = spelt_dictionary(found, loaded).rename(columns={"gram": "phrase", "length": "words", "count": "uses"})
+    return frame.sort_values(["uses", "words"], ascending=False, kind="stable", ignore_index=True)
 
 
 def draw_phrases(frame: pd.DataFrame, max_gram: int) -> str | None:

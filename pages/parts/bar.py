@@ -1,0 +1,50 @@
+"""The bar above every page: what is looked at, at which λ, how near to the best that is proved to be, a link."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from pages.parts.state import SAMPLE_JOB, change_settings, current_corpus, current_standing, path_lams_here, settings
+from pages.parts.words import gap_words, many, plain
+
+
+def draw_bar() -> None:
+    """Corpus, λ, K, the proved gap, a link."""
+    loaded, found = current_corpus(), current_standing()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center", key="bar"):
+        st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
+        _lam()
+        if found is None:
+            st.caption("not compressed yet", width="content")
+        else:
+            gap = gap_words(found.gap)
+            proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
+            more = " · still improving" if found.improving else ""
+            st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
+        with st.popover("Share", width="content"):
+            _share(loaded.id)
+
+
+def _lam() -> None:
+    """λ, of those that are certified; a page shows no value that nothing was solved for."""
+    lams = path_lams_here()
+    if len(lams) < 2:
+        st.caption(f"λ = {settings().lam:g}", width="content")
+        return
+    here = min(lams, key=lambda lam: abs(math.log((lam + 1e-9) / (settings().lam + 1e-9))))
+    st.selectbox(
+        "λ", lams, index=lams.index(here), format_func=lambda lam: f"λ = {lam:g}", key=f"widget_bar_{lams}_{here}",
+        label_visibility="collapsed", width=120, help="λ: from single words (small) to long phrases (large)",
+        on_change=lambda: change_settings(lam=st.session_state[f"widget_bar_{lams}_{here}"]),
+    )  # fmt: skip
+
+
+def _share(corpus_id: str) -> None:
+    st.caption(
+        "This address brings back corpus, settings and results, as long as this server runs."
+        if corpus_id != SAMPLE_JOB
+        else "This address brings back the sample with these settings."
+    )
+    st.code(st.context.url or "", language=None, wrap_lines=True)
