@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.corpora import SAMPLE
 from pages.parts.metrics import metric_row
+from pages.parts.read.check import draw_check
 from pages.parts.read.first import draw_first
 from pages.parts.sources import draw_source
 from pages.parts.state import PATH, current_corpus, current_job, explore
@@ -44,6 +45,7 @@ metric_row(
         ("Left out", number(report.n_left_out), "Records without enough text, see below."),
     ]
 )
+draw_check(loaded)
 if report.encoding_note:
     st.info(plain(report.encoding_note))
 for warning in report.warnings:

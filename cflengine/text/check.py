@@ -1,0 +1,168 @@
+"""A look at a corpus before anything is learnt from it: its script, lengths, repeated documents, documents that are no
+text, and what its columns may be for. Plain numpy, some seconds for ten million words."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.text.corpus import Corpus
+from cflengine.text.token_table import TokenTable
+
+SHINGLE, HASHES, BANDS = 5, 32, 8  # words; minima a document; groups of 4 minima that nearly equal ones share
+SIMILAR = 0.8  # share of shingles, from which on two documents are nearly the same
+SPLITS = frozenset(("train", "training", "test", "testing", "dev", "devel", "val", "valid", "validation"))
+#: scripts that put no blanks between words
+UNSPACED = frozenset(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
+_SAMPLED = 200_000  # characters that scripts are counted in
+_FEWEST_CHARS = 200
+_MOST_LABELS = 50
+
+
+@dataclass(frozen=True)
+class Role:
+    """A column and what it looks like: "split", "date", "id", "label", "group", "number", "constant" or "text"; values:
+    how many different ones, filled: the share of documents that have one."""
+
+    column: str
+    role: str
+    values: int
+    filled: float
+
+
+@dataclass(frozen=True)
+class CorpusCheck:
+    """scripts: share of letters by script, the most frequent first. repeated: int64, documents that are equal to an
+    earlier one but for case and white space; nearly: further ones that share SIMILAR of their shingles with an earlier
+    one; no_text: those that look like encoded data or tables. lengths: words at least, in the middle, at most."""
+
+    scripts: tuple[tuple[str, float], ...]
+    repeated: np.ndarray = field(repr=False)
+    nearly: np.ndarray = field(repr=False)
+    no_text: np.ndarray = field(repr=False)
+    lengths: tuple[int, float, int]
+    roles: tuple[Role, ...]
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether most letters are of a script without blanks between words."""
+        return bool(self.scripts) and sum(share for name, share in self.scripts if name in UNSPACED) > 0.5
+
+
+def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
+    """Look at texts, tokens and columns."""
+    sizes = np.diff(table.doc_ptr)
+    repeated = repeated_documents(corpus.texts)
+    nearly = np.setdiff1d(nearly_repeated(table), repeated)
+    middle = (int(sizes.min()), float(np.median(sizes)), int(sizes.max())) if len(sizes) else (0, 0.0, 0)
+    roles = tuple(role_of(str(name), corpus.metadata[name]) for name in corpus.metadata.columns)
+    return CorpusCheck(scripts_of(corpus.texts), repeated, nearly, no_text(corpus.texts), middle, roles)
+
+
+def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Scripts as Unicode names them ("LATIN", "CJK", …) with their share of letters, of a sample of the texts."""
+    each = max(20, _SAMPLED // max(len(texts), 1))
+    counts: Counter[str] = Counter()
+    step = max(1, len(texts) * each // _SAMPLED)
+    for text in texts[::step]:
+        counts.update(char for char in text[:each] if char.isalpha())
+    scripts: Counter[str] = Counter()
+    for char, count in counts.items():
+        scripts[unicodedata.name(char, "UNKNOWN").split()[0]] += count
+    total = sum(scripts.values())
+    return tuple((name, count / total) for name, count in scripts.most_common(5))
+
+
+def repeated_documents(texts: Sequence[str]) -> np.ndarray:
+    """int64: documents that are equal to an earlier one, case and white space aside."""
+    seen: set[bytes] = set()
+    found = []
+    for d, text in enumerate(texts):
+        key = hashlib.blake2b(" ".join(text.lower().split()).encode("utf-8", "replace"), digest_size=12).digest()
+        if key in seen:
+            found.append(d)
+        seen.add(key)
+    return np.array(found, dtype=np.int64)
+
+
+def nearly_repeated(table: TokenTable) -> np.ndarray:
+    """int64: documents of which by estimate SIMILAR of the shingles (sequences of SHINGLE words) are an earlier
+    document's: minima of random hashes, compared where a band of them is equal (Broder 1997). Documents of fewer than
+    2·SHINGLE words are left out."""
+    sizes = np.diff(table.doc_ptr) - SHINGLE + 1
+    documents = np.flatnonzero(sizes > SHINGLE)
+    if len(documents) < 2:
+        return np.empty(0, dtype=np.int64)
+    sketch = _sketches(table, documents, sizes[documents])
+    rows, found = HASHES // BANDS, set()
+    for band in range(BANDS):
+        part = np.ascontiguousarray(sketch[:, band * rows : (band + 1) * rows])
+        keys = part.view([("", part.dtype)] * rows).ravel()
+        order = np.argsort(keys, kind="stable")
+        same = keys[order][1:] == keys[order][:-1]
+        first = order[np.maximum.accumulate(np.where(np.concatenate([[True], ~same]), np.arange(len(order)), 0))]
+        alike = (sketch[order] == sketch[first]).mean(axis=1) >= SIMILAR
+        found.update(order[alike & (first < order)].tolist())
+    return np.sort(documents[np.array(sorted(found), dtype=np.int64)])
+
+
+def _sketches(table: TokenTable, documents: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """uint64 (documents, HASHES): of each document's shingles the least of every hash."""
+    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    at = np.repeat(table.doc_ptr[documents] - begins, sizes) + np.arange(int(sizes.sum()))
+    value = np.zeros(len(at), dtype=np.uint64)
+    for k in range(SHINGLE):
+        value = (value + table.tokens[at + k].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        value ^= value >> np.uint64(29)
+    factors = np.random.default_rng(0).integers(1, 1 << 63, HASHES, dtype=np.uint64) | np.uint64(1)
+    found = np.empty((len(documents), HASHES), dtype=np.uint64)
+    for h, factor in enumerate(factors):
+        mixed = value * factor
+        mixed ^= mixed >> np.uint64(32)
+        found[:, h] = np.minimum.reduceat(mixed, begins)
+    return found
+
+
+def no_text(texts: Sequence[str]) -> np.ndarray:
+    """int64: documents of _FEWEST_CHARS characters or more that are hardly letters and blanks, or, in a script that has
+    blanks, hardly have any: encoded files, tables of numbers."""
+    found = []
+    for d, text in enumerate(texts):
+        if len(text) < _FEWEST_CHARS:
+            continue
+        sample = text if len(text) <= 20_000 else text[:10_000] + text[-10_000:]
+        blanks = sum(map(str.isspace, sample))
+        letters = sum(map(str.isalpha, sample))
+        spaced = sum(char < "\u2e80" for char in sample) > len(sample) / 2
+        if letters + blanks < 0.6 * len(sample) or (spaced and blanks < 0.04 * len(sample)):
+            found.append(d)
+    return np.array(found, dtype=np.int64)
+
+
+def role_of(name: str, values: pd.Series) -> Role:
+    """What a column may be for."""
+    present = values.dropna()
+    distinct = int(present.nunique())
+    filled = len(present) / len(values) if len(values) else 0.0
+    names = {str(value).strip().lower() for value in present.unique()[:20]} if distinct <= 20 else set()
+    if 1 < distinct <= len(SPLITS) and names <= SPLITS:
+        role = "split"
+    elif pd.api.types.is_datetime64_any_dtype(values):
+        role = "date"
+    elif distinct <= 1:
+        role = "constant"
+    elif distinct <= _MOST_LABELS and distinct <= len(present) / 2:
+        role = "label"
+    elif distinct == len(present):
+        role = "id" if not pd.api.types.is_float_dtype(values) else "number"
+    elif pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+        role = "number"
+    else:
+        role = "group" if distinct <= len(present) / 2 else "text"
+    return Role(name, role, distinct, filled)

@@ -1,0 +1,72 @@
+"""What a look at the corpus says: its script, repeated documents, documents that are no text, what columns are for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.text.check import CorpusCheck, check_corpus
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.words import many, number, percent
+
+MOST_TOKENS = 12_000_000  # more are looked at when asked for: it takes some seconds
+_SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Hiragana", "KATAKANA": "Katakana"}
+_ROLES = {
+    "split": "split: pages take it without being asked", "date": "dates", "id": "a name for each document",
+    "label": "labels: classes to learn or to compare", "group": "groups", "number": "numbers to predict",
+    "constant": "the same everywhere", "text": "text",
+}  # fmt: skip
+
+
+def draw_check(loaded: LoadedCorpus) -> None:
+    """What was found, one sentence each; nothing is said of what is as it should be."""
+    known = st.session_state.get("corpus_check")
+    if known is None or known[0] != loaded.id:
+        if loaded.table.n_tokens > MOST_TOKENS and not st.button("Look for repeated documents", key="check_now"):
+            return
+        known = st.session_state.corpus_check = (loaded.id, check_corpus(loaded.corpus, loaded.table))
+    check: CorpusCheck = known[1]
+    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check)))
+    if check.roles:
+        frame = pd.DataFrame(
+            {
+                "column": [role.column for role in check.roles],
+                "looks like": [_ROLES[role.role] for role in check.roles],
+                "different values": [role.values for role in check.roles],
+                "filled": [100 * role.filled for role in check.roles],
+            }
+        )
+        with st.expander(f"What the {many(len(frame), 'other column')} may be for", key="check_roles"):
+            st.dataframe(
+                frame, hide_index=True, alt="Columns and what they look like",
+                column_config={"filled": st.column_config.NumberColumn(format="%.0f %%")},
+            )  # fmt: skip
+
+
+def sentences(check: CorpusCheck) -> list[str]:
+    """The findings."""
+    low, middle, high = check.lengths
+    shares = [(_SCRIPTS.get(name, name.capitalize()), share) for name, share in check.scripts if share >= 0.01]
+    scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
+    found = [
+        f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer.",
+        f"Letters: {scripts or 'none'}.",
+    ]
+    if check.unspaced:
+        found.append(
+            "This script puts no blanks between words, so that a “word” here is all between two punctuation marks: "
+            "phrases will be whole clauses."
+        )
+    found += _said(check.repeated, "repeats an earlier one word by word", "repeat an earlier one word by word")
+    found += _said(check.nearly, "nearly repeats an earlier one", "nearly repeat an earlier one")
+    no_text = "like encoded data or a table, not like text"
+    return found + _said(check.no_text, f"looks {no_text}", f"look {no_text}")
+
+
+def _said(documents: np.ndarray, one: str, more: str) -> list[str]:
+    if not len(documents):
+        return []
+    numbers = ", ".join(str(d) for d in documents[:5].tolist())
+    rest = ", …" if len(documents) > 5 else ""
+    return [f"{many(len(documents), 'document')} {one if len(documents) == 1 else more} ({numbers}{rest})."]

@@ -1,0 +1,78 @@
+"""A look at a corpus: scripts, repeated documents, documents that are no text, roles of columns."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import Corpus
+from cflengine.text.check import check_corpus, nearly_repeated, no_text, repeated_documents, role_of, scripts_of
+from cflengine.text.token_table import plain_tokens
+
+RNG = np.random.default_rng(3)
+WORDS = np.array([f"word{k}" for k in range(400)])
+
+
+def prose(n: int = 60) -> str:
+    return " ".join(RNG.choice(WORDS, n))
+
+
+def test_documents_that_repeat_earlier_ones():
+    texts = ["A b  c", "other", "a B c\n", "a b", "OTHER"]
+    assert repeated_documents(texts).tolist() == [2, 4]
+
+
+def test_documents_that_nearly_repeat_earlier_ones():
+    one, two = prose(200), prose(200)
+    changed = one.split()
+    changed[17] = "changed"
+    texts = [one, two, prose(200), " ".join(changed), two + " and more", "short text", "short text"]
+    assert nearly_repeated(plain_tokens(texts)).tolist() == [3, 4]
+    assert not len(nearly_repeated(plain_tokens(["a b", ""])))
+    half = " ".join(one.split()[:100] + prose(100).split())
+    assert not len(nearly_repeated(plain_tokens([one, half]))), "half of it is not nearly all"
+
+
+def test_documents_that_are_no_text():
+    encoded = base64.b64encode(RNG.bytes(900)).decode()
+    table = "\n".join(" ".join(f"{value:.3f}" for value in row) for row in RNG.normal(size=(30, 6)))
+    chinese = "这家餐厅的菜很好吃，服务也很周到。" * 20
+    texts = [prose(), encoded, table, chinese, "!!!", ""]
+    assert no_text(texts).tolist() == [1, 2]
+
+
+def test_scripts():
+    assert scripts_of(["abc", "где"]) == (("LATIN", 0.5), ("CYRILLIC", 0.5))
+    assert scripts_of(["123", ""]) == () and scripts_of([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        (["train", "test", "train", "dev"], "split"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01", "2020-05-05", None]), "date"),
+        (["a", "b", "a", "b"], "label"),
+        (["a", "b", "c", "d"], "id"),
+        ([1.5, 2.5, 3.5, 4.5], "number"),
+        (["a", "a", None, "a"], "constant"),
+        ([1, 2, 3, 3], "number"),
+    ],
+)
+def test_roles_of_columns(values, role):
+    found = role_of("x", pd.Series(values))
+    assert found.role == role and found.filled == pd.Series(values).notna().mean()
+
+
+def test_many_values_are_groups():
+    assert role_of("author", pd.Series([f"a{k % 80}" for k in range(400)])).role == "group"
+
+
+def test_the_whole_look():
+    texts = [prose(), prose(), "这家餐厅的菜很好吃" * 400]
+    corpus = Corpus.from_texts(texts)
+    check = check_corpus(corpus, plain_tokens(texts))
+    assert check.unspaced and check.lengths[0] == 1 and check.lengths[2] == 60 and check.roles == ()
+    assert not len(check.repeated) and not len(check.nearly)
