@@ -37,7 +37,7 @@ elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
     draw_race(job)
-    draw_waiting(job, "Counting words …", "seen_weights")
+    draw_waiting(job, "Counting words …")
 else:
     run = job.result
     draw_numbers(run)

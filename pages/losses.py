@@ -36,7 +36,7 @@ elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
     draw_proof(job)
-    draw_waiting(job, "Making features of the documents …", "seen_losses")
+    draw_waiting(job, "Making features of the documents …")
 else:
     run = job.result
     draw_numbers(run)

@@ -241,7 +241,7 @@ def _numbers(job_id: str) -> None:
         metrics += [("Stage", row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
     metric_row(metrics)
     queue_notes(job)
-    rerun_at_end(job, "seen_numbers")
+    rerun_at_end(job)
 
 
 def queue_notes(job: Job) -> None:
@@ -252,22 +252,20 @@ def queue_notes(job: Job) -> None:
         st.caption("Stopping: re-encoding and certifying the best solution so far …")
 
 
-def rerun_at_end(job: Job, seen: str) -> None:
-    """One rerun of the whole page when a job that a fragment watches has ended; ``seen``: a name for who watches."""
-    if not job.active and st.session_state.get(seen) != job.id:
-        st.session_state[seen] = job.id
+def rerun_at_end(job: Job) -> None:
+    """One rerun of the whole page when a job has ended, however many fragments watch it."""
+    ended = st.session_state.setdefault("ended_jobs", set())
+    if not job.active and job.id not in ended:
+        ended.add(job.id)
         st.rerun()
 
 
-def draw_waiting(job: Job, before: str, seen: str) -> None:
-    """What a job that is on its way waits for, ``before`` its first event; reruns the page at its end.
-
-    seen: a name for who watches.
-    """
-    st.fragment(_waiting, run_every=0.4)(job.id, before, seen)
+def draw_waiting(job: Job, before: str) -> None:
+    """What a job that is on its way waits for, ``before`` its first event; reruns the page at its end."""
+    st.fragment(_waiting, run_every=0.4)(job.id, before)
 
 
-def _waiting(job_id: str, before: str, seen: str) -> None:
+def _waiting(job_id: str, before: str) -> None:
     job = BOARD.get(job_id)
     if job is None:
         return
@@ -275,4 +273,4 @@ def _waiting(job_id: str, before: str, seen: str) -> None:
     queue_notes(job)
     if not job.rows:
         st.caption(before)
-    rerun_at_end(job, seen)
+    rerun_at_end(job)

@@ -42,4 +42,4 @@ def _waiting(job_id: str) -> None:
     st.caption(f"Looking for the cheapest pieces: {plain(job.rows[-1]['stage'])} …" if job.rows else "Reading …")
     if job.so_far.points:
         st.rerun()
-    rerun_at_end(job, "seen_gate")
+    rerun_at_end(job)

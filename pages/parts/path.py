@@ -102,7 +102,7 @@ def _path(job_id: str) -> None:
         _growing(job, run)
     else:
         _finished(job, run)
-    rerun_at_end(job, "seen_path")
+    rerun_at_end(job)
 
 
 def _growing(job: Job, run: PathRun) -> None:

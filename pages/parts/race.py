@@ -227,4 +227,4 @@ def _standings(job_id: str) -> None:
             f"proved to be within {', '.join(f'{100 * gap:g}' for gap in GAPS[:-1])} or {100 * GAPS[-1]:g} % of "
             "the best possible one; a dash: not reached."
         )
-    rerun_at_end(job, "seen_race")
+    rerun_at_end(job)

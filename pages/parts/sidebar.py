@@ -69,7 +69,7 @@ def _job_status(job_id: str, kind: str) -> None:
         st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{ended}")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
-    rerun_at_end(job, f"seen_end_{kind}")
+    rerun_at_end(job)
 
 
 def _running(job: Job, kind: str) -> None:

@@ -47,7 +47,7 @@ def _learning(job_id: str) -> None:
             )
     if not run.progress:
         st.caption("Cutting the documents into sentences …")
-    rerun_at_end(job, "seen_study")
+    rerun_at_end(job)
 
 
 # ---- the sliders and the solution under them
@@ -159,7 +159,7 @@ def _solving(job_id: str) -> None:
         row = job.rows[-1] if job.rows else None
         gap = f" gap {percent(row['gap'])}" if row and math.isfinite(row["gap"]) else ""
         st.caption(f"Solving here …{gap} Meanwhile below: the nearest solution.")
-    rerun_at_end(job, "seen_study_solve")
+    rerun_at_end(job)
 
 
 # ---- the document
@@ -298,4 +298,4 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
         solving.touch()
         st.caption("Solving the others …")
     if solving is not None:
-        rerun_at_end(solving, "seen_study_path")
+        rerun_at_end(solving)

@@ -117,7 +117,7 @@ def _training(job_id: str) -> None:
     row = job.rows[-1] if job.rows else {}
     if row:
         st.caption(f"Step {row['i']:,}, objective {number(row['best'], 2)}, proved gap {percent(row['gap'], 3)}")
-    rerun_at_end(job, "seen_tagger")
+    rerun_at_end(job)
 
 
 def draw_tagger(run: TaggerRun) -> None:

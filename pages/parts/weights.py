@@ -217,4 +217,4 @@ def _parsimony(job_id: str) -> None:
         tying.touch()
         st.caption("Tying …")
     if tying is not None:
-        rerun_at_end(tying, "seen_weights_ties")
+        rerun_at_end(tying)

@@ -41,7 +41,7 @@ def _stage(job_id: str, known: int) -> None:
     st.caption(f"{plain(job.so_far.stage)} …")
     if len(job.so_far.frames) > known == 0:
         st.rerun()
-    rerun_at_end(job, "seen_compare")
+    rerun_at_end(job)
 
 
 def choose_group(run: CompareRun) -> str:

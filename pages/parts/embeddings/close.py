@@ -122,7 +122,7 @@ def _training(job_id: str, compared_id: str, pair: Pair) -> None:
         figure = moment_figure(run.film[-1], words, shares, pair_names(compared.result, pair))
         st.plotly_chart(figure, key="train_moment", config={"displayModeBar": False})
         st.caption("The most frequent words as they stand at this moment; all epochs can be replayed afterwards.")
-    rerun_at_end(job, "seen_train")
+    rerun_at_end(job)
 
 
 def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
@@ -251,7 +251,7 @@ def _simulation(job_id: str) -> None:
         )
     elif job.active:
         st.caption("Simulating …")
-    rerun_at_end(job, "seen_simulation")
+    rerun_at_end(job)
 
 
 def draw_files(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:

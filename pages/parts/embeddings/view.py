@@ -35,7 +35,7 @@ def _stage(job_id: str) -> None:
     job.touch()
     queue_notes(job)
     st.caption(f"{plain(job.so_far.stage)} …")
-    rerun_at_end(job, "seen_embed")
+    rerun_at_end(job)
 
 
 def draw_answer(run: EmbedRun) -> None:

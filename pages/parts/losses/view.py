@@ -182,7 +182,7 @@ def _race(job_id: str) -> None:
         race.touch()
         row = race.rows[-1] if race.rows else None
         st.caption(f"Racing … proved gap {percent(row['gap'], 4)}" if row else "Racing …")
-        rerun_at_end(race, "seen_loss_race")
+        rerun_at_end(race)
         return
     run: LossRun = job.result
     x = st.segmented_control(

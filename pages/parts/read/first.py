@@ -44,7 +44,7 @@ def _first(job_id: str) -> None:
         _draw_text(run, loaded, job)
     elif job.active:
         _draw_solver(run, loaded, job)
-    rerun_at_end(job, "seen_first")
+    rerun_at_end(job)
 
 
 def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:

@@ -73,7 +73,7 @@ def _live(job_id: str) -> None:
         at = f" at λ = {last['lam']:.3g}" if last.get("lam") else ""
         shown = worth(last["test"], "mse" if _is_number(run, last["target"]) else "accuracy")
         st.caption(f"{len(run.rows):,} models so far; the last: {method_name(last['method'])}{at}, {shown}.")
-    rerun_at_end(job, "seen_tasks")
+    rerun_at_end(job)
 
 
 def _is_number(run: TasksRun, column: str) -> bool:
