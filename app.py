@@ -15,6 +15,7 @@ PAGES = {
         ("pages/path.py", "Words to phrases", "🌈"),
         ("pages/phrases.py", "Phrases", "🔎"),
         ("pages/compare.py", "Compare", "🆚"),
+        ("pages/overtime.py", "Over time", "📅"),
     ),
     "Explain labels": (
         ("pages/tasks.py", "Tasks", "🎯"),

@@ -13,7 +13,7 @@ from visiting import captions, press, show, sound, until, use
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.jobs import BOARD, DONE, Job
-from pages.parts.state import current_solution  # noqa: F401
+from pages.parts.overtime.view import time_columns
 
 
 def debates() -> bytes:
@@ -150,3 +150,36 @@ def test_figures_escape_what_strangers_write(corpus):
     assert rates["count"].sum() == run.counts[:, 0].sum()
     assert "<b>right" not in str(rates_figure(rates, "<i>x</i>").data[0].y)
     assert cross_figure(["a", "b"], np.array([[0, 0.5], [0.25, 0]])).data[0].text[0][1] == "+50.0 %"
+
+
+# ---- Over time
+
+
+def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
+    app = show(corpus, "overtime")
+    assert "How hard each period is" in markdown(app) and not app.error and not app.info
+    sound(app.text_input(key="widget_time_phrase").set_value("free markets").run())
+    assert "in all" in captions(app)
+    sound(app.selectbox(key="time_group").set_value("party").run())
+    frame = pd.read_csv(io.BytesIO(downloads["Bursts (CSV)"]()))
+    assert list(frame.columns) == ["phrase", "first", "last", "weight", "count"]
+
+
+def test_a_corpus_without_dates_says_so(open_app):
+    app = show(use(open_app(), "a.csv", b"text\nsome words\nmore words\n"), "overtime")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    assert "no column of dates" in sound(app.run()).info[0].value
+
+
+def test_which_columns_are_times():
+    frame = pd.DataFrame(
+        {
+            "rating": [1.0, 2.0],
+            "year": [1990, 2001],
+            "when": pd.to_datetime(["2020-01-01", None]),
+            "flag": [True, False],
+            "id": [10_001, 10_002],
+        }
+    )
+    assert time_columns(frame) == ["when", "year"]

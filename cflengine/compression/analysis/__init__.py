@@ -1,6 +1,7 @@
-"""What a solution says about groups of documents: key phrases, and what one group costs in another's dictionary."""
+"""What a solution says about documents: key phrases of groups, one group in another's dictionary, phrases over time."""
 
 from cflengine.compression.analysis.cross import CrossCost, cross_compress
 from cflengine.compression.analysis.keyness import keyness
+from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates
 
-__all__ = ["CrossCost", "cross_compress", "keyness"]
+__all__ = ["CrossCost", "Periods", "bursts", "cross_compress", "keyness", "periods_of", "rates"]

@@ -1,0 +1,153 @@
+"""Phrases over time: how often each stands in a period's documents, and when it comes in bursts.
+
+rate of a phrase in period t     r_t = x_t / n_t, its places over the period's words
+its standard error               √(Σ_d (x_d − r_t n_d)²) / n_t over the period's documents: words of a document are
+                                 not independent of each other, documents are taken to be
+bursts                           Kleinberg (2003), batches of two states: p₀ = Σx/Σn, p₁ = 2 p₀; the sequence of
+                                 states of least cost  Σ_t −log Bin(x_t | n_t, p_state) + γ log T for each rise
+weight of a burst                how much less the burst costs in state 1 than in state 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from cflengine.engine.checks import InputError
+
+_RISE, _GAMMA, _HIGHEST = 2.0, 1.0, 0.9999
+
+
+@dataclass(frozen=True)
+class Periods:
+    """number: int64 (N,), the period of each document, −1 for none; names: of the T periods, rising, gaps included."""
+
+    number: np.ndarray = field(repr=False)
+    names: tuple[str, ...]
+
+
+def periods_of(values: pd.Series, unit: str) -> Periods:
+    """Periods of a column of dates, or of years as whole numbers. unit: "year", "month" or "day". Raises InputError for
+    a column that is neither, without a value, or of more than 5,000 periods."""
+    known = values.notna().to_numpy()
+    if not known.any():
+        raise InputError("the column has no date.")
+    if pd.api.types.is_datetime64_any_dtype(values):
+        code = {"year": "Y", "month": "M", "day": "D"}[unit]
+        own = values[known].dt.tz_localize(None) if values.dt.tz is not None else values[known]
+        found = own.dt.to_period(code)
+        names = pd.period_range(found.min(), found.max(), freq=code)
+        _check_number(len(names))
+        number = np.full(len(values), -1, dtype=np.int64)
+        number[known] = names.get_indexer(pd.PeriodIndex(found))
+        return Periods(number, tuple(map(str, names)))
+    years = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    known = np.isfinite(years)
+    if not known.any() or not np.array_equal(years[known], np.floor(years[known])):
+        raise InputError("the column holds neither dates nor years.")
+    low, high = int(years[known].min()), int(years[known].max())
+    _check_number(high - low + 1)
+    number = np.where(known, np.where(known, years, 0.0) - low, -1).astype(np.int64)
+    return Periods(number, tuple(str(year) for year in range(low, high + 1)))
+
+
+def _check_number(count: int) -> None:
+    if count > 5_000:
+        raise InputError(f"there would be {count:,} periods: take a longer one.")
+
+
+def rates(places: np.ndarray, sizes: np.ndarray, periods: Periods) -> pd.DataFrame:
+    """A row a period: period, documents, words, count, rate and its interval (low, high; 95 %), of a million words.
+
+    places: (N,), how often each document has the phrase, or any sum over its words; sizes: int64 (N,), their words. NaN
+    for a period without words, and no interval where it has one document.
+    """
+    used = periods.number >= 0
+    number, T = periods.number[used], len(periods.names)
+    x, n = places[used].astype(np.float64), sizes[used].astype(np.float64)
+    documents = np.bincount(number, minlength=T)
+    words, count = np.bincount(number, n, T), np.bincount(number, x, T)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = count / words
+        spread = np.bincount(number, (x - rate[number] * n) ** 2, T)
+        error = np.where(documents > 1, np.sqrt(spread) / words, np.nan)
+    return pd.DataFrame(
+        {
+            "period": periods.names,
+            "documents": documents,
+            "words": words.astype(np.int64),
+            "count": count,
+            "rate": 1e6 * rate,
+            "low": 1e6 * np.maximum(rate - 1.96 * error, 0.0),
+            "high": 1e6 * (rate + 1.96 * error),
+        }
+    )
+
+
+def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods) -> pd.DataFrame:
+    """The strongest burst of each phrase that has one, the heaviest first: phrase (column of counts), first, last
+    (periods), weight, count (within the burst).
+
+    counts: CSR (N, D), places of each phrase in each document; sizes: int64 (N,), words.
+    """
+    used = np.flatnonzero(periods.number >= 0)
+    T = len(periods.names)
+    member = sparse.csr_matrix((np.ones(len(used)), (periods.number[used], np.arange(len(used)))), shape=(T, len(used)))
+    x = np.asarray((member @ counts[used]).todense(), dtype=np.float64)  # (T, D)
+    n = np.asarray(member @ sizes[used].astype(np.float64))[:, None]
+    total = x.sum(axis=0)
+    base = np.clip(total / max(n.sum(), 1.0), 1e-12, _HIGHEST / _RISE)
+    gain = x * np.log(_RISE) + (n - x) * (np.log1p(-_RISE * base) - np.log1p(-base))  # log likelihood of state 1 over 0
+    state = _states(gain, _GAMMA * np.log(max(T, 2)))
+    return _strongest(state, gain, x, periods.names)
+
+
+def _states(gain: np.ndarray, rise: float) -> np.ndarray:
+    """bool (T, D): the states of least cost, by dynamic programming over periods, all phrases at once."""
+    T, D = gain.shape
+    low, high = np.zeros(D), np.full(D, -rise)  # log likelihood, less what rises cost
+    high += gain[0]
+    from_high = np.zeros((T, 2, D), dtype=bool)
+    for t in range(1, T):
+        from_high[t, 0] = high > low
+        from_high[t, 1] = high >= low - rise
+        low, high = np.maximum(low, high), np.where(from_high[t, 1], high, low - rise) + gain[t]
+    state = np.zeros((T, D), dtype=bool)
+    state[-1] = high > low
+    for t in range(T - 1, 0, -1):
+        state[t - 1] = np.where(state[t], from_high[t, 1], from_high[t, 0])
+    return state
+
+
+def _strongest(state: np.ndarray, gain: np.ndarray, x: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
+    """Of each phrase the burst of largest weight."""
+    T, D = state.shape
+    weight, begin, count = np.zeros(D), np.zeros(D, dtype=np.int64), np.zeros(D)
+    best = {"weight": np.zeros(D), "first": np.zeros(D, dtype=np.int64), "last": np.zeros(D, dtype=np.int64)}
+    within = np.zeros(D)
+    for t in range(T):
+        fresh = state[t] & (~state[t - 1] if t else True)
+        begin = np.where(fresh, t, begin)
+        weight = np.where(state[t], np.where(fresh, 0.0, weight) + gain[t], 0.0)
+        count = np.where(state[t], np.where(fresh, 0.0, count) + x[t], 0.0)
+        better = weight > best["weight"]
+        within = np.where(better, count, within)
+        best = {
+            "weight": np.where(better, weight, best["weight"]),
+            "first": np.where(better, begin, best["first"]),
+            "last": np.where(better, t, best["last"]),
+        }
+    chosen = np.flatnonzero(best["weight"] > 0)
+    order = chosen[np.argsort(-best["weight"][chosen], kind="stable")]
+    return pd.DataFrame(
+        {
+            "phrase": order,
+            "first": [names[t] for t in best["first"][order]],
+            "last": [names[t] for t in best["last"][order]],
+            "weight": best["weight"][order],
+            "count": within[order].astype(np.int64),
+        }
+    )

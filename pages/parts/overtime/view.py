@@ -1,0 +1,158 @@
+"""Over time: how hard each period is to compress, phrases that come in bursts, any phrase by period and by group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates
+from cflengine.compression.encoding import count_matrix
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import frame_csv
+from cflengine.text.concordance import find_words
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.explorer import new_row
+from pages.parts.overtime.figures import rates_figure
+from pages.parts.phrases.table import spelt_dictionary
+from pages.parts.state import Solution
+from pages.parts.words import many, number, plain
+
+UNITS = ("year", "month", "day")
+MOST_GROUPS = 6
+SHOWN = 1_000
+_NONE = "all documents"
+
+
+def time_columns(metadata: pd.DataFrame) -> list[str]:
+    """Columns of dates, then those of whole numbers that can be years."""
+    dates, years = [], []
+    for name in metadata.columns:
+        values = metadata[name]
+        if pd.api.types.is_datetime64_any_dtype(values):
+            dates.append(str(name))
+        elif pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+            known = values.dropna()
+            whole = len(known) > 0 and (known == known.round()).all()
+            if whole and known.between(1000, 2500).all() and known.nunique() > 1:
+                years.append(str(name))
+    return dates + years
+
+
+def choose_periods(loaded: LoadedCorpus) -> Periods | None:
+    """The column and the length of a period; None, and a sentence, where there is none."""
+    columns = time_columns(loaded.corpus.metadata)
+    if not columns:
+        st.info("This corpus has no column of dates or years. Choose another corpus, or one with a date a document.")
+        return None
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        column = st.selectbox("By", columns, key="time_column", width=200)
+        values = loaded.corpus.metadata[column]
+        unit = "year"
+        if pd.api.types.is_datetime64_any_dtype(values):
+            unit = st.segmented_control("Period", UNITS, default=_usual(values), required=True, key=f"unit_{column}")
+    try:
+        return periods_of(values, unit)
+    except InputError as error:
+        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        return None
+
+
+def _usual(values: pd.Series) -> str:
+    """Years, unless there are few."""
+    span = values.max() - values.min()
+    return "year" if span.days > 3 * 366 else "month" if span.days > 90 else "day"
+
+
+def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
+    """What a word of each period adds to the proved cost of the corpus."""
+    alpha, table = found.model.result_.alpha, found.model.table_
+    prices = np.add.reduceat(np.append(alpha, 0.0), table.doc_ptr[:-1]) * (np.diff(table.doc_ptr) > 0)
+    frame = rates(prices, np.diff(table.doc_ptr), periods)
+    frame[["rate", "low", "high"]] /= 1e6
+    st.markdown(
+        "**How hard each period is to compress**: what a word of it adds to the proved cost of the whole corpus."
+    )
+    figure = rates_figure({"": frame}, "cost a word", ",.3f")
+    st.plotly_chart(figure, key="time_cost", config={"displayModeBar": False})
+    st.caption(
+        "Low: the period says what is said elsewhere, too. High: it has words and phrases of its own. Bars: 95 % "
+        "intervals, documents taken as independent."
+    )
+
+
+def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
+    """Phrases that come in bursts; a row shows its phrase below."""
+    frame = _bursts(found, loaded, periods)
+    names = spelt_dictionary(found, loaded)
+    frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
+    shown = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()]).head(SHOWN)
+    st.markdown(f"**{many(len(frame), 'phrase')}** come in bursts: for some periods at twice their usual rate or more.")
+    key = f"bursts_{len(periods.names)}_{found.id}"
+    event = st.dataframe(
+        shown, hide_index=True, height=400, on_select="rerun", selection_mode="single-row", key=key,
+        alt="Phrases with their strongest burst",
+        column_config={
+            "first": st.column_config.TextColumn("from", width=75), "last": st.column_config.TextColumn("to", width=75),
+            "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
+            "count": st.column_config.NumberColumn("uses then", width=75),
+        },
+    )  # fmt: skip
+    row = new_row(event, len(shown), key)
+    if row is not None:
+        st.session_state.time_phrase = str(shown["phrase"].iloc[row])
+    st.container(horizontal=True).download_button(
+        "Bursts (CSV)", lambda: frame_csv(frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])),
+        "bursts.csv", "text/csv", on_click="ignore", key="bursts_csv",
+    )  # fmt: skip
+
+
+def _bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> pd.DataFrame:
+    """Kept for the session while solution and periods stay."""
+    key = (found.id, periods.names, st.session_state.get("time_column"))
+    known = st.session_state.get("bursts")
+    if known is None or known[0] != key:
+        model = found.model
+        counts = count_matrix(model.encoding_, len(model.grams_))
+        known = st.session_state.bursts = (key, bursts(counts, np.diff(model.table_.doc_ptr), periods))
+    return known[1]
+
+
+def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
+    """Any words over time, by group if wanted."""
+    state, metadata = st.session_state, loaded.corpus.metadata
+    state.widget_time_phrase = state.get("time_phrase", "")
+    groups = [str(name) for name in metadata.columns if 2 <= metadata[name].nunique() <= 50]
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input(
+            "Words over time", key="widget_time_phrase", placeholder="words; * stands for any letters", width=260,
+            on_change=lambda: state.update(time_phrase=state.widget_time_phrase),
+        )  # fmt: skip
+        by = st.selectbox("By", [_NONE, *groups], key="time_group", width=200) if groups else _NONE
+    query = state.get("time_phrase", "")
+    if not query.strip():
+        st.caption("Choose a phrase in the table, or write words.")
+        return
+    try:
+        places = find_words(loaded.table, query, pattern=DEFAULT_TOKEN_PATTERN)
+    except InputError as error:
+        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        return
+    documents = np.searchsorted(loaded.table.doc_ptr, places.first, side="right") - 1
+    counts = np.bincount(documents, minlength=len(loaded.corpus))
+    sizes = np.diff(loaded.table.doc_ptr)
+    frames: dict[str, Any] = {}
+    if by == _NONE:
+        frames[""] = rates(counts, sizes, periods)
+    else:
+        labels = metadata[by].astype(str)
+        for name in metadata[by].dropna().astype(str).value_counts().index[:MOST_GROUPS]:
+            own = Periods(np.where(labels == name, periods.number, -1), periods.names)
+            frames[name] = rates(counts, sizes, own)
+    figure = rates_figure(frames, f"“{query}” a million words", ",.0f")
+    st.plotly_chart(figure, key="time_phrase_figure", config={"displayModeBar": False})
+    million = number(1e6 * len(places) / max(loaded.table.n_tokens, 1))
+    st.caption(f"{many(len(places), 'place')} in all, {million} a million words.")
