@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates
+from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
 from cflengine.engine.checks import InputError
 
 
@@ -82,3 +82,17 @@ def test_nothing_bursts_where_all_is_even():
     periods = Periods(np.arange(5), tuple("abcde"))
     assert bursts(sparse.csr_matrix(np.full((5, 2), 3)), np.full(5, 100), periods).empty
     assert bursts(sparse.csr_matrix((5, 1), dtype=np.int64), np.full(5, 100), periods).empty
+
+
+def test_what_chance_reaches():
+    rng = np.random.default_rng(2)
+    periods = Periods(np.repeat(np.arange(6), 20), tuple("abcdef"))
+    sizes = np.full(120, 100)
+    even = rng.poisson(0.5, (120, 40))
+    burst = even.copy()
+    burst[40:60, 0] += 3
+    for counts, wanted in ((even, 0), (burst, 1)):
+        matrix = sparse.csr_matrix(counts)
+        chance = weight_by_chance(matrix, sizes, periods)
+        assert (bursts(matrix, sizes, periods)["weight"] > chance).sum() == wanted
+    assert weight_by_chance(sparse.csr_matrix((120, 1), dtype=np.int64), sizes, periods) == 0.0

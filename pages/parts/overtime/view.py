@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates
+from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
 from cflengine.compression.encoding import count_matrix
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
@@ -86,11 +86,19 @@ def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
 
 def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
     """Phrases that come in bursts; a row shows its phrase below."""
-    frame = _bursts(found, loaded, periods)
+    frame, chance = _bursts(found, periods)
     names = spelt_dictionary(found, loaded)
     frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
     shown = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()]).head(SHOWN)
-    st.markdown(f"**{many(len(frame), 'phrase')}** come in bursts: for some periods at twice their usual rate or more.")
+    clear = int((frame["weight"] > chance).sum())
+    if clear:
+        st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {chance:.1f}).")
+    else:
+        st.markdown(f"**No phrase comes in a burst that could not be an accident** (weight above {chance:.1f}).")
+    st.caption(
+        "A burst: periods at about twice the usual rate. The limit is the heaviest burst of any phrase after dates "
+        "were exchanged among documents at random, 19 times."
+    )
     key = f"bursts_{len(periods.names)}_{found.id}"
     event = st.dataframe(
         shown, hide_index=True, height=400, on_select="rerun", selection_mode="single-row", key=key,
@@ -110,14 +118,16 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     )  # fmt: skip
 
 
-def _bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> pd.DataFrame:
-    """Kept for the session while solution and periods stay."""
+def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float]:
+    """The bursts, and the weight that chance reaches; kept for the session while solution and periods stay."""
     key = (found.id, periods.names, st.session_state.get("time_column"))
     known = st.session_state.get("bursts")
     if known is None or known[0] != key:
         model = found.model
         counts = count_matrix(model.encoding_, len(model.grams_))
-        known = st.session_state.bursts = (key, bursts(counts, np.diff(model.table_.doc_ptr), periods))
+        sizes = np.diff(model.table_.doc_ptr)
+        answer = bursts(counts, sizes, periods), weight_by_chance(counts, sizes, periods)
+        known = st.session_state.bursts = (key, answer)
     return known[1]
 
 
