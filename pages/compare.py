@@ -7,9 +7,9 @@ through_router()
 import streamlit as st
 
 from pages.parts.compare.controls import draw_compare_controls
-from pages.parts.compare.view import choose_group, draw_cross, draw_keys, draw_plot, draw_rates, draw_stage
+from pages.parts.compare.view import choose_group, draw_cross, draw_keys, draw_plot, draw_rates
 from pages.parts.concordance import draw_concordance
-from pages.parts.controls import invite
+from pages.parts.controls import draw_stage, invite
 from pages.parts.gate import result_or_stop
 from pages.parts.jobs import FAILED
 from pages.parts.state import COMPARE, current_corpus, current_job
@@ -28,7 +28,7 @@ if possible and job is None:
 elif possible and job.state == FAILED:
     st.error(plain(job.error))
 elif possible and job.active:
-    draw_stage(job)
+    draw_stage(job, len(job.so_far.frames))
 run = None if job is None else job.so_far
 if possible and run is not None and run.frames:
     group = choose_group(run)

@@ -6,10 +6,10 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
+from pages.parts.controls import draw_stage, invite
 from pages.parts.embeddings.close import draw_files, draw_simulation, draw_training
 from pages.parts.embeddings.controls import draw_embed_controls
-from pages.parts.embeddings.view import choose_pair, draw_answer, draw_cloud, draw_stage, draw_text, draw_words
+from pages.parts.embeddings.view import choose_pair, draw_answer, draw_cloud, draw_text, draw_words
 from pages.parts.jobs import FAILED
 from pages.parts.state import EMBED, current_corpus, current_job
 from pages.parts.words import plain

@@ -67,13 +67,8 @@ class CompressionPath(Sequence[PathPoint]):
     def nearest(self, lam: float) -> PathPoint:
         """The point at ``lam``, else the one whose λ is nearest in ratio; 0 is near to what is nearer to it than to
         any other λ."""
-        positive = [point for point in self.points if point.lam > 0]
-        least = self.points[0]
-        if least.lam == 0 and (not positive or lam < positive[0].lam / 2):
-            return least
-        if lam <= 0:
-            return least
-        return min(positive, key=lambda point: (point.lam != lam, abs(np.log(point.lam / lam))))
+        nearest = nearest_lam([point.lam for point in self.points], lam)
+        return next(point for point in self.points if point.lam == nearest)
 
     def frame(self) -> pd.DataFrame:
         """A row a λ: objective, lower_bound, gap, dictionary_size, n_pointers, share_1 .. share_K, seconds, reason."""
@@ -91,6 +86,15 @@ class CompressionPath(Sequence[PathPoint]):
             row |= {f"share_{k}": float(share) for k, share in enumerate(point.shares, start=1)}
             rows.append(row | {"seconds": point.seconds, "reason": str(result.reason)})
         return pd.DataFrame(rows)
+
+
+def nearest_lam(lams: Sequence[float], lam: float) -> float:
+    """The one of ``lams``, which rise, that is ``lam``, else the nearest in ratio; 0 is near to what is nearer to it
+    than to any other."""
+    positive = [other for other in lams if other > 0]
+    if lam <= 0 or not positive or (lams[0] == 0 and lam < positive[0] / 2):
+        return lams[0]
+    return min(positive, key=lambda other: (other != lam, abs(np.log(other / lam))))
 
 
 def path_lams(first: float, last: float, count: int) -> list[float]:

@@ -35,6 +35,10 @@ class Places:
     def __len__(self) -> int:
         return len(self.first)
 
+    def documents(self, table: TokenTable) -> np.ndarray:
+        """int64 (M,): the document of each."""
+        return np.searchsorted(table.doc_ptr, self.first, side="right") - 1
+
     def take(self, chosen: np.ndarray) -> Places:
         """Some of them, in this order."""
         return Places(self.first[chosen], self.last[chosen], self.limited)
@@ -140,7 +144,7 @@ def _around(table: TokenTable, places: Places, order: str) -> np.ndarray:
     """int64: the form at L1 .. R3 of each place, −1 beyond the document."""
     far = int(order[1])
     at = places.first - far if order[0] == "L" else places.last + far
-    document = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    document = places.documents(table)
     inside = (at >= table.doc_ptr[document]) & (at < table.doc_ptr[document + 1])
     return np.where(inside, table.tokens[np.where(inside, at, 0)], -1)
 
@@ -150,7 +154,7 @@ def context_frame(
 ) -> pd.DataFrame:
     """A row a place: document, before, match, after; ``around`` characters on either side, on one line. show: what is
     done with each text."""
-    document = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
+    document = places.documents(table)
     spans = zip(document.tolist(), table.start[places.first].tolist(), table.end[places.last].tolist(), strict=True)
     rows = [
         (d, _line(texts[d][max(0, a - around) : a]), _line(texts[d][a:e]), _line(texts[d][e : e + around]))

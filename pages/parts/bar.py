@@ -6,7 +6,9 @@ import math
 
 import streamlit as st
 
-from pages.parts.state import SAMPLE_JOB, change_settings, current_corpus, current_standing, path_lams_here, settings
+from cflengine.compression.path import nearest_lam
+from pages.parts.corpora import SAMPLE
+from pages.parts.state import change_settings, current_corpus, current_standing, path_lams_here, settings
 from pages.parts.words import gap_words, many, plain
 
 
@@ -33,7 +35,7 @@ def _lam() -> None:
     if len(lams) < 2:
         st.caption(f"λ = {settings().lam:g}", width="content")
         return
-    here = min(lams, key=lambda lam: abs(math.log((lam + 1e-9) / (settings().lam + 1e-9))))
+    here = nearest_lam(lams, settings().lam)
     st.selectbox(
         "λ", lams, index=lams.index(here), format_func=lambda lam: f"λ = {lam:g}", key=f"widget_bar_{lams}_{here}",
         label_visibility="collapsed", width=120, help="λ: from single words (small) to long phrases (large)",
@@ -44,7 +46,7 @@ def _lam() -> None:
 def _share(corpus_id: str) -> None:
     st.caption(
         "This address brings back corpus, settings and results, as long as this server runs."
-        if corpus_id != SAMPLE_JOB
+        if corpus_id != SAMPLE
         else "This address brings back the sample with these settings."
     )
     st.code(st.context.url or "", language=None, wrap_lines=True)

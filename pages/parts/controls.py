@@ -260,6 +260,24 @@ def rerun_at_end(job: Job) -> None:
         st.rerun()
 
 
+def draw_stage(job: Job, shown: int = 0) -> None:
+    """What a job does at the moment; reruns the page at its end, and once it has the first of ``frames`` to show, of
+    which ``shown`` are on the page."""
+    st.fragment(_stage, run_every=0.5)(job.id, shown)
+
+
+def _stage(job_id: str, shown: int) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"{plain(job.so_far.stage)} …")
+    if not shown and getattr(job.so_far, "frames", None):
+        st.rerun()
+    rerun_at_end(job)
+
+
 def draw_waiting(job: Job, before: str) -> None:
     """What a job that is on its way waits for, ``before`` its first event; reruns the page at its end."""
     st.fragment(_waiting, run_every=0.4)(job.id, before)

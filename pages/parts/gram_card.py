@@ -23,7 +23,7 @@ from pages.parts.jobs import BOARD
 from pages.parts.metrics import metric_row
 from pages.parts.state import Solution
 from pages.parts.views import concordance
-from pages.parts.words import many, number, plain
+from pages.parts.words import many, number, plain, said
 
 PATIENCE_S = 20.0
 LISTED = 300
@@ -187,7 +187,7 @@ def _draw_wish(found: Solution, gram: int) -> None:
         return
     model, (_, _, force, answer) = found.model, wish
     if isinstance(answer, str):
-        st.warning(plain(answer[:1].upper() + answer[1:]))
+        st.warning(said(answer))
         return
     price = WishPrice.of(answer.result_, model.result_)
     name = plain(gram_names(model, [gram]))

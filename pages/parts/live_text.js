@@ -1,5 +1,5 @@
 // Text in pieces under a λ slider that lives in the browser: the text, the most used phrases, the shares of lengths and
-// the proved numbers of every solved λ are here already, so that moving the slider asks nobody.
+// the proved numbers of every solved λ are here already, so that moving the slider needs no request.
 //
 // text_pieces.js and bars.js stand before this in one module. Texts and labels are untrusted: textContent only.
 

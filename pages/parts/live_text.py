@@ -1,4 +1,5 @@
-"""Text in pieces under a λ slider that runs in the browser: every solved λ is sent along, so moving it asks nobody.
+"""Text in pieces under a λ slider that runs in the browser: every solved λ is sent along, so moving it needs no
+request.
 
 Beside the text stand the most used phrases, above it what is proved. Texts and labels come from strangers: they travel
 as data and reach the page through ``textContent`` alone.
@@ -103,10 +104,8 @@ def _nothing() -> None:
 
 
 def _encoded(documents: Sequence[Mapping[str, str]], points: Sequence[LivePoint]) -> bytes:
-    shared = [
-        {name: encode_document({**document, "pointers": _NONE})[name] for name in ("title", "meta", "text")}
-        for document in documents
-    ]
+    plain = [encode_document({**document, "pointers": _NONE}) for document in documents]
+    shared = [{name: document[name] for name in _SHARED} for document in plain]
     view = {"documents": shared, "points": [_point(documents, point) for point in points]}
     return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 

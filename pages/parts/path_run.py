@@ -71,13 +71,10 @@ class Uses:
 
 @dataclass(frozen=True)
 class Picture:
-    """A solve at a moment: pointers of its best solution, uint8 (n,), w in steps of 1/255, uint8 (K, n), or None, and
-    the event that came with it."""
+    """A solve at a moment: pointers of its best solution, uint8 (n,); w in steps of 1/255, uint8 (K, n), or None."""
 
-    lam: float
     marks: np.ndarray
     weights: np.ndarray | None
-    stats: IterationStats
 
 
 class PathRun:
@@ -163,11 +160,11 @@ class PathRun:
             homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
             settings = RelaySettings(tol=self.settings.tol, homotopy=homotopy)
             result = solve_relay(
-                corpus.index, corpus.costs(lam), settings, listeners=(listener, _Watcher(self, lam)), lam=lam
+                corpus.index, corpus.costs(lam), settings, listeners=(listener, _Watcher(self)), lam=lam
             )
             self.stages = result.stages
         else:
-            watcher = _Watcher(self, lam)
+            watcher = _Watcher(self)
             result = self.session.solver.solve(corpus.costs(lam), self.settings, listeners=(listener, watcher), lam=lam)
         self.note(lam, replace(result, stages=()), time.perf_counter() - began)
         self.picture = None
@@ -303,20 +300,18 @@ class PathRun:
 class _Watcher:
     """A listener that keeps a picture of the best solution for pages to look at, a few times a second."""
 
-    def __init__(self, run: PathRun, lam: float) -> None:
-        self.run, self.lam = run, lam
-        self.next = 0.0
+    def __init__(self, run: PathRun) -> None:
+        self.run, self.next = run, 0.0
 
     def __call__(self, stats: IterationStats) -> None:
-        self.stats = stats
+        """Events by themselves say nothing of the solution."""
 
     def offered(self, run: Any) -> None:
         """From :meth:`~cflengine.engine.progress.Progress.offer`."""
         now = time.perf_counter()
         if now < self.next:
             return
-        marks, weights = run.picture()
-        self.run.picture = Picture(self.lam, marks, weights, self.stats)
+        self.run.picture = Picture(*run.picture())
         self.next = time.perf_counter() + max(0.3, 10 * (time.perf_counter() - now))
 
 

@@ -27,7 +27,7 @@ from cflengine import (
     warm_up,
 )
 from cflengine.compression.counting import COUNTINGS
-from cflengine.compression.path import path_lams
+from cflengine.compression.path import nearest_lam, path_lams
 from cflengine.compression.relay import RelaySettings, estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from cflengine.linear.weighting import WEIGHTINGS
@@ -413,7 +413,7 @@ def explore() -> None:
     """Queue a path over the session's corpus, its own λ first."""
     loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
     run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts)
-    first = min(lams, key=lambda lam: abs(math.log((lam + 1e-9) / (chosen.lam + 1e-9))))
+    first = nearest_lam(lams, chosen.lam)
 
     def work(job: Job) -> PathRun:
         warm_up("guided", "homotopy")

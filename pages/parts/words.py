@@ -16,6 +16,12 @@ def plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", _LATER.sub(_WORD_JOINER, " ".join(str(text).split())))
 
 
+def said(error: object) -> str:
+    """An error of the engine as a sentence of its own, shown as it is."""
+    text = str(error)
+    return plain(text[:1].upper() + text[1:])
+
+
 def number(value: float, digits: int = 0) -> str:
     """``1234.5 -> '1,235'``; a dash where there is none."""
     return "–" if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"

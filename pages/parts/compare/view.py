@@ -9,9 +9,8 @@ import streamlit as st
 from cflengine.engine.files import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
-from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.explorer import new_row
-from pages.parts.jobs import BOARD, Job
+from pages.parts.jobs import Job
 from pages.parts.words import many, number, percent, plain
 
 SHOWN = 2_000
@@ -25,23 +24,6 @@ COLUMNS = {
     "spread": st.column_config.NumberColumn("spread", format="%.2f", width=60, help="0: one document has it all"),
     "p": st.column_config.NumberColumn("p", format="%.2g", width=60, help="Corrected for the number of phrases"),
 }
-
-
-def draw_stage(job: Job) -> None:
-    """What is being done; reruns the page when there is more to see, and at the end."""
-    st.fragment(_stage, run_every=0.5)(job.id, len(job.so_far.frames))
-
-
-def _stage(job_id: str, known: int) -> None:
-    job = BOARD.get(job_id)
-    if job is None:
-        return
-    job.touch()
-    queue_notes(job)
-    st.caption(f"{plain(job.so_far.stage)} …")
-    if len(job.so_far.frames) > known == 0:
-        st.rerun()
-    rerun_at_end(job)
 
 
 def choose_group(run: CompareRun) -> str:

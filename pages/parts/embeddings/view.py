@@ -11,31 +11,14 @@ from cflengine.embedding.comparison import Comparison
 from cflengine.embedding.witness import witness_values
 from cflengine.text.sentences import sentence_spans
 from pages.parts.concordance import draw_concordance
-from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure, plane, witness_figure
 from pages.parts.embeddings.run import EmbedRun
-from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
 from pages.parts.sentence_view import cut_pieces, sentence_view
 from pages.parts.words import many, number, percent, plain
 
 Pair = tuple[int, int]
-
-
-def draw_stage(job: Job) -> None:
-    """What is being done; reruns the page at the end."""
-    st.fragment(_stage, run_every=0.5)(job.id)
-
-
-def _stage(job_id: str) -> None:
-    job = BOARD.get(job_id)
-    if job is None:
-        return
-    job.touch()
-    queue_notes(job)
-    st.caption(f"{plain(job.so_far.stage)} …")
-    rerun_at_end(job)
 
 
 def draw_answer(run: EmbedRun) -> None:

@@ -19,7 +19,7 @@ from pages.parts.explorer import new_row
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.state import Solution
-from pages.parts.words import many, number, plain
+from pages.parts.words import many, number, said
 
 UNITS = ("year", "month", "day")
 MOST_GROUPS = 6
@@ -57,7 +57,7 @@ def choose_periods(loaded: LoadedCorpus) -> Periods | None:
     try:
         return periods_of(values, unit)
     except InputError as error:
-        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        st.error(said(error))
         return None
 
 
@@ -89,7 +89,8 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     frame, chance = _bursts(found, periods)
     names = spelt_dictionary(found, loaded)
     frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
-    shown = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()]).head(SHOWN)
+    frame = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])
+    shown = frame.head(SHOWN)
     clear = int((frame["weight"] > chance).sum())
     if clear:
         st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {chance:.1f}).")
@@ -113,7 +114,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     if row is not None:
         st.session_state.time_phrase = str(shown["phrase"].iloc[row])
     st.container(horizontal=True).download_button(
-        "Bursts (CSV)", lambda: frame_csv(frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])),
+        "Bursts (CSV)", lambda: frame_csv(frame),
         "bursts.csv", "text/csv", on_click="ignore", key="bursts_csv",
     )  # fmt: skip
 
@@ -149,10 +150,9 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     try:
         places = find_words(loaded.table, query, pattern=DEFAULT_TOKEN_PATTERN)
     except InputError as error:
-        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        st.error(said(error))
         return
-    documents = np.searchsorted(loaded.table.doc_ptr, places.first, side="right") - 1
-    counts = np.bincount(documents, minlength=len(loaded.corpus))
+    counts = np.bincount(places.documents(loaded.table), minlength=len(loaded.corpus))
     sizes = np.diff(loaded.table.doc_ptr)
     frames: dict[str, Any] = {}
     if by == _NONE:

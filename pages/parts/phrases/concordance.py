@@ -17,7 +17,7 @@ from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
 from pages.parts.views import without_midnight
-from pages.parts.words import many, number, plain
+from pages.parts.words import many, number, plain, said
 
 SHOWN, EXPORTED = 1_000, 200_000
 MOST_VALUES = 200
@@ -46,7 +46,7 @@ def draw_search(loaded: LoadedCorpus) -> None:
     try:
         places = _found(loaded, query, regular)
     except InputError as error:
-        st.error(plain(str(error)[:1].upper() + str(error)[1:]))
+        st.error(said(error))
         return
     places = _within(loaded.table, places, where)
     _draw_places(loaded, query, sort_places(loaded.table, places, orders), orders)
@@ -84,14 +84,12 @@ def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
 def _within(table: TokenTable, places: Places, where: np.ndarray | None) -> Places:
     if where is None:
         return places
-    documents = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
-    return places.take(np.flatnonzero(where[documents]))
+    return places.take(np.flatnonzero(where[places.documents(table)]))
 
 
 def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[str]) -> None:
     table, corpus = loaded.table, loaded.corpus
-    documents = np.searchsorted(table.doc_ptr, places.first, side="right") - 1
-    n_documents = len(np.unique(documents))
+    n_documents = len(np.unique(places.documents(table)))
     st.markdown(
         f"**{plain(query)}**: {many(len(places), 'place')} in {many(n_documents, 'document')} "
         f"({number(100 * n_documents / len(corpus), 1)} %), {number(1e6 * len(places) / table.n_tokens, 0)} a million "
