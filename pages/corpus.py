@@ -11,6 +11,7 @@ from pages.parts.corpora import SAMPLE
 from pages.parts.metrics import metric_row
 from pages.parts.read.check import draw_check
 from pages.parts.read.first import draw_first
+from pages.parts.read.tokens import draw_tokens, what_tokens
 from pages.parts.sources import draw_source
 from pages.parts.state import PATH, current_corpus, current_job, explore
 from pages.parts.views import shortened, without_midnight
@@ -40,12 +41,17 @@ st.header("What was read")
 metric_row(
     [
         ("Documents", number(len(corpus))),
-        ("Tokens", number(table.n_tokens), "Words and single punctuation marks."),
-        ("Types", number(len(table.vocabulary)), "Distinct tokens, lower-cased."),
+        ("Tokens", number(table.n_tokens), what_tokens(loaded.tokens)),
+        (
+            "Types",
+            number(len(table.vocabulary)),
+            "Distinct tokens" + (", lower-cased." if loaded.tokens.lowercase else "."),
+        ),
         ("Left out", number(report.n_left_out), "Records without enough text, see below."),
     ]
 )
 draw_check(loaded)
+draw_tokens(loaded)
 if report.encoding_note:
     st.info(plain(report.encoding_note))
 for warning in report.warnings:

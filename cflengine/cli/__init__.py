@@ -58,10 +58,13 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     _prepare_streams()
+    from cflengine.cli.options import settle_tokens
+
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         arguments = build_parser().parse_args(argv)
         name = f"cflengine {arguments.command}"
+        settle_tokens(arguments)
         return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()

@@ -14,6 +14,7 @@ from typing import Any
 
 from cflengine.cli.terminal import number
 from cflengine.engine.checks import InputError
+from cflengine.text.token_presets import PRESETS, preset_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
 SOLVER_OPTIONS = {
@@ -51,10 +52,30 @@ def add_documents(command: argparse.ArgumentParser) -> Any:
 def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
     """INPUT and how it is read; token_pattern: the default, for the help."""
     source = add_documents(command)
-    source.add_argument(
+    tokens = source.add_mutually_exclusive_group()
+    tokens.add_argument(
+        "--tokens", choices=tuple(PRESETS), metavar="NAME",
+        help="what a token is: words; contractions (don't stays whole); social (@names, #topics, addresses, emoji); "
+        "characters; dictionary (Chinese, Japanese, Thai: needs the extra icu)",
+    )  # fmt: skip
+    tokens.add_argument(
         "--token-pattern", metavar="REGEX", type=pattern, help=f"every match is a token (default: {token_pattern})"
     )
+    source.add_argument(
+        "--drop-punctuation", action="store_true", help="punctuation marks are no tokens (words and classes: always so)"
+    )
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
+
+
+def settle_tokens(arguments: argparse.Namespace) -> None:
+    """Make of --tokens and --drop-punctuation a token pattern. Raises ValueError where they contradict each other."""
+    name = getattr(arguments, "tokens", None)
+    drop = getattr(arguments, "drop_punctuation", False)
+    if drop and arguments.token_pattern is not None:
+        raise InputError("--drop-punctuation is for --tokens; a --token-pattern says itself what is a token.")
+    if name is not None or drop:
+        by_words = arguments.command == "embed" or getattr(arguments, "features", None) == "words"
+        arguments.token_pattern = preset_pattern(name or "words", punctuation=not (drop or by_words))
 
 
 def pattern(text: str) -> str:

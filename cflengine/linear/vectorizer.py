@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
 from cflengine.engine.checks import InputError
-from cflengine.text.token_table import WORD_PATTERN, check_pattern
+from cflengine.text.token_table import WORD_PATTERN, check_pattern, span_finder
 
 
 def vectorizer(
@@ -38,4 +37,4 @@ class EveryMatch:
 
     def __call__(self, text: str) -> list[str]:
         """The tokens of a text."""
-        return [match[0] for match in re.finditer(self.pattern, text) if match[0]]
+        return [text[a:e] for a, e in span_finder(self.pattern)(text)]

@@ -4,6 +4,7 @@ text, and what its columns may be for. Plain numpy, some seconds for ten million
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.text.corpus import Corpus
+from cflengine.text.token_presets import has_dictionary
 from cflengine.text.token_table import TokenTable
 
 SHINGLE, HASHES, BANDS = 5, 32, 8  # words; minima a document; groups of 4 minima that nearly equal ones share
@@ -20,6 +22,11 @@ SIMILAR = 0.8  # share of shingles, from which on two documents are nearly the s
 SPLITS = frozenset(("train", "training", "test", "testing", "dev", "devel", "val", "valid", "validation"))
 #: scripts that put no blanks between words
 UNSPACED = frozenset(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
+#: whose vowels and signs are marks, which the plain pattern takes for borders of words
+MARKED = frozenset(
+    ("DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA")
+)
+_SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\u27bf]")
 _SAMPLED = 200_000  # characters that scripts are counted in
 _FEWEST_CHARS = 200
 _MOST_LABELS = 50
@@ -77,6 +84,18 @@ def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
         scripts[unicodedata.name(char, "UNKNOWN").split()[0]] += count
     total = sum(scripts.values())
     return tuple((name, count / total) for name, count in scripts.most_common(5))
+
+
+def suggested_tokens(texts: Sequence[str]) -> str:
+    """The preset that suits a corpus: words of a dictionary (characters, where there is none) for scripts without
+    blanks and for those whose letters bear marks that :mod:`re` takes for borders; social media where a third of the
+    documents hold @names, #topics, addresses or emoji; else words."""
+    scripts = dict(scripts_of(texts))
+    if sum(share for name, share in scripts.items() if name in UNSPACED | MARKED) > 0.5:
+        return "dictionary" if has_dictionary() else "characters"
+    sample = texts[:: max(1, len(texts) // 2000)]
+    found = sum(_SOCIAL.search(text[:2000]) is not None for text in sample)
+    return "social" if sample and found > len(sample) / 3 else "words"
 
 
 def repeated_documents(texts: Sequence[str]) -> np.ndarray:

@@ -15,9 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+import regex
 
 from cflengine.engine.checks import InputError
-from cflengine.text.token_table import TokenTable, plain_tokens
+from cflengine.text.token_table import TokenTable, compiled, plain_tokens
 
 ORDERS = ("L1", "L2", "L3", "R1", "R2", "R3")
 MOST_PATTERN = 300  # characters
@@ -69,14 +70,16 @@ def find_words(
 
 def find_pattern(table: TokenTable, texts: Sequence[str], pattern: str, *, seconds: float = 5.0) -> Places:
     """Where a regular expression matches in the texts, any case; a match is taken with all tokens it touches. Raises
-    InputError for one that does not compile. seconds: after which no further text is looked at."""
-    compiled = compiled_pattern(pattern)
+    InputError for one that does not compile. seconds: after which nothing more is looked for."""
+    expression = compiled_pattern(pattern)
     first, last, end, limited = [], [], time.perf_counter() + seconds, False
     for d, text in enumerate(texts):
-        if not d & 63 and time.perf_counter() > end:
+        try:
+            left_s = max(end - time.perf_counter(), 1e-6)
+            spans = [m.span() for m in expression.finditer(text, timeout=left_s) if m.end() > m.start()]
+        except TimeoutError:
             limited = True
             break
-        spans = [match.span() for match in compiled.finditer(text) if match.end() > match.start()]
         if not spans:
             continue
         a, e = int(table.doc_ptr[d]), int(table.doc_ptr[d + 1])
@@ -91,14 +94,11 @@ def find_pattern(table: TokenTable, texts: Sequence[str], pattern: str, *, secon
 
 
 @lru_cache(64)
-def compiled_pattern(pattern: str) -> re.Pattern[str]:
+def compiled_pattern(pattern: str) -> regex.Pattern[str]:
     """A regular expression of a user's. Raises InputError."""
     if not pattern or len(pattern) > MOST_PATTERN:
         raise InputError(f"a regular expression has 1 to {MOST_PATTERN} characters.")
-    try:
-        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"{pattern!r} is not a usable regular expression: {error}.") from error
+    return compiled(pattern, "the expression", regex.IGNORECASE | regex.MULTILINE)
 
 
 def _words(query: str, pattern: str, lowercase: bool) -> list[str]:

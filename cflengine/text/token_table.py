@@ -2,21 +2,41 @@
 
 A token's *form* is its text, lower-cased by ``str.lower`` if asked; its offsets always point into the original text.
 What checks a result without this package's kernels cuts texts by :func:`plain_tokens`.
+
+Patterns of :mod:`cflengine.text.token_presets` run through :mod:`re`; anybody else's through ``regex``, which knows
+``\\X`` and ``\\p{...}`` and can be stopped: a pattern may come with a stranger's model.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import regex
 
 from cflengine.engine.checks import InputError
+from cflengine.text.token_presets import (
+    DICTIONARY,
+    KNOWN_PATTERNS,
+    PRESETS,
+    check_dictionary,
+    dictionary_spans,
+    is_dictionary,
+)
 
-DEFAULT_TOKEN_PATTERN = r"\w+|[^\w\s]"
-WORD_PATTERN = r"\w+"  # of classifiers: punctuation is no feature
+DEFAULT_TOKEN_PATTERN = PRESETS["words"].pattern
+WORD_PATTERN = PRESETS["words"].words  # of classifiers: punctuation is no feature
+
+LONGEST_PATTERN = 1000  # characters
+MOST_REPEATS = 10_000  # the product of all {n}: ``regex`` writes a counted repetition out, so that some need gigabytes
+SLOWEST_TEXT_S = 10.0  # for one document
+
+_COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
 
 _SHOWN = str.maketrans({" ": "␣", "\t": "␉", "\n": "␊", "\r": "␍"})
 _HIDDEN = re.compile("[\ud800-\udfff\\s]")
@@ -69,17 +89,31 @@ class TokenTable:
 
 
 def check_pattern(pattern: str) -> str:
-    """A token pattern as it is. InputError for one that does not compile or that matches the empty string."""
+    """A token pattern, or the name of a dictionary, as it is. InputError for one that does not compile, that is out of
+    bounds, or that matches the empty string."""
     if not isinstance(pattern, str):
         raise InputError(f"token_pattern must be a string, not {pattern!r}.")
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
-        raise InputError(f"token_pattern {shown!r} is not a usable regular expression: {error}.") from error
-    if compiled.match("") is not None:
+    if is_dictionary(pattern):
+        check_dictionary()
+    elif compiled(pattern).match("") is not None:
         raise InputError(f"token_pattern {pattern!r} matches the empty string, so tokens would be empty.")
     return pattern
+
+
+@lru_cache(maxsize=32)
+def compiled(pattern: str, name: str = "token_pattern", flags: int = 0) -> regex.Pattern[str]:
+    """Somebody's pattern, by ``regex``; name: what messages call it. Raises InputError for what cannot be compiled, or
+    not within bounds."""
+    shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
+    if len(pattern) > LONGEST_PATTERN and pattern not in KNOWN_PATTERNS:
+        raise InputError(f"{name} {shown!r} has more than {LONGEST_PATTERN} characters.")
+    counts = [max(int(number or 1) for number in found) for found in _COUNTED.findall(pattern)]
+    if math.prod(max(count, 1) for count in counts) > MOST_REPEATS:
+        raise InputError(f"{name} {shown!r} repeats something more than {MOST_REPEATS} times.")
+    try:
+        return regex.compile(pattern, regex.VERSION0 | flags)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{name} {shown!r} is not a usable regular expression: {error}.") from error
 
 
 def plain_tokens(texts: Sequence[str], pattern: str = DEFAULT_TOKEN_PATTERN, *, lowercase: bool = True) -> TokenTable:
@@ -96,13 +130,39 @@ def lowercased(table: TokenTable) -> TokenTable:
     return TokenTable(tokens, table.doc_ptr, table.start, table.end, list(merged))
 
 
+@lru_cache(maxsize=32)
+def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
+    """A function from a text to where its tokens begin and end, in code points, none of them empty. It raises
+    InputError where somebody's pattern takes longer than SLOWEST_TEXT_S for one text."""
+    if is_dictionary(pattern):
+        check_dictionary()
+        punctuation = pattern == DICTIONARY
+        return lambda text: dictionary_spans(text, punctuation=punctuation)
+    if pattern in KNOWN_PATTERNS:
+        find = re.compile(pattern).finditer
+        return lambda text: [match.span() for match in find(text)]
+    expression = compiled(pattern)
+
+    def bounded(text: str) -> list[tuple[int, int]]:
+        try:
+            matches = expression.finditer(text, timeout=SLOWEST_TEXT_S)
+            return [match.span() for match in matches if match.end() > match.start()]
+        except TimeoutError:
+            raise InputError(
+                f"token_pattern {pattern!r} takes more than {SLOWEST_TEXT_S:g} s for one document of {len(text):,} "
+                "characters: write it with fewer nested repetitions."
+            ) from None
+
+    return bounded
+
+
 def find_tokens(texts: Sequence[str], pattern: str) -> TokenTable:
-    """The general path: ``re.finditer``."""
-    find = re.compile(pattern).finditer
+    """The general path: text by text."""
+    find = span_finder(pattern)
     vocabulary: dict[str, int] = {}
     ids, starts, ends, counts = [], [], [], [0]
     for text in texts:
-        spans = [match.span() for match in find(text) if match.end() > match.start()]
+        spans = list(find(text))
         ids.append(np.fromiter((vocabulary.setdefault(text[a:b], len(vocabulary)) for a, b in spans), np.int32))
         borders = np.array(spans, dtype=np.int32).reshape(-1, 2)
         starts.append(borders[:, 0])

@@ -1,8 +1,8 @@
 """Documents to tokens with character offsets.
 
-The default pattern, ``\\w+|[^\\w\\s]`` (words and single punctuation marks), runs as a numba scanner over
-code points with the very spans of :mod:`re`; any other pattern runs through :mod:`re` itself. A token's
-*form* is its text, lower-cased by ``str.lower`` if asked; its offsets always point into the original text.
+The default pattern, ``\\w+|[^\\w\\s]`` (words and single punctuation marks), runs as a numba scanner over code points
+with the very spans of :mod:`re`; any other runs text by text (:func:`cflengine.text.token_table.find_tokens`). A
+token's *form* is its text, lower-cased by ``str.lower`` if asked; its offsets always point into the original text.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _BATCH_CHARACTERS = 1 << 20
 class Tokenizer:
     """Cuts texts into tokens.
 
-    pattern: a regular expression, each match of which (group 0) is a token; lowercase: whether forms are
-    lower-cased. Raises ValueError for a pattern that does not compile or that matches the empty string.
+    pattern: a regular expression, each match of which (group 0) is a token, or "dictionary" (or "dictionary words",
+    without punctuation) for words by ICU; lowercase: whether forms are lower-cased. Raises ValueError for a pattern
+    that does not compile, is out of bounds or matches the empty string, and where ICU is not installed.
     """
 
     pattern: str = DEFAULT_TOKEN_PATTERN

@@ -19,8 +19,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
 from cflengine.text.newsgroups import NEWSGROUPS, load_newsgroups
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from cflengine.text.token_table import plain_tokens
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+from cflengine.text.tokens import Tokenizer, TokenTable
 
 SAMPLE = "sample"
 _KEEP = 4
@@ -33,7 +34,7 @@ SAMPLE_PATH, SAMPLE_MAX_GRAM = _SAMPLE_FILE.with_suffix(".path"), 3  # written b
 class LoadedCorpus:
     """A corpus, its tokens, and how it can be had again: ``source`` and the options it was read with.
 
-    content: see :func:`content_id`.
+    content: see :func:`content_id`. tokens: what a token is.
     """
 
     id: str
@@ -41,13 +42,15 @@ class LoadedCorpus:
     source: str
     options: dict[str, Any] = field(default_factory=dict)
     content: str = ""
+    tokens: TokenChoice = USUAL_TOKENS
 
     @cached_property
     def table(self) -> TokenTable:
-        """Tokens by the default pattern, lower-cased."""
+        """The texts in tokens."""
+        chosen = self.tokens
         if sum(map(len, self.corpus.texts)) < SMALL:  # nothing compiled is waited for
-            return plain_tokens(self.corpus.texts, DEFAULT_TOKEN_PATTERN, lowercase=True)
-        return Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=True)(self.corpus.texts)
+            return plain_tokens(self.corpus.texts, chosen.pattern, lowercase=chosen.lowercase)
+        return Tokenizer(chosen.pattern, chosen.lowercase)(self.corpus.texts)
 
 
 _corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
@@ -55,11 +58,18 @@ _lock = threading.Lock()
 
 
 def remember(
-    corpus: Corpus, *, source: str, name: str | None = None, options: dict[str, Any] | None = None
+    corpus: Corpus,
+    *,
+    source: str,
+    name: str | None = None,
+    options: dict[str, Any] | None = None,
+    tokens: TokenChoice = USUAL_TOKENS,
 ) -> LoadedCorpus:
     """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped."""
     content = content_id(corpus)
-    loaded = LoadedCorpus(name or content, corpus, source, options or {}, content)
+    if tokens != USUAL_TOKENS:
+        content += hashlib.blake2b(repr(tokens).encode("utf-8", "replace"), digest_size=3).hexdigest()
+    loaded = LoadedCorpus(name or content, corpus, source, options or {}, content, tokens)
     with _lock:
         known = _corpora.pop(loaded.id, None)
         if known is not None and known.content == content and known.options == loaded.options:
@@ -95,6 +105,12 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
             options=options,
         )
     return None
+
+
+def cut_otherwise(loaded: LoadedCorpus, tokens: TokenChoice) -> LoadedCorpus:
+    """The same corpus in other tokens."""
+    name = loaded.id if loaded.id == SAMPLE and tokens == USUAL_TOKENS else None
+    return remember(loaded.corpus, source=loaded.source, name=name, options=loaded.options, tokens=tokens)
 
 
 def fetch_newsgroups() -> LoadedCorpus:

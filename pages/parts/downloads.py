@@ -15,6 +15,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.export import pointer_table
 from cflengine.engine.files import frame_csv
 from cflengine.linear.feature_files import matrix_market, write_long_csv, write_long_parquet
+from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
 from pages.parts.commands import command_line as make_command
 from pages.parts.commands import reading_options
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
@@ -118,6 +119,10 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     solver = f", solver={model.solver!r}" if model.solver != "guided" else ""
     counting = f", counting={model.counting!r}" if model.counting != "pointers" else ""
     counting += f", temperature={model.temperature:g}" if model.counting == "soft" else ""
+    if model.token_pattern != DEFAULT_TOKEN_PATTERN:
+        counting += f", token_pattern={model.token_pattern!r}"
+    if not model.lowercase:
+        counting += ", lowercase=False"
     model_line = (
         f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}"
         f"{counting}{settings})"

@@ -32,6 +32,7 @@ from cflengine.engine.gaps import relative_gap, round_down, round_up
 from cflengine.engine.progress import NAN, IterationStats, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex, index_by_sorting
 from cflengine.text.phrasebook import Phrasebook
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from cflengine.text.tokens import TokenTable
 
 QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
@@ -81,12 +82,19 @@ class PathRun:
     """The points of a path, each as soon as it is certified, and the λ solved later.
 
     The solver's thread alone calls :meth:`solve` and :meth:`refine`; ``points`` is replaced, never changed, so anybody
-    may read it meanwhile. lams: at least one λ; settings: of every solve; texts: the documents. ``corpus`` and
-    ``phrases`` are there once there is a point.
+    may read it meanwhile. lams: at least one λ; settings: of every solve; texts: the documents; tokens: how they
+    are cut. ``corpus`` and ``phrases`` are there once there is a point.
     """
 
-    def __init__(self, lams: Iterable[float], max_gram: int, settings: GuidedSettings, texts: Sequence[str]) -> None:
-        self.lams = tuple(sorted(lams))
+    def __init__(
+        self,
+        lams: Iterable[float],
+        max_gram: int,
+        settings: GuidedSettings,
+        texts: Sequence[str],
+        tokens: TokenChoice = USUAL_TOKENS,
+    ) -> None:
+        self.lams, self.tokens = tuple(sorted(lams)), tokens
         self.max_gram, self.settings, self.texts = max_gram, settings, texts
         self.points = CompressionPath(())
         self.corpus: PreparedCorpus | None = None
@@ -111,7 +119,12 @@ class PathRun:
     @property
     def estimator(self) -> CompressiveFeatures:
         """One with the settings of every solve, not fitted."""
-        return CompressiveFeatures(max_gram=self.max_gram, settings=self.settings)
+        return CompressiveFeatures(
+            max_gram=self.max_gram,
+            settings=self.settings,
+            token_pattern=self.tokens.pattern,
+            lowercase=self.tokens.lowercase,
+        )
 
     @cached_property
     def phrases(self) -> Phrasebook:

@@ -10,6 +10,8 @@ from typing import Any
 import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
+from cflengine.text.check import suggested_tokens
+from cflengine.text.token_presets import TokenChoice
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.state import active_jobs, choose_corpus, current_corpus
@@ -62,7 +64,7 @@ def _take_pending(corpus_id: str) -> None:
 def _take_sample() -> None:
     loaded = corpora.recall(corpora.SAMPLE)
     assert loaded is not None
-    _take(loaded)
+    take_corpus(loaded)
 
 
 def _path() -> None:
@@ -127,7 +129,8 @@ def _read(file: dict[str, Any]) -> None:
 
 def _loaded(file: dict[str, Any], options: dict[str, Any]) -> LoadedCorpus:
     corpus = read_corpus(file["path"], name=file["name"], **options)
-    return corpora.remember(corpus, source=file["source"], options=options)
+    tokens = TokenChoice(suggested_tokens(corpus.texts))
+    return corpora.remember(corpus, source=file["source"], options=options, tokens=tokens)
 
 
 def _has_columns(preview: Any) -> bool:
@@ -194,11 +197,11 @@ def _choose(load: Callable[[], LoadedCorpus]) -> None:
         state.reading_error = str(error)
         return
     state.update(reading_error="", ask_column=False)
-    _take(loaded)
+    take_corpus(loaded)
     st.rerun()
 
 
-def _take(loaded: LoadedCorpus) -> None:
+def take_corpus(loaded: LoadedCorpus) -> None:
     """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
     if loaded.id != st.session_state.corpus_id and active_jobs():
         st.session_state.pending_corpus = loaded.id

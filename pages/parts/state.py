@@ -369,6 +369,8 @@ def run_solver() -> None:
         model = CompressiveFeatures(
             lam=wanted.lam,
             max_gram=wanted.max_gram,
+            token_pattern=loaded.tokens.pattern,
+            lowercase=loaded.tokens.lowercase,
             solver=str(wanted.solver),
             listeners=(job,),
             settings=wanted.solver_settings(),
@@ -412,7 +414,7 @@ def path_key() -> tuple[Any, ...]:
 def explore() -> None:
     """Queue a path over the session's corpus, its own λ first."""
     loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
-    run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts)
+    run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts, loaded.tokens)
     first = nearest_lam(lams, chosen.lam)
 
     def work(job: Job) -> PathRun:

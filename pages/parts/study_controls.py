@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -144,13 +145,13 @@ def _split(wanted: Wanted) -> None:
 
 def study_key() -> tuple[Any, ...]:
     """Corpus, kind, wish."""
-    return (st.session_state.corpus_id, STUDY, st.session_state.study_wanted)
+    return (st.session_state.corpus_id, STUDY, replace(st.session_state.study_wanted, tokens=current_corpus().tokens))
 
 
 def start_study() -> None:
     """Queue a study of the session's corpus."""
-    loaded, wanted = current_corpus(), st.session_state.study_wanted
-    run = StudyRun(wanted)
+    loaded = current_corpus()
+    run = StudyRun(study_key()[2])
 
     def work(job: Job) -> StudyRun:
         warm_up()

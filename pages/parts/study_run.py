@@ -24,6 +24,7 @@ from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.solvers import solve
 from cflengine.sentence_lasso.study import SentenceStudy, prepare
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
@@ -42,6 +43,7 @@ class Wanted:
     dev: float = 0.2
     test: float | str = 0.2
     seed: int = 0
+    tokens: TokenChoice = USUAL_TOKENS
 
 
 @dataclass
@@ -94,7 +96,7 @@ class StudyRun:
         wanted = self.wanted
         labels = read_labels(metadata, wanted.column, wanted.classes)
         split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, seed=wanted.seed)
-        study = prepare(texts, labels, split)
+        study = prepare(texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase)
         for kind in MODELS:
             if not job.poll():
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -99,13 +100,13 @@ def _set(**changes: Any) -> None:
 
 def _key() -> tuple[Any, ...]:
     """Corpus, kind, wish."""
-    return (st.session_state.corpus_id, WEIGHTS, st.session_state.weights_wish)
+    return (st.session_state.corpus_id, WEIGHTS, replace(st.session_state.weights_wish, tokens=current_corpus().tokens))
 
 
 def start_weights() -> None:
     """Queue a race on the session's corpus."""
-    loaded, wish = current_corpus(), st.session_state.weights_wish
-    run = WeightsRun(wish)
+    loaded = current_corpus()
+    run = WeightsRun(_key()[2])
 
     def work(job: Job) -> WeightsRun:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)

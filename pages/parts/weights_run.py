@@ -31,6 +31,7 @@ from cflengine.loglinear.settings import AutoSettings
 from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.warm import warm_up
 from cflengine.text.tags import Score
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.jobs import Job, trace_row
 
 TITLES = {
@@ -57,6 +58,7 @@ class WeightsWish:
     rounds: int = 2
     fine_iter: int = 5
     test: float | str = 0.2
+    tokens: TokenChoice = USUAL_TOKENS
 
 
 class _Lane:
@@ -91,7 +93,8 @@ class WeightsRun:
         metadata = metadata.assign(**{wish.column: _against_rest(metadata[wish.column], wish.name)})
         labels = read_labels(metadata, wish.column, (wish.name, _rest(wish.name)))
         split = split_documents(labels, metadata, dev=None, test=wish.test)
-        study = Study.of(texts, labels, split, vectorizer())
+        words = vectorizer(token_pattern=wish.tokens.words, lowercase=wish.tokens.lowercase)
+        study = Study.of(texts, labels, split, words)
         positive = study.labels.classes.index(wish.name)
         y = np.where(study.y[study.train] == positive, 1.0, -1.0)
         X = study.X[study.train]

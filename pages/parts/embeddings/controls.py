@@ -132,7 +132,7 @@ def _set(**changes: Any) -> None:
 
 
 def _key() -> tuple[Any, ...]:
-    return (st.session_state.corpus_id, EMBED, st.session_state.embed_choice)
+    return (st.session_state.corpus_id, EMBED, replace(st.session_state.embed_choice, tokens=current_corpus().tokens))
 
 
 def start_embed() -> None:

@@ -16,6 +16,7 @@ from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
 from cflengine.embedding.warm import warm_up
 from cflengine.engine.progress import Stopped
 from cflengine.linear.labels import Labels, read_labels, split_documents
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.jobs import Job
 
 SIZES = (10, 20, 50, 100, 200)  # documents of a simulation
@@ -36,6 +37,7 @@ class EmbedChoice:
     kernel: str = "gaussian"
     stop: bool = False
     permutations: int = 999
+    tokens: TokenChoice = USUAL_TOKENS
 
 
 @dataclass
@@ -58,7 +60,8 @@ class EmbedRun:
         warm_up()
         model = WordMMD(
             choice.kernel, n_permutations=choice.permutations, stop_words="english" if choice.stop else None,
-            min_count=self.min_count, listeners=(_Stage(self, job),),
+            min_count=self.min_count, listeners=(_Stage(self, job),), token_pattern=choice.tokens.words,
+            lowercase=choice.tokens.lowercase,
         )  # fmt: skip
         chosen = [texts[d] for d in self.documents.tolist()]
         try:
@@ -127,7 +130,8 @@ class TrainRun:
         vectors = run.comparison.words.vectors
         model = WordMMDEmbedding(
             choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
-            stop_words="english" if run.choice.stop else None,
+            stop_words="english" if run.choice.stop else None, token_pattern=run.choice.tokens.words,
+            lowercase=run.choice.tokens.lowercase,
         )  # fmt: skip
         train = np.random.default_rng(0).permutation(split.train)[:MOST_DOCUMENTS]
         given = (vectors.words, vectors.M) if choice.given else None

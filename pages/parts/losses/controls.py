@@ -216,17 +216,22 @@ def _set(**changes: Any) -> None:
 
 def _key() -> tuple[Any, ...]:
     """Corpus, kind, choice; of K-grams also what they depend on."""
-    choice: LossChoice = st.session_state.loss_choice
+    choice: LossChoice = replace(st.session_state.loss_choice, tokens=current_corpus().tokens)
     if choice.features == "kgrams":
         choice = replace(choice, lam=settings().lam, max_gram=settings().max_gram)
     return (st.session_state.corpus_id, LOSS, choice)
+
+
+def _grams(choice: LossChoice) -> CompressiveFeatures:
+    tokens = choice.tokens
+    return CompressiveFeatures(choice.lam, choice.max_gram, token_pattern=tokens.pattern, lowercase=tokens.lowercase)
 
 
 def start_loss() -> None:
     """Queue a fit on the session's corpus."""
     loaded, key = current_corpus(), _key()
     run = LossRun(key[2])
-    grams = CompressiveFeatures(key[2].lam, key[2].max_gram) if key[2].features == "kgrams" else None
+    grams = _grams(key[2]) if key[2].features == "kgrams" else None
 
     def work(job: Job) -> LossRun:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, grams, job)

@@ -20,6 +20,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.study import RiskStudy
 from cflengine.plq.warm import warm_up
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.jobs import Job, trace_row
 
 TOL, LIMIT_S = 1e-6, 120.0
@@ -63,6 +64,7 @@ class LossChoice:
     test: float | str = 0.2
     lam: float = 1.0
     max_gram: int = 3
+    tokens: TokenChoice = USUAL_TOKENS
 
     @property
     def of(self) -> str:
@@ -94,7 +96,12 @@ class LossRun:
         warm_up()
         if grams is not None:
             grams.set_params(listeners=(lambda stats: job.poll(),))
-        pipeline = vectorizer("tf-idf", grams=grams if choice.features == "kgrams" else None)
+        pipeline = vectorizer(
+            "tf-idf",
+            grams=grams if choice.features == "kgrams" else None,
+            token_pattern=choice.tokens.words,
+            lowercase=choice.tokens.lowercase,
+        )
         self.risk = RiskStudy.of(
             texts,
             metadata,

@@ -13,7 +13,6 @@ from cflengine.compression.encoding import count_matrix
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
 from cflengine.text.concordance import find_words
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
 from pages.parts.overtime.figures import rates_figure
@@ -148,7 +147,7 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
         st.caption("Choose a phrase in the table, or write words.")
         return
     try:
-        places = find_words(loaded.table, query, pattern=DEFAULT_TOKEN_PATTERN)
+        places = find_words(loaded.table, query, pattern=loaded.tokens.pattern, lowercase=loaded.tokens.lowercase)
     except InputError as error:
         st.error(said(error))
         return

@@ -13,7 +13,6 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
 from cflengine.text.concordance import ORDERS, Places, context_frame, find_pattern, find_words, sort_places
 from cflengine.text.token_table import TokenTable
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
 from pages.parts.views import without_midnight
@@ -60,7 +59,7 @@ def _found(loaded: LoadedCorpus, query: str, regular: bool) -> Places:
         if regular:
             found = find_pattern(loaded.table, loaded.corpus.texts, query)
         else:
-            found = find_words(loaded.table, query, pattern=DEFAULT_TOKEN_PATTERN)
+            found = find_words(loaded.table, query, pattern=loaded.tokens.pattern, lowercase=loaded.tokens.lowercase)
         known = st.session_state.phrase_places = (key, found)
     return known[1]
 

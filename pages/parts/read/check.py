@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.text.check import CorpusCheck, check_corpus
+from cflengine.text.token_presets import TokenChoice
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.words import many, number, percent
 
@@ -27,7 +28,7 @@ def draw_check(loaded: LoadedCorpus) -> None:
             return
         known = st.session_state.corpus_check = (loaded.id, check_corpus(loaded.corpus, loaded.table))
     check: CorpusCheck = known[1]
-    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check)))
+    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check, loaded.tokens)))
     if check.roles:
         frame = pd.DataFrame(
             {
@@ -44,8 +45,8 @@ def draw_check(loaded: LoadedCorpus) -> None:
             )  # fmt: skip
 
 
-def sentences(check: CorpusCheck) -> list[str]:
-    """The findings."""
+def sentences(check: CorpusCheck, tokens: TokenChoice) -> list[str]:
+    """The findings. tokens: as the corpus is cut."""
     low, middle, high = check.lengths
     shares = [(_SCRIPTS.get(name, name.capitalize()), share) for name, share in check.scripts if share >= 0.01]
     scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
@@ -53,10 +54,10 @@ def sentences(check: CorpusCheck) -> list[str]:
         f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer.",
         f"Letters: {scripts or 'none'}.",
     ]
-    if check.unspaced:
+    if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:
         found.append(
             "This script puts no blanks between words, so that a “word” here is all between two punctuation marks: "
-            "phrases will be whole clauses."
+            "phrases will be whole clauses. Choose characters or dictionary words under “What is a word”."
         )
     found += _said(check.repeated, "repeats an earlier one word by word", "repeat an earlier one word by word")
     found += _said(check.nearly, "nearly repeats an earlier one", "nearly repeat an earlier one")

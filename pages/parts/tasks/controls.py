@@ -133,7 +133,7 @@ def _set(**changes: Any) -> None:
 
 
 def _key() -> tuple[Any, ...]:
-    choice = replace(st.session_state.tasks_choice, max_gram=settings().max_gram)
+    choice = replace(st.session_state.tasks_choice, max_gram=settings().max_gram, tokens=current_corpus().tokens)
     return (st.session_state.corpus_id, TASKS, choice)
 
 

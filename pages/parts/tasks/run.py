@@ -18,6 +18,7 @@ from cflengine.engine.checks import InputError
 from cflengine.experiments.evaluate import make_tasks
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.findings import Finding, find
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.jobs import Job
 
 HOW = {
@@ -40,6 +41,7 @@ class TasksChoice:
     n_lams: int = 10
     rivals: bool = True
     max_gram: int = 3
+    tokens: TokenChoice = USUAL_TOKENS
 
     @property
     def lams(self) -> tuple[float, ...]:
@@ -78,7 +80,10 @@ class TasksRun:
         tasks = make_tasks(texts, metadata, choice.columns, **choice.plan)
         self.stage = "Loading the engine"
         warm_up("guided")
-        settings = EvaluationSettings(lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals)
+        settings = EvaluationSettings(
+            lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals,
+            token_pattern=choice.tokens.pattern, lowercase=choice.tokens.lowercase,
+        )  # fmt: skip
         self.evaluation = Evaluation(
             texts, tasks, settings, budget=Budget(None, job.poll), on_row=self.rows.append, on_stage=self._note,
             listeners=(self._hear,), folder=Path(_kept().name),
