@@ -45,6 +45,7 @@ app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.bar import draw_bar
+    from pages.parts.chart_tools import chart_tools
     from pages.parts.sidebar import draw_sidebar
     from pages.parts.state import start_session, warm_engine
 
@@ -60,6 +61,7 @@ def main() -> None:
     draw_sidebar()
     draw_bar()
     page.run()
+    chart_tools()
     warm_engine()  # once the first page stands: compiling slows everything down
 
 

@@ -1,4 +1,4 @@
-"""Features: the bag of K-grams as you like, to take away."""
+"""Export: the features as you like, a model, a report, the whole project, and what makes them again."""
 
 from pages.parts.guard import through_router
 
@@ -6,22 +6,47 @@ through_router()
 
 import streamlit as st
 
+from cflengine.compression.path import CompressionPath
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.counting import counted, draw_counting
-from pages.parts.downloads import command_line, draw_downloads, preview_table, python_lines
+from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of
+from pages.parts.export.project import draw_project
+from pages.parts.export.report import report_html
+from pages.parts.export.snippets import command_line, python_lines, r_lines, sklearn_lines
 from pages.parts.gate import result_or_stop
 from pages.parts.metrics import metric_row
-from pages.parts.state import change_settings, current_corpus, settings
+from pages.parts.phrases.table import phrase_frame, spelt_dictionary
+from pages.parts.state import PATH, change_settings, current_corpus, current_job, settings
 from pages.parts.words import number, percent
 
 st.title("Export")
-model = result_or_stop().model
-loaded = current_corpus()
+found = result_or_stop()
+loaded, path, chosen = current_corpus(), current_job(PATH), settings()
+
+st.subheader("A report, and the project")
 st.markdown(
-    "A document's features are how often it uses each K-gram of the dictionary. New documents are counted with the "
-    "same dictionary, so a model trained on these features can be used on them."
+    "The **report** is one HTML file that opens anywhere: key figures, text in pieces, phrases, charts, the "
+    "certificate, a paragraph on methods. The **project file** brings all of this back: drop it on the Corpus page."
 )
-chosen = settings()
+points = path.so_far.points if path is not None else CompressionPath(())
+phrases = phrase_frame(found, loaded)
+with st.container(horizontal=True, gap="small"):
+    st.container(width="content").download_button(
+        "Report (HTML)",
+        lambda: report_html(loaded, found.model, phrases, points, chosen.weighting),
+        "report.html",
+        "text/html",
+        type="primary",
+        on_click="ignore",
+        key="download_report",
+    )
+    draw_project(loaded)
+
+st.subheader("Features")
+st.markdown(
+    "A document's features are how often it uses each phrase (K-gram) of the dictionary. New documents are counted "
+    "with the same dictionary, so a model trained on these features can be used on them."
+)
 draw_counting()
 st.segmented_control(
     "Weighting",
@@ -33,7 +58,7 @@ st.segmented_control(
     help="count: as they are. tf: divided by the document's sum. idf: counts times the inverse document frequency. "
     "tf-idf: both. damped: the square root of counts times idf, documents scaled to length 1; best for learning.",
 )
-model = counted(model, chosen.counting, chosen.temperature)
+model = counted(found.model, chosen.counting, chosen.temperature)
 features = model.features(weighting=chosen.weighting)
 metric_row(
     [
@@ -43,13 +68,20 @@ metric_row(
         ("Density", percent(features.nnz / max(1, features.shape[0] * features.shape[1]), 3)),
     ]
 )
+shape = draw_shape(loaded.corpus, features)
 st.dataframe(
-    preview_table(model, features, loaded.corpus), height=330, alt="The first documents by the most frequent features"
+    preview_table(model, features, loaded.corpus, shape, spelt_dictionary(found, loaded)["telling"].to_numpy()),
+    height=330,
+    alt="The first documents by the most frequent features",
 )
-st.caption("The first 50 documents by the 30 K-grams that most documents use; the downloads hold everything.")
-draw_downloads(model, features, chosen.weighting)
-st.page_link("pages/tasks.py", label="What are they worth? Predict a column of yours from them", icon="🎯")
-st.subheader("Reproduce it")
-st.caption("The same features from a terminal, or in Python:")
-st.code(command_line(loaded, model, chosen.weighting), language="bash")
-st.code(python_lines(loaded, model, chosen.weighting), language="python")
+st.caption("The first 50 documents by 30 phrases that many documents use; the downloads hold everything.")
+draw_files(model, features, chosen.weighting, loaded, shape)
+st.page_link("pages/tasks.py", label="Next: what are they worth? Predict a column of yours from them", icon="🎯")
+
+st.subheader("Do it again, or go on elsewhere")
+terminal, python, sklearn, r = st.tabs(["Terminal", "Python", "scikit-learn", "R"])
+terminal.code(command_line(loaded, model, chosen.weighting), language="bash", wrap_lines=True)
+python.code(python_lines(loaded, model, chosen.weighting), language="python")
+label = next(iter(loaded.corpus.metadata.columns), None)
+sklearn.code(sklearn_lines(None if label is None else str(label)), language="python")
+r.code(r_lines(stem_of(model, chosen.weighting)), language="r")

@@ -10,7 +10,8 @@ from pages.parts.controls import PHASES, draw_controls, invite, live_numbers
 from pages.parts.jobs import FAILED, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.scrubber import draw_scrubber
-from pages.parts.state import current_corpus, current_job, current_model
+from pages.parts.solution import current_model
+from pages.parts.state import current_corpus, current_job
 from pages.parts.words import plain
 
 st.title("Watch the solver")

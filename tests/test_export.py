@@ -171,3 +171,42 @@ def test_numbers_that_json_does_not_know_become_null(model, tmp_path):
     export.write_run(tmp_path, model, count_matrix(model.encoding_, len(model.grams_)), pd.DataFrame(), report)
     read = json.loads((tmp_path / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
     assert read["gap"] is None and read["deep"]["list"] == [1.0, None]
+
+
+DOCUMENTS = pd.DataFrame({"id": ["=a", "b"], "feature": [1.5, None], "when": pd.to_datetime(["2020-01-02", None])})
+
+
+@pytest.mark.parametrize("defused", [True, False])
+def test_long_rows_know_their_documents(defused):
+    matrix = sparse.csr_matrix(np.array([[2, 0], [1, 3]]))
+    file = io.BytesIO()
+    feature_files.write_long_csv(matrix, ["=x", "y"], file, documents=DOCUMENTS, defused=defused)
+    frame = pd.read_csv(io.BytesIO(file.getvalue()))
+    mark = "'" if defused else ""
+    assert list(frame) == ["document", "id", "feature (column)", "when", "feature", "count"]
+    assert frame["feature"].tolist() == [f"{mark}=x", f"{mark}=x", "y"]
+    assert frame["id"].tolist() == [f"{mark}=a", "b", "b"] and frame["count"].tolist() == [2, 1, 3]
+    assert frame["feature (column)"].isna().tolist() == [False, True, True]
+
+
+def test_a_wide_table_is_the_matrix_however_it_is_cut(monkeypatch):
+    monkeypatch.setattr(feature_files, "_AT_ONCE", 3)
+    matrix = sparse.random(7, 2, 0.5, format="csr", random_state=0)
+    names = ["id", "b"]
+    documents = pd.DataFrame({"id": list("ABCDEFG"), "mixed": [1, "x", None, 2.5, [1], {"a": 1}, "\ud800"]})
+    csv_file, parquet = io.BytesIO(), io.BytesIO()
+    feature_files.write_wide_csv(matrix, names, csv_file, documents=documents)
+    feature_files.write_wide_parquet(matrix, names, parquet, documents=documents)
+    for frame in (pd.read_csv(io.BytesIO(csv_file.getvalue())), pd.read_parquet(io.BytesIO(parquet.getvalue()))):
+        assert list(frame) == ["document", "id (column)", "mixed", "id", "b"]
+        assert np.allclose(frame[["id", "b"]], matrix.toarray()) and frame["id (column)"].tolist() == list("ABCDEFG")
+        assert frame["document"].tolist() == list(range(7))
+
+
+def test_a_wide_table_that_would_be_too_wide_is_refused(monkeypatch):
+    monkeypatch.setattr(feature_files, "MOST_CELLS", 10)
+    with pytest.raises(ValueError, match="12 cells: take the long one"):
+        feature_files.write_wide_csv(sparse.csr_matrix((3, 4)), list("abcd"), io.BytesIO())
+    file = io.BytesIO()
+    feature_files.write_wide_csv(sparse.csr_matrix((0, 4)), list("abcd"), file)
+    assert file.getvalue().decode().strip() == '"document","a","b","c","d"'

@@ -25,7 +25,7 @@ KIND = "compression path"
 _STEPS = 65_535
 
 
-def write_path(path: str | os.PathLike[str], corpus: PreparedCorpus, points: CompressionPath) -> None:
+def write_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus, points: CompressionPath) -> None:
     """Write a path's points; the corpus is known by its digest alone."""
     highest = [float(point.result.alpha.max(initial=0.0)) for point in points]
     prices = [

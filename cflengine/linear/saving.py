@@ -14,7 +14,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -43,12 +43,14 @@ class ModelFileError(InputError):
     """A file that is no model, one of another version, or a damaged one; the message says which."""
 
 
-def write_model(path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write a model; an existing file is replaced only once the new one is whole."""
+def write_model(
+    path: str | os.PathLike[str] | IO[bytes], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write a model; an existing file is replaced only once the new one is whole. path: or a file that is open."""
     known = {"format": FORMAT, "version": VERSION, "kind": kind, "versions": versions()}
     text = json.dumps(known | dict(header), allow_nan=False)
     with (
-        replaced(Path(path)) as file,
+        replaced(Path(path)) if isinstance(path, str | os.PathLike) else nullcontext(path) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         archive.writestr(_HEADER, text)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from cflengine.compression.path import nearest_lam
 from pages.parts.corpora import SAMPLE
-from pages.parts.state import change_settings, current_corpus, current_standing, path_lams_here, settings
+from pages.parts.solution import current_standing, path_lams_here
+from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import gap_words, many, plain
 
 

@@ -12,8 +12,8 @@ from cflengine.compression.relay import estimated_seconds
 from cflengine.compression.solvers import SOLVERS
 from pages.parts.jobs import BOARD, QUEUED, Job
 from pages.parts.metrics import metric_row
+from pages.parts.settings import LAMBDAS
 from pages.parts.state import (
-    LAMBDAS,
     change_settings,
     current_corpus,
     current_job,

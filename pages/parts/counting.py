@@ -7,7 +7,8 @@ from sklearn.base import clone
 
 from cflengine import CompressiveFeatures
 from cflengine.compression.counting import COUNTINGS
-from pages.parts.state import TEMPERATURES, change_settings, settings
+from pages.parts.settings import TEMPERATURES
+from pages.parts.state import change_settings, settings
 
 _TEMPERATURES = tuple(map(float, TEMPERATURES))
 _WORDS = {

@@ -6,7 +6,8 @@ import streamlit as st
 
 from pages.parts.controls import queue_notes, rerun_at_end
 from pages.parts.jobs import BOARD, FAILED
-from pages.parts.state import PATH, Solution, current_job, current_solution, explore
+from pages.parts.solution import Solution, current_solution
+from pages.parts.state import PATH, current_job, explore
 from pages.parts.words import plain
 
 

@@ -21,7 +21,7 @@ from cflengine.text.tokens import Tokenizer
 from pages.parts.explorer import draw_occurrences
 from pages.parts.jobs import BOARD
 from pages.parts.metrics import metric_row
-from pages.parts.state import Solution
+from pages.parts.solution import Solution
 from pages.parts.views import concordance
 from pages.parts.words import many, number, plain, said
 

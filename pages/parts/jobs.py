@@ -135,13 +135,17 @@ class JobBoard:
 
     def submit(self, job: Job) -> Future:
         """Queue a job and forget the oldest finished ones."""
+        self.add(job)
+        return self._pool.submit(self._run, job)
+
+    def add(self, job: Job) -> None:
+        """List a job, and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
             for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
                 tokens = sum(other.size for other in self._jobs.values())
                 if old.passing or len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
                     del self._jobs[old.id]
-        return self._pool.submit(self._run, job)
 
     def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
         """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""

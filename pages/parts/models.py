@@ -28,7 +28,9 @@ _KINDS = {
 }  # fmt: skip
 
 
-def model_download(model: Any, about: Mapping[str, Any], *, key: str, label: str = "Model") -> None:
+def model_download(
+    model: Any, about: Mapping[str, Any], *, key: str, label: str = "Model", name: str = "model.cflm"
+) -> None:
     """A button that hands out a fitted model as a file."""
 
     def made() -> bytes:
@@ -37,7 +39,7 @@ def model_download(model: Any, about: Mapping[str, Any], *, key: str, label: str
             save_model(model, path, about=about)
             return path.read_bytes()
 
-    st.download_button(label, made, "model.cflm", "application/zip", on_click="ignore", key=key)
+    st.container(width="content").download_button(label, made, name, "application/zip", on_click="ignore", key=key)
 
 
 def read_uploaded(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:

@@ -13,8 +13,8 @@ import streamlit as st
 from cflengine import Corpus
 from cflengine.engine.files import frame_csv
 from pages.parts.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
-from pages.parts.downloads import draw_downloads
 from pages.parts.explorer import choose_documents
+from pages.parts.export.files import Shape, draw_files
 from pages.parts.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.path_bars import path_bars
 from pages.parts.path_chart import path_chart
@@ -230,10 +230,11 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
     with features:
         lengths = range(1, run.max_gram + 1)
         least = st.segmented_control(
-            "Most used K-grams, of so many words", lengths, default=min(2, run.max_gram), required=True,
+            "Most used phrases, of so many words", lengths, default=min(2, run.max_gram), required=True,
             format_func=lambda k: f"{k} +", key=f"path_least_{run.max_gram}",
         )  # fmt: skip
-        top = run.top(here.point, least, LISTED)
+        everything = st.toggle("Also function words and punctuation", key="path_everything")
+        top = run.top(here.point, least, LISTED, telling=not everything)
         path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(state.path_bars["click"]["gram"]))
         if not top:
             st.caption("No K-gram of this length is worth its storage here.")
@@ -273,4 +274,4 @@ def _take_away(run: PathRun, here: Here) -> None:
         f"{number(features.shape[0])} documents × {number(features.shape[1])} K-grams, weighting {weighting} (to be "
         "changed on the Export page)."
     )
-    draw_downloads(model, features, weighting)
+    draw_files(model, features, weighting, current_corpus(), Shape())

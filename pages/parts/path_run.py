@@ -112,7 +112,19 @@ class PathRun:
         ModelFileError."""
         corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.doc_ptr, max_gram))
         points = read_path(file, corpus)
-        run = cls([point.lam for point in points], max_gram, GuidedSettings(), texts)
+        return cls.known(points, corpus, max_gram, texts)
+
+    @classmethod
+    def known(
+        cls,
+        points: CompressionPath,
+        corpus: PreparedCorpus,
+        max_gram: int,
+        texts: Sequence[str],
+        tokens: TokenChoice = USUAL_TOKENS,
+    ) -> PathRun:
+        """Points that are certified already."""
+        run = cls([point.lam for point in points], max_gram, GuidedSettings(), texts, tokens)
         run.corpus, run.points = corpus, points
         return run
 

@@ -10,15 +10,17 @@ from typing import Any
 import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
+from cflengine.compression.project_file import is_project
 from cflengine.text.check import suggested_tokens
 from cflengine.text.token_presets import TokenChoice
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
+from pages.parts.export.project import open_project
 from pages.parts.state import active_jobs, choose_corpus, current_corpus
 from pages.parts.views import shortened
 from pages.parts.words import plain
 
-FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), or a ZIP of .txt files"
+FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), a ZIP of .txt files, or a project file"
 
 
 def draw_source() -> None:
@@ -113,6 +115,10 @@ def _read(file: dict[str, Any]) -> None:
     """Read a file as it is read by default; where its text is not plain to see, ask."""
     state = st.session_state
     state.update(opened=file, reading_error="", ask_column=False)
+    if is_project(file["path"]):
+        state.opened = None  # there is nothing in it that could be read otherwise
+        _choose(lambda: open_project(file["path"], file["name"]))
+        return
     try:
         preview = preview_corpus(file["path"], name=file["name"])
     except CorpusError as error:

@@ -8,11 +8,10 @@ was uploaded, and a job's result, as long as this server runs).
 from __future__ import annotations
 
 import gc
-import math
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -20,23 +19,15 @@ import streamlit as st
 
 from cflengine import (
     CompressiveFeatures,
-    ExactSettings,
     GuidedSettings,
-    HomotopySettings,
-    ReweightingSettings,
     warm_up,
 )
-from cflengine.compression.counting import COUNTINGS
 from cflengine.compression.path import nearest_lam, path_lams
-from cflengine.compression.relay import RelaySettings, estimated_seconds
-from cflengine.compression.solvers import SOLVERS
-from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import BOARD, DONE, Job
-from pages.parts.path_run import QUICK_S, PathRun
-
-LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
+from pages.parts.path_run import PathRun
+from pages.parts.settings import Settings, settings_from
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
@@ -50,64 +41,7 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
 KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user has set: the model, the solver, and how far and how long it may go.
-
-    solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
-    gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
-    reweighting. counting, temperature: how the features are counted.
-    """
-
-    lam: float = 1.0
-    max_gram: int = 3
-    weighting: str = "count"
-    counting: str = "pointers"
-    temperature: float = 3.0
-    solver: str | None = None
-    gap: float = 1e-3
-    stage_iterations: int = 150
-    relaxation_gap: float | None = None
-    last_zeta: float = 1.0
-    rounds: int = 20
-    time_limit: float | None = None
-
-    def for_tokens(self, n_tokens: int) -> Settings:
-        """The same with a solver: the homotopy first where it takes less than ``QUICK_S`` by estimate."""
-        if self.solver is not None:
-            return self
-        quick = estimated_seconds(self.max_gram * n_tokens, "homotopy") < QUICK_S
-        return replace(self, solver="relay" if quick else "guided")
-
-    def homotopy_settings(self) -> HomotopySettings:
-        """The homotopy's own settings; a time limit is for the whole solve."""
-        return HomotopySettings(
-            stage_iterations=self.stage_iterations,
-            relaxation_gap=self.relaxation_gap,
-            last_zeta=self.last_zeta,
-            keep_stages=True,
-        )
-
-    def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
-        """What a solve depends on: not on counting and weighting, which only read its result, nor on another solver's
-        settings."""
-        return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
-
-    def solver_settings(self) -> Any:
-        """The chosen solver's own settings."""
-        if self.solver == "homotopy":
-            return replace(self.homotopy_settings(), time_limit=self.time_limit)
-        if self.solver == "relay":
-            return RelaySettings(tol=self.gap, time_limit=self.time_limit, homotopy=self.homotopy_settings())
-        if self.solver == "reweighting":
-            return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
-        if self.solver == "exact":
-            return ExactSettings(time_limit=self.time_limit)
-        return GuidedSettings(tol=self.gap, time_limit=self.time_limit)
 
 
 _COMPILED = threading.Event()
@@ -167,7 +101,7 @@ def start_session() -> None:
     state = st.session_state
     if "settings" not in state:
         query = st.query_params
-        state.settings = _settings_from(query)
+        state.settings = settings_from(query)
         state.corpus_id = query.get("corpus", corpora.SAMPLE)
         state.update({f"{kind}_id": query.get(kind) for kind in KINDS})
         state.notice = ""
@@ -183,25 +117,6 @@ def start_session() -> None:
         if state[name] and state[name] not in _session_jobs():
             _session_jobs().append(state[name])
     _write_query()
-
-
-def _settings_from(query: Any) -> Settings:
-    """Settings from an address; what does not parse or is out of range is left at its default."""
-    found: dict[str, Any] = {}
-    try:
-        lam = float(query.get("lam", "nan"))
-    except ValueError:
-        lam = math.nan  # a link somebody typed
-    if 0 <= lam <= LAMBDAS[-1]:
-        found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
-    if query.get("k") in tuple("12345678"):
-        found["max_gram"] = int(query["k"])
-    if query.get("temperature") in TEMPERATURES:
-        found["temperature"] = float(query["temperature"])
-    for name, choices in (("weighting", WEIGHTINGS), ("counting", COUNTINGS), ("solver", SOLVERS)):
-        if query.get(name) in choices:
-            found[name] = query[name]
-    return Settings(**found)
 
 
 def _write_query() -> None:
@@ -258,8 +173,15 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
             job.stop.set()
         st.session_state.update({f"{kind}_id": None for kind in KINDS})
     st.session_state.update(corpus_id=loaded.id, notice="", path_wanted=None)
+    project, chosen = st.session_state.get("project_settings", (None, None))
+    if project == loaded.id:
+        st.session_state.update(settings=chosen, project_settings=(None, None))
+    opened, job_id = st.session_state.get("opened_path", (None, None))
     if loaded.id == corpora.SAMPLE:
         st.session_state[f"{PATH}_id"] = SAMPLE_JOB
+    elif opened == loaded.id and BOARD.get(job_id) is not None:
+        st.session_state[f"{PATH}_id"] = job_id
+        _session_jobs().append(job_id)
     elif EXPLORE and current_job(PATH) is None:
         explore()
     _write_query()
@@ -284,69 +206,6 @@ def finished_job() -> Job | None:
         return job
     earlier = BOARD.get(st.session_state.get("finished_id"))
     return earlier if earlier is not None and earlier.key[0] == st.session_state.corpus_id else None
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What pages show. id: of this very result, for keys; improving: whether the solver is still at work on it."""
-
-    id: str
-    model: CompressiveFeatures
-    improving: bool = False
-
-
-def current_solution() -> Solution | None:
-    """The best certified result for the session's corpus at its λ: of a solve that ended, else of the path, where any
-    λ that is certified already opens every page."""
-    solve, path = finished_job(), current_job(PATH)
-    points = path.so_far.points if path is not None else ()
-    if solve is not None and (not points or solve.result.lam == settings().lam):
-        return Solution(solve.id, solve.result)
-    if not points:
-        return None
-    assert path is not None
-    point = points.nearest(settings().lam)
-    known = st.session_state.get("solution")
-    identity = f"{path.id}:{point.lam:g}:{point.result.objective:g}"
-    if known is None or known[0] is not point or known[1].improving != path.active:
-        model = known[1].model if known is not None and known[0] is point else path.so_far.model(point.lam)
-        known = st.session_state.solution = (point, Solution(identity, model, path.active))
-    return known[1]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How good what is shown is: lam, where it was found; gap, proved; improving: whether the solver is at work."""
-
-    lam: float
-    max_gram: int
-    gap: float
-    improving: bool
-
-
-def current_standing() -> Standing | None:
-    """Of :func:`current_solution`, which need not be made for it."""
-    solve, path = finished_job(), current_job(PATH)
-    points = path.so_far.points if path is not None else ()
-    if solve is not None and (not points or solve.result.lam == settings().lam):
-        return Standing(solve.result.lam, solve.result.max_gram, solve.result.duality_gap_, False)
-    if not points:
-        return None
-    assert path is not None
-    point = points.nearest(settings().lam)
-    return Standing(point.lam, path.so_far.max_gram, point.result.gap, path.active)
-
-
-def path_lams_here() -> list[float]:
-    """The λ of the session's path that are certified, rising."""
-    path = current_job(PATH)
-    return [point.lam for point in path.so_far.points] if path is not None else []
-
-
-def current_model() -> CompressiveFeatures | None:
-    """The model of :func:`current_solution`."""
-    found = current_solution()
-    return found.model if found is not None else None
 
 
 def is_stale() -> bool:
@@ -426,6 +285,15 @@ def explore() -> None:
     job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)
     start_job(PATH, job)
+
+
+def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
+    """A path that is there already, as the session's once ``loaded`` is chosen."""
+    key, size = (loaded.id, PATH, "opened"), 2 * loaded.table.n_tokens
+    job = Job(loaded.corpus.name, key, lambda job: run, size=size, so_far=run)
+    job.result, job.state = run, DONE
+    BOARD.add(job)
+    st.session_state.opened_path = (loaded.id, job.id)
 
 
 def stop_job(kind: str = SOLVE) -> None:

@@ -34,7 +34,7 @@ from cflengine.text.encodings import detect, initial_decoding
 from cflengine.text.tokens import Tokenizer, printable
 from pages.parts import corpora
 from pages.parts.jobs import BOARD, FAILED, QUEUED, Job
-from pages.parts.state import Solution
+from pages.parts.solution import Solution
 from pages.parts.words import many, plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000

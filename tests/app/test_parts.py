@@ -20,14 +20,16 @@ from streamlit.util import AttributeDictionary
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.cli import build_parser
 from cflengine.cli.options import solver_settings
-from pages.parts import corpora, downloads, explorer, figures, prices, state, toy, views, words
+from pages.parts import corpora, explorer, figures, prices, toy, views, words
+from pages.parts.export import files, snippets
+from pages.parts.settings import Settings, settings_from
 
 TEXTS = ["The cat sat on the mat; the cat sat.", "The dog sat on the mat.", "A cat, a dog and 👩‍🚀 on the mat!"]
 
 
 @pytest.fixture(scope="module")
 def model(warm):
-    settings = state.Settings(solver="homotopy").solver_settings()
+    settings = Settings(solver="homotopy").solver_settings()
     return CompressiveFeatures(max_gram=3, solver="homotopy", settings=settings).fit(TEXTS)
 
 
@@ -273,11 +275,11 @@ def loaded(source: str, **options: object) -> corpora.LoadedCorpus:
     ],
 )
 def test_the_command_line_parses_and_says_the_same(warm, source, options):
-    chosen = state.Settings(
+    chosen = Settings(
         lam=0.3, max_gram=2, solver="homotopy", stage_iterations=20, relaxation_gap=0.001, time_limit=30.0
     )
     fitted = CompressiveFeatures(lam=0.3, max_gram=2, solver="homotopy", settings=chosen.solver_settings())
-    line = shlex.split(downloads.command_line(loaded(source, **options), fitted, "tf-idf"))
+    line = shlex.split(snippets.command_line(loaded(source, **options), fitted, "tf-idf"))
     assert line[0] == "cflengine"
     read = build_parser().parse_args(line[1:])
     assert (read.command, os.path.normpath(read.input)) == ("compress", os.path.normpath(source))
@@ -296,23 +298,25 @@ def test_the_command_line_parses_and_says_the_same(warm, source, options):
 def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change):
     path = tmp_path / 'it\'s "mine".csv'
     pd.DataFrame({"id": [1, 2, 3, 4], "text": ["too short", *TEXTS]}).to_csv(path, index=False)
-    chosen = state.Settings(lam=0.5, max_gram=2, **change)
+    chosen = Settings(lam=0.5, max_gram=2, **change)
     fitted = CompressiveFeatures(
         lam=0.5, max_gram=2, solver=chosen.for_tokens(100).solver, settings=chosen.for_tokens(100).solver_settings()
     ).fit(TEXTS)
     namespace: dict = {}
-    exec(downloads.python_lines(loaded(str(path), text_column="text", min_words=3), fitted, "idf"), namespace)
+    exec(snippets.python_lines(loaded(str(path), text_column="text", min_words=3), fitted, "idf"), namespace)
     assert float(capsys.readouterr().out) == fitted.result_.gap
     assert np.array_equal(namespace["features"].toarray(), fitted.features(weighting="idf").toarray())
     assert namespace["names"].tolist() == fitted.get_feature_names_out().tolist()
-    with_newsgroups = downloads.python_lines(loaded(corpora.NEWSGROUPS), fitted, "count")
+    with_newsgroups = snippets.python_lines(loaded(corpora.NEWSGROUPS), fitted, "count")
     compile(with_newsgroups, "lines", "exec")
     assert "load_newsgroups()" in with_newsgroups
 
 
 def test_the_preview_holds_the_most_frequent_features(model, corpus):
-    frame = downloads.preview_table(model, model.features(weighting="tf"), corpus)
-    assert len(frame) == 3 and frame.shape[1] == min(downloads.PREVIEW_FEATURES, len(model.grams_))
+    frame = files.preview_table(
+        model, model.features(weighting="tf"), corpus, files.Shape(), np.ones(len(model.dictionary_), dtype=bool)
+    )
+    assert len(frame) == 3 and frame.shape[1] == min(files.PREVIEW_FEATURES, len(model.grams_))
     assert np.allclose(frame.sum(axis=1), 1.0, atol=1e-3)
     used = model.dictionary_.set_index("gram")["documents"][list(frame.columns)]
     assert used.is_monotonic_decreasing
@@ -344,13 +348,13 @@ def test_the_preview_holds_the_most_frequent_features(model, corpus):
     ],
 )
 def test_settings_from_an_address(query, expected):
-    assert state._settings_from(query) == state.Settings(**expected)
+    assert settings_from(query) == Settings(**expected)
 
 
 def test_a_solve_depends_on_its_settings_and_not_on_the_weighting():
-    default = state.Settings()
+    default = Settings()
     keys = {
-        state.Settings(**change).solve_key("c")
+        Settings(**change).solve_key("c")
         for change in (
             {},
             {"lam": 2.0},
@@ -366,9 +370,9 @@ def test_a_solve_depends_on_its_settings_and_not_on_the_weighting():
         )
     }
     assert len(keys) == 11
-    assert state.Settings(stage_iterations=9).solve_key("c") == default.solve_key("c"), "another solver's"
-    assert state.Settings(weighting="tf").solve_key("c") == default.solve_key("c") != default.solve_key("d")
-    homotopy = state.Settings(solver="homotopy").solver_settings()
+    assert Settings(stage_iterations=9).solve_key("c") == default.solve_key("c"), "another solver's"
+    assert Settings(weighting="tf").solve_key("c") == default.solve_key("c") != default.solve_key("d")
+    homotopy = Settings(solver="homotopy").solver_settings()
     assert homotopy.keep_stages and homotopy.stage_iterations == 150
 
 

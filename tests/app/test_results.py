@@ -18,7 +18,8 @@ from visiting import captions, in_address, job_of, numbers, press, show, solved,
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.files import restore_cell
-from pages.parts import corpora, jobs, state, toy
+from cflengine.linear.weighting import WEIGHTINGS
+from pages.parts import corpora, jobs, toy
 
 # ---- pointers
 
@@ -131,7 +132,7 @@ def test_the_weighting_changes_numbers_and_downloads(tiny, downloads):
     model: CompressiveFeatures = job_of(tiny).result
     show(tiny, "features")
     tables = {}
-    for weighting in state.WEIGHTINGS:
+    for weighting in WEIGHTINGS:
         sound(tiny.segmented_control(key="widget_weighting").set_value(weighting).run())
         assert numbers(tiny)["Features"] == str(len(model.grams_))
         tables[weighting] = tiny.dataframe[0].value.to_numpy()
@@ -150,7 +151,7 @@ def test_the_weighting_changes_numbers_and_downloads(tiny, downloads):
         frame = pq.read_table(io.BytesIO(downloads["Parquet"]())).to_pandas()
         assert np.array_equal(frame.iloc[:, 2], expected[expected != 0])
     assert len({table.tobytes() for table in tables.values()}) == len(tables)
-    last = state.WEIGHTINGS[-1]
+    last = WEIGHTINGS[-1]
     assert in_address(tiny, "weighting") == last and f"--weighting={last}" in tiny.code[1].value
     assert "changed" not in captions(tiny), "a weighting needs no new solve"
 
@@ -163,7 +164,7 @@ def test_dictionary_and_pointers_can_be_taken_away(tiny, downloads):
     assert [restore_cell(row[0]) for row in rows] == model.dictionary_["gram"].tolist()
     frame = pq.read_table(io.BytesIO(downloads["Pointers"]())).to_pandas()
     assert len(frame) == model.result_.n_pointers
-    assert len([button for button in tiny.get("download_button") if not button.proto.disabled]) == 6
+    assert len([button for button in tiny.get("download_button") if not button.proto.disabled]) == 9
 
 
 def test_a_download_button_can_be_pressed(tiny):

@@ -17,7 +17,7 @@ from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
-from pages.parts.state import Solution
+from pages.parts.solution import Solution
 from pages.parts.words import many, number, said
 
 UNITS = ("year", "month", "day")

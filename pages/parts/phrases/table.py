@@ -9,7 +9,7 @@ import streamlit as st
 from cflengine.text.phrasebook import Phrasebook
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
-from pages.parts.state import Solution
+from pages.parts.solution import Solution
 from pages.parts.words import many
 
 LISTED = 5_000

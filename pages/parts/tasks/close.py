@@ -21,7 +21,8 @@ from pages.parts.concordance import draw_concordance
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.models import model_download
 from pages.parts.sentence_view import cut_pieces, sentence_view
-from pages.parts.state import LAMBDAS, change_settings
+from pages.parts.settings import LAMBDAS
+from pages.parts.state import change_settings
 from pages.parts.tasks.figures import curve_figure, points_figure
 from pages.parts.tasks.run import TasksRun
 from pages.parts.tasks.view import confusions, most_wrong, telling_rows

@@ -1,77 +1,15 @@
-"""Features to take away: files, and the command and the Python lines that make them again."""
+"""What makes the same features again, and what goes on with them: a terminal, Python, scikit-learn, R."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import streamlit as st
-from scipy import sparse
-
-from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.export import pointer_table
-from cflengine.engine.files import frame_csv
-from cflengine.linear.feature_files import matrix_market, write_long_csv, write_long_parquet
+from cflengine import CompressiveFeatures
 from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
 from pages.parts.commands import command_line as make_command
 from pages.parts.commands import reading_options
 from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
-
-PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
-
-
-def preview_table(model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus) -> pd.DataFrame:
-    """A dense corner: the first documents by the features that most documents have."""
-    top = np.argsort(-model.dictionary_["documents"].to_numpy(), kind="stable")[:PREVIEW_FEATURES]
-    corner = features[:PREVIEW_DOCUMENTS][:, top].toarray()
-    names = model.get_feature_names_out()[top]
-    frame = pd.DataFrame(corner, columns=list(names))
-    frame.index = pd.Index(range(len(frame)), name="document")
-    return frame.round(4)
-
-
-def draw_downloads(model: CompressiveFeatures, features: sparse.csr_matrix, weighting: str) -> None:
-    """The buttons. Files are made when they are asked for, off the script's thread."""
-    names = list(model.get_feature_names_out())
-
-    def csv() -> bytes:
-        file = io.BytesIO()
-        write_long_csv(features, names, file)
-        return file.getvalue()
-
-    def parquet() -> bytes:
-        file = io.BytesIO()
-        write_long_parquet(features, names, file)
-        return file.getvalue()
-
-    def dictionary() -> bytes:
-        return frame_csv(model.dictionary_)
-
-    def pointers() -> bytes:
-        import pyarrow.parquet
-
-        file = io.BytesIO()
-        pyarrow.parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
-        return file.getvalue()
-
-    stem = f"features-{weighting}" if model.counting == "pointers" else f"features-{model.counting}-{weighting}"
-    files = (
-        ("CSV", csv, f"{stem}.csv", "text/csv", "document, feature, value: one row a non-zero entry"),
-        ("Parquet", parquet, f"{stem}.parquet", "application/octet-stream", "the same, smaller and faster to read"),
-        ("Matrix Market", lambda: matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
-        ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",
-         "the matrix's columns, a K-gram a line"),
-        ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, pointers, documents, cost"),
-        ("Pointers", pointers, "pointers.parquet", "application/octet-stream", "where each K-gram stands in the texts"),
-    )  # fmt: skip
-    columns = st.columns(len(files))
-    for column, (label, data, name, mime, explanation) in zip(columns, files, strict=True):
-        column.download_button(
-            label, data, name, mime, help=explanation, on_click="ignore", key=f"download_{label}", width="stretch"
-        )
 
 
 def _solving(settings: Any) -> dict[str, Any]:
@@ -134,4 +72,34 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
         "features = model.fit_transform(corpus.texts)  # scipy CSR, documents × K-grams\n"
         "names = model.get_feature_names_out()\n"
         "print(model.result_.gap)  # proved: cost / lower bound - 1"
+    )
+
+
+def sklearn_lines(label: str | None) -> str:
+    """The model's file as the first step of a scikit-learn pipeline. label: a column to predict."""
+    column = label or "label"
+    return (
+        "import pandas as pd\n"
+        "from sklearn.linear_model import LogisticRegression\n"
+        "from sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import MaxAbsScaler\n"
+        "from cflengine import load_model\n\n"
+        'features = load_model("k-grams.cflm")  # the dictionary, ready: new documents are counted with it\n'
+        'new = pd.read_csv("new.csv")\n'
+        'X = features.transform(new["text"])  # scipy CSR, documents × K-grams\n'
+        f"learn = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000)).fit(X, new[{column!r}])\n"
+        "names = features.get_feature_names_out()"
+    )
+
+
+def r_lines(stem: str) -> str:
+    """The Matrix Market file and the feature names in R. stem: of the file's name."""
+    return (
+        "library(Matrix)\n"
+        f'X <- readMM("{stem}.mtx")               # documents x K-grams, sparse\n'
+        'colnames(X) <- readLines("feature_names.txt", encoding = "UTF-8")\n'
+        "head(sort(colSums(X), decreasing = TRUE), 20)\n\n"
+        "# the long table instead, with your own columns joined\n"
+        "library(arrow)\n"
+        f'long <- read_parquet("{stem}.parquet")'
     )

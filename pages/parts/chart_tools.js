@@ -1,0 +1,136 @@
+// A button on every Plotly chart of the page, whoever drew it: its numbers as CSV, its picture as SVG or PNG.
+
+const STARTS = /^[=+\-@\t\r']/; // what a spreadsheet would take for a formula
+const FIELDS = ["x", "y", "z", "text", "customdata"];
+
+export default function (component) {
+  const { data, parentElement } = component;
+  window.cflChartTools ??= watch();
+  window.cflChartTools.url = data.plotly;
+  return () =>
+    setTimeout(() => {
+      if (parentElement.isConnected || !window.cflChartTools) return;
+      window.cflChartTools.observer.disconnect();
+      window.cflChartTools = undefined;
+    });
+}
+
+function watch() {
+  const tools = { url: "" };
+  let waiting = false;
+  const look = () => {
+    waiting = false;
+    for (const chart of document.querySelectorAll(".js-plotly-plot")) {
+      if (chart.data?.length && !chart.querySelector(":scope > .cfl-save")) chart.append(menuOf(chart, tools));
+    }
+  };
+  tools.observer = new MutationObserver(() => {
+    if (waiting) return;
+    waiting = true;
+    setTimeout(look, 250); // charts that move change their nodes sixty times a second
+  });
+  tools.observer.observe(document.body, { childList: true, subtree: true });
+  look();
+  return tools;
+}
+
+function menuOf(chart, tools) {
+  const menu = document.createElement("div");
+  menu.className = "cfl-save";
+  const opener = buttonOf("⤓");
+  opener.title = "Save this chart";
+  opener.setAttribute("aria-label", "Save this chart");
+  const choices = document.createElement("div");
+  const open = (wanted) => {
+    choices.hidden = !wanted;
+    opener.setAttribute("aria-expanded", String(wanted));
+  };
+  open(false);
+  opener.addEventListener("click", () => open(choices.hidden));
+  for (const format of ["CSV", "SVG", "PNG"]) {
+    const button = buttonOf(format);
+    button.addEventListener("click", () => {
+      open(false);
+      save(chart, format, tools.url);
+    });
+    choices.append(button);
+  }
+  menu.append(opener, choices);
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || choices.hidden) return;
+    open(false);
+    opener.focus();
+  });
+  // a press here is none on the chart
+  for (const kind of ["pointerdown", "mousedown", "click"]) menu.addEventListener(kind, (event) => event.stopPropagation());
+  return menu;
+}
+
+function buttonOf(text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = text;
+  return button;
+}
+
+async function save(chart, format, url) {
+  const name = nameOf(chart);
+  if (format === "CSV") {
+    const file = new Blob([csvOf(chart._fullData ?? chart.data)], { type: "text/csv;charset=utf-8" });
+    hand(URL.createObjectURL(file), `${name}.csv`);
+    return;
+  }
+  const Plotly = await loadPlotly(url);
+  const back = getComputedStyle(document.querySelector(".stApp") ?? document.body).backgroundColor;
+  const layout = { ...chart.layout, paper_bgcolor: back, plot_bgcolor: back, width: undefined, height: undefined };
+  const size = { width: chart.clientWidth, height: chart.clientHeight };
+  const picture = { format: format.toLowerCase(), scale: format === "PNG" ? 2 : 1, ...size };
+  hand(await Plotly.toImage({ data: chart.data, layout }, picture), `${name}.${format.toLowerCase()}`);
+}
+
+function nameOf(chart) {
+  const title = chart.layout?.yaxis?.title?.text ?? chart.layout?.title?.text ?? "";
+  const plain = String(title).replace(/<[^>]*>/g, "").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
+  return plain.slice(0, 40) || "chart";
+}
+
+// A row a point: the trace's name, then the fields that any trace has.
+function csvOf(traces) {
+  const shown = traces.filter((trace) => trace.visible !== false && (trace.y?.length || trace.x?.length || trace.z?.length));
+  const fields = FIELDS.filter((field) => shown.some((trace) => isList(trace[field])));
+  const rows = [["series", ...fields]];
+  for (const trace of shown) {
+    if (isList(trace.z) && isList(trace.z[0])) rows.push(...gridRows(trace, fields));
+    else {
+      const count = Math.max(...fields.map((field) => (isList(trace[field]) ? trace[field].length : 0)));
+      for (let k = 0; k < count; k++) rows.push([trace.name ?? "", ...fields.map((field) => (isList(trace[field]) ? trace[field][k] : ""))]);
+    }
+  }
+  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+function gridRows(trace, fields) {
+  return [...trace.z].flatMap((line, i) =>
+    [...line].map((value, k) => [
+      trace.name ?? "",
+      ...fields.map((field) => ({ x: trace.x?.[k] ?? k, y: trace.y?.[i] ?? i, z: value, text: trace.text?.[i]?.[k] ?? "" })[field] ?? ""),
+    ]),
+  );
+}
+
+const isList = (value) => Array.isArray(value) || ArrayBuffer.isView(value);
+
+function cell(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "";
+  if (typeof value === "number") return String(value);
+  const text = Array.isArray(value) ? value.join(" ") : String(value);
+  return `"${(STARTS.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+}
+
+function hand(address, name) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  if (address.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

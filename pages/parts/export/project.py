@@ -1,0 +1,58 @@
+"""A project to take away, and to open again: corpus, tokens, settings and the certified λ-path in one file."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from cflengine.compression.project_file import SUFFIX, Project, read_project, write_project
+from cflengine.engine.files import finite
+from pages.parts import corpora
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.path_run import PathRun
+from pages.parts.settings import Settings, settings_of
+from pages.parts.state import PATH, current_job, keep_path, settings
+
+
+def draw_project(loaded: LoadedCorpus) -> None:
+    """The button; the file is made when it is asked for."""
+    job, chosen = current_job(PATH), settings()
+    run: PathRun | None = job.so_far if job is not None else None
+
+    def made() -> bytes:
+        file = io.BytesIO()
+        points = run.points if run is not None and run.points else None
+        project = Project(
+            loaded.corpus, loaded.tokens, loaded.source, loaded.options, finite(_plain(chosen)),
+            run.max_gram if run is not None else chosen.max_gram, points, run.corpus if run is not None else None,
+        )  # fmt: skip
+        write_project(file, project)
+        return file.getvalue()
+
+    name = Path(loaded.corpus.name).stem or "corpus"
+    st.container().download_button(
+        "Project file", made, f"{name}{SUFFIX}", "application/zip", on_click="ignore", key="download_project",
+        help="Corpus, tokens, settings and every certified λ. Drop it on the Corpus page to go on, here or elsewhere.",
+    )  # fmt: skip
+
+
+def _plain(chosen: Settings) -> dict[str, Any]:
+    return {field.name: getattr(chosen, field.name) for field in fields(chosen)}
+
+
+def open_project(path: Path, name: str) -> LoadedCorpus:
+    """A project's corpus in memory, its path and settings at hand once it is chosen (:func:`take_settings`). Raises
+    CorpusError."""
+    project = read_project(path, name)
+    loaded = corpora.remember(
+        project.corpus, source=project.source, options=dict(project.reading), tokens=project.tokens
+    )
+    if project.points is not None and project.prepared is not None:
+        run = PathRun.known(project.points, project.prepared, project.max_gram, loaded.corpus.texts, loaded.tokens)
+        keep_path(loaded, run)
+    st.session_state.project_settings = (loaded.id, replace(settings_of(project.settings), max_gram=project.max_gram))
+    return loaded

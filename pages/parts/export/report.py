@@ -1,0 +1,221 @@
+"""A report in one HTML file that opens without a server: key figures, text in pieces, phrases, charts, the certificate,
+a paragraph on methods, how to cite.
+
+Whatever comes from the corpus is escaped here, once, in :func:`_text`; charts are Plotly's own, its library inside the
+file.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import plotly.io
+
+from cflengine import CompressiveFeatures
+from cflengine._version import __version__
+from cflengine.compression.path import CompressionPath
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.export.snippets import command_line, python_lines
+from pages.parts.figures import BLUE, ORANGE
+from pages.parts.views import final_view
+from pages.parts.words import gap_words, many, number
+
+PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900
+HUES = ("#8a8a8a", "#56b4e9", "#009e73", "#f0e442", "#e69f00", "#d55e00", "#cc79a7", "#888888")
+
+_STYLE = """
+:root { color-scheme: light dark; --line: light-dark(#ddd, #444); --soft: light-dark(#555, #aaa); }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
+  background: light-dark(#fff, #16171a); color: light-dark(#1d1d1f, #e8e8ea); }
+h1 { line-height: 1.2 } h2 { margin-top: 2.2rem } table { border-collapse: collapse; width: 100% }
+td, th { border-bottom: 1px solid var(--line); padding: .25rem .6rem; text-align: left; vertical-align: top }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
+pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem; font-size: .85rem }
+.soft { color: var(--soft); font-size: .92rem } .key { font-size: 1.15rem }
+.piece { border-radius: 3px; padding: 0 1px; border-bottom: 2px solid transparent; overflow-wrap: anywhere }
+figure { margin: 1rem 0; background: #fff; border-radius: 8px; color-scheme: light }
+@media print { body { max-width: none } }
+""" + "\n".join(
+    f".w{k + 1} {{ background: color-mix(in srgb, {hue} {0 if k == 0 else 38}%, transparent); border-color: {hue} }}"
+    for k, hue in enumerate(HUES)
+)
+
+
+def _text(value: object) -> str:
+    """Anything as text that is no markup."""
+    return html.escape(str(value).encode("utf-8", "replace").decode(), quote=True)
+
+
+def report_html(
+    loaded: LoadedCorpus, model: CompressiveFeatures, phrases: pd.DataFrame, points: CompressionPath, weighting: str
+) -> bytes:
+    """The report as a file. phrases: a row a phrase, as :func:`~pages.parts.phrases.table.phrase_frame` gives them."""
+    title = f"What {_text(loaded.corpus.name)} is made of"
+    parts = [
+        f"<h1>{title}</h1>", _key(loaded, model), _facts(loaded, model), "<h2>Text in pieces</h2>",
+        _legend(model.max_gram), _documents(model, loaded), "<h2>Phrases</h2>", _phrases(phrases),
+        *_charts(model, points), "<h2>Certificate</h2>", _certificate(model), "<h2>Methods</h2>",
+        _methods(loaded, model), "<h2>Do it again</h2>",
+        f"<pre>{_text(command_line(loaded, model, weighting))}\ncflengine verify run</pre>",
+        f"<pre>{_text(python_lines(loaded, model, weighting))}</pre>", "<h2>How to cite</h2>", _citations(),
+        f'<p class="soft">Written by cflengine {__version__} on {date.today().isoformat()}. Nothing in this file is '
+        "loaded from elsewhere.</p>",
+    ]  # fmt: skip
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
+    head += f"<style>{_STYLE}</style>"
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'.encode()
+
+
+def _key(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
+    result = model.result_
+    longest = "single words" if model.max_gram == 1 else f"phrases of up to {model.max_gram} words"
+    pieces = f"<b>{many(result.dictionary_size, 'piece')}</b>"
+    return (
+        f'<p class="key">{many(len(loaded.corpus), "document")} are built from {pieces}; no dictionary of {longest} '
+        f"can do <b>more than {gap_words(result.gap)} better</b> (proved).</p>"
+    )
+
+
+def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
+    result, table = model.result_, loaded.table
+    average = table.n_tokens / max(1, result.n_pointers)
+    rows = [
+        ("Documents", number(len(loaded.corpus))),
+        ("Words (tokens)", f"{number(table.n_tokens)}, {number(len(table.vocabulary))} different ones"),
+        ("Phrases and words kept", number(result.dictionary_size)),
+        ("Uses (pointers)", f"{number(result.n_pointers)}, of {number(average, 2)} words on average"),
+        ("λ, the cost of a use; K, the longest phrase", f"{model.lam:g}; {model.max_gram}"),
+        ("Size found; cannot be below", f"{number(result.objective, 1)}; {number(result.lower_bound, 1)}"),
+    ]
+    return _table(("", ""), [(_text(a), _text(b)) for a, b in rows], numbers=(1,))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Cells are markup already."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        inner = "".join(f"<{tag}{' class=n' if k in numbers else ''}>{cell}</{tag}>" for k, cell in enumerate(cells))
+        return f"<tr>{inner}</tr>"
+
+    above = line(head, "th") if any(head) else ""
+    return f"<table>{above}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+def _legend(max_gram: int) -> str:
+    parts = (f'<span class="piece w{k}">{many(k, "word")}</span>' for k in range(1, max_gram + 1))
+    return f'<p class="soft">Every piece is one use of the dictionary: {" ".join(parts)}</p>'
+
+
+def _documents(model: CompressiveFeatures, loaded: LoadedCorpus) -> str:
+    """The documents in which phrases do most, their first characters."""
+    encoding, sizes = model.encoding_, np.diff(loaded.table.doc_ptr)
+    pieces = np.bincount(encoding.document, minlength=len(sizes))
+    share = np.where(sizes >= min(30, sizes.max(initial=0)), 1 - pieces / np.maximum(sizes, 1), -1)
+    chosen = np.sort(np.argsort(-share, kind="stable")[:DOCUMENTS]).tolist()
+    views, grams = final_view(model, loaded.corpus, chosen)
+    found = []
+    for view in views:
+        at, parts, text, pointers = 0, [], view["text"], view["pointers"]
+        columns = (pointers[name].tolist() for name in ("start", "end", "gram", "length"))
+        for a, e, gram, length in zip(*columns, strict=True):
+            if a >= CHARACTERS:
+                break
+            uses = grams[gram]["count"] if gram in grams else 0
+            title = f"used {number(uses)} times" if uses else "used here alone"
+            piece = f'<span class="piece w{min(length, 8)}" title="{title}">{_text(text[a:e])}</span>'
+            parts += [_text(text[at:a]), piece]
+            at = e
+        more = " …" if at < len(text) else ""
+        found.append(f"<p><b>{_text(view['title'])}</b><br>{''.join(parts)}{more}</p>")
+    return "".join(found)
+
+
+def _phrases(phrases: pd.DataFrame) -> str:
+    shown = phrases[phrases["telling"] & (phrases["words"] > 1)].head(PHRASES)
+    if not len(shown):
+        shown = phrases.head(PHRASES)
+    rows = [
+        (_text(row.phrase), str(row.words), number(row.uses), number(row.stands), number(row.documents))
+        for row in shown.itertuples()
+    ]
+    return _table(("phrase", "words", "uses", "stands", "documents"), rows, numbers=(1, 2, 3, 4))
+
+
+def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
+    """The λ-path, where there is one; else nothing. The library is put into the file once, before the first chart."""
+    if len(points) < 2:
+        return []
+    lams = [point.lam for point in points]
+    shares = go.Figure()
+    for k in range(model.max_gram):
+        shares.add_scatter(
+            x=lams, y=[100 * float(point.shares[k]) for point in points], name=many(k + 1, "word"),
+            line={"color": HUES[k], "width": 3}, stackgroup="one",
+        )  # fmt: skip
+    shares.update_yaxes(title_text="share of uses, %", range=[0, 100])
+    gaps = go.Figure()
+    gaps.add_scatter(
+        x=lams, y=[point.result.objective for point in points], name="size found", line={"color": BLUE, "width": 3}
+    )
+    gaps.add_scatter(
+        x=lams, y=[point.result.lower_bound for point in points], name="cannot be below",
+        line={"color": ORANGE, "dash": "dash"},
+    )  # fmt: skip
+    gaps.update_yaxes(title_text="size: λ × uses + words stored")
+    parts = ["<h2>From words to phrases</h2>"]
+    for figure, said in (
+        (shares, "Share of uses by the length of the phrase, as uses get dearer (λ)."),
+        (gaps, "The size found and the proved bound below it; they are nearly one line."),
+    ):
+        figure.update_xaxes(title_text="λ, the cost of a use", type="log")
+        figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 20, "b": 50})
+        library = len(parts) == 1
+        chart = plotly.io.to_html(figure, include_plotlyjs=library, full_html=False, config={"displaylogo": False})
+        parts.append(f'<figure aria-label="{said}">{chart}</figure><p class="soft">{said}</p>')
+    return parts
+
+
+def _certificate(model: CompressiveFeatures) -> str:
+    result = model.result_
+    rows = [
+        ("Size found", f"{result.objective:.10g}"), ("Proved lower bound", f"{result.lower_bound:.10g}"),
+        ("Gap (size found / bound − 1)", f"{result.gap:.3g}"), ("Digest of the tokens", result.digest),
+        ("Solver", f"{result.solver}, ended: {result.reason}"), ("cflengine", __version__),
+    ]  # fmt: skip
+    return (
+        _table(("", ""), [(_text(a), _text(b)) for a, b in rows])
+        + "<p>The bound holds for every dictionary of phrases of up to K words at these costs. It is the cheapest "
+        "encoding of the corpus when every token pays its dual price, computed from the corpus in plain arithmetic, "
+        "rounded outward; whether the solver worked well does not matter for it. <code>cflengine verify</code> "
+        "repeats it.</p>"
+    )
+
+
+def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
+    result = model.result_
+    case = ", lower-cased" if model.lowercase else ""
+    return (
+        f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
+        f"matches of <code>{_text(model.token_pattern)}</code>{case}) by compressive feature learning (Paskov et "
+        f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
+        f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
+        f"words. The solution found by cflengine {__version__} (solver: {_text(result.solver)}) holds "
+        f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; it is within "
+        f"{gap_words(result.gap)} of the optimum, certified by a lower bound that was recomputed from the data.</p>"
+    )
+
+
+def _citations() -> str:
+    papers = (
+        "Paskov, H. S., West, R., Mitchell, J. C., Hastie, T. (2013). Compressive feature learning. Advances in Neural "
+        "Information Processing Systems 26.",
+        "Paskov, H. S., Mitchell, J. C., Hastie, T. (2014). An efficient algorithm for large scale compressive feature "
+        "learning. Proceedings of AISTATS, PMLR 33.",
+        f"cflengine {__version__} (software).",
+    )
+    return "<ul>" + "".join(f"<li>{_text(paper)}</li>" for paper in papers) + "</ul>"

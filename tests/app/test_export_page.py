@@ -1,0 +1,94 @@
+"""The Export page: shapes and joined columns, the report, the project file there and back."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pandas as pd
+import pytest
+from test_results import downloads  # noqa: F401
+from visiting import press, show, sound, until, upload, use
+
+from cflengine.compression.project_file import read_project
+from pages.parts.corpora import recall
+from pages.parts.jobs import BOARD
+
+NASTY = '<script>alert("x")</script> =cmd() & <b>bold</b>'
+ROWS = pd.DataFrame(
+    {
+        "text": [f"the {k % 3} cats sat on the mat; it's late {NASTY}" for k in range(12)],
+        "=id": [f"=d{k}" for k in range(12)],
+        "feature": ["a", "b"] * 6,
+    }
+)
+
+
+@pytest.fixture
+def exported(open_app):
+    app = use(open_app(), "<i>cats</i>.csv", ROWS.to_csv(index=False).encode())
+    show(app, "path")
+    show(app, "phrases")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    return app
+
+
+def choose(app, joined, shape="long", exact=False):
+    next(one for one in app.multiselect if one.label == "Columns to join").set_value(joined)
+    next(one for one in app.button_group if one.label == "Table").set_value(shape)
+    next(one for one in app.toggle if one.label == "Names exactly as they are").set_value(exact)
+    return sound(app.run())
+
+
+def test_the_documents_own_columns_are_joined(exported, downloads):  # noqa: F811
+    app = choose(show(exported, "features"), ["record", "=id", "feature"])
+    frame = pd.read_csv(io.BytesIO(downloads["CSV"]()))
+    assert list(frame) == ["document", "record", "'=id", "feature (column)", "feature", "count"]
+    assert frame["'=id"].iloc[0] == "'=d0"
+    choose(app, ["=id"], "wide", exact=True)
+    wide = pd.read_csv(io.BytesIO(downloads["CSV"]()))
+    assert len(wide) == 12 and list(wide)[:2] == ["document", "=id"] and wide["=id"].iloc[3] == "=d3"
+    again = pd.read_parquet(io.BytesIO(downloads["Parquet"]()))
+    assert list(again) == list(wide) and (again.iloc[:, 2:].to_numpy() == wide.iloc[:, 2:].to_numpy()).all()
+
+
+def test_the_report_is_whole_and_safe(exported, downloads):  # noqa: F811
+    show(exported, "features")
+    page = downloads["Report (HTML)"]().decode()
+    for heading in ("Text in pieces", "Phrases", "From words to phrases", "Certificate", "Methods", "How to cite"):
+        assert f"<h2>{heading}</h2>" in page
+    mine = re.sub(r"<script.*?</script>", "", page, flags=re.S)  # Plotly's own
+    assert "alert(" in mine and "<script" not in mine and "<b>bold" not in mine and "<i>cats" not in mine
+    assert "&#x27;" in mine
+    model = recall(exported.session_state["corpus_id"])
+    assert model is not None and model.corpus.name.replace("<", "&lt;").replace(">", "&gt;") in mine
+    assert not re.search(r'(?:src|href)="?https?:', mine)
+
+
+def test_a_project_brings_everything_back(exported, downloads, open_app):  # noqa: F811
+    before = exported.session_state["corpus_id"]
+    sound(exported.sidebar and show(exported, "features"))
+    data = downloads["Project file"]()
+    project = read_project(io.BytesIO(data))
+    assert project.points is not None and len(project.points) >= 5
+    press(show(exported, "corpus"), "Sample reviews")
+    assert exported.session_state["corpus_id"] == "sample"
+    job = exported.session_state["path_id"]
+    app = upload(exported, "mine.cflproject", data)
+    assert app.session_state["corpus_id"] == before
+    assert app.session_state["path_id"] != job
+    opened = BOARD.get(app.session_state["path_id"])
+    assert len(opened.so_far.points) == len(project.points) and not opened.active
+    sound(show(app, "phrases"))
+    assert not any(button.label == "Compress it" for button in app.button)
+
+
+def test_a_broken_project_is_one_sentence(open_app, exported, downloads):  # noqa: F811
+    show(exported, "features")
+    data = downloads["Project file"]()
+    app = show(exported, "corpus")
+    before = app.session_state["corpus_id"]
+    bad = data.replace(b'"version": 1', b'"version": 9')
+    app = upload(app, "old.cflproject", bad if bad != data else data[:200])
+    assert len(app.error) == 1 and app.session_state["corpus_id"] == before
