@@ -1,4 +1,4 @@
-"""Sentences: a classifier that learns which sentences matter, on your own labelled text."""
+"""Telling sentences: which sentences the labels of documents hang on."""
 
 from pages.parts.guard import through_router
 
@@ -9,25 +9,17 @@ import streamlit as st
 from pages.parts.controls import invite
 from pages.parts.jobs import FAILED
 from pages.parts.state import STUDY, current_corpus, current_job
-from pages.parts.study import (
-    draw_document,
-    draw_learning,
-    draw_numbers,
-    draw_path,
-    draw_sliders,
-    draw_solver,
-    solution_here,
-)
-from pages.parts.study_controls import draw_study_controls
-from pages.parts.study_tables import draw_comparison, draw_files, draw_words
+from pages.parts.telling.controls import draw_study_controls
+from pages.parts.telling.strengths import draw_numbers, draw_path, draw_sliders, draw_solver, solution_here
+from pages.parts.telling.tables import draw_files, draw_words
+from pages.parts.telling.view import draw_beginning, draw_document, draw_others, draw_share, draw_telling
 from pages.parts.words import plain
 
 st.title("Telling sentences")
 st.markdown(
-    "A linear classifier of labelled documents, with one more idea: the words of every training sentence form a group, "
-    "and a group that helps to tell nothing apart is let go as a whole (Yogatama and Smith, 2014). What is left are "
-    "the sentences and words the labels hang on. Lasso, ridge, elastic net and a net that knows only word frequencies "
-    "are learnt beside it, every fit with a proved gap."
+    "Which sentences do the labels of your documents hang on? A classifier learns from the labels with one idea more: "
+    "the words of every training sentence form a group, and a group that helps to tell nothing apart is let go as a "
+    "whole (Yogatama and Smith, 2014)."
 )
 labelled = draw_study_controls()
 job = current_job(STUDY)
@@ -37,21 +29,35 @@ if job is None:
     invite("Learn", "learn from the labels of {}")
 elif job.state == FAILED:
     st.error(plain(job.error))
-elif job.active:
-    draw_learning(job)
+elif job.so_far.first is None:
+    draw_beginning(job)
 else:
-    run = job.result
-    lams = draw_sliders(run)
-    result, solving = solution_here(run, job, lams, admm=draw_solver())
-    draw_numbers(run, result, solving)
-    draw_document(run, result, current_corpus())
-    compared, path, words, files = st.tabs(["Models compared", "Path", "Words", "Files"])
-    with compared:
-        draw_comparison(run)
-    with path:
-        if st.toggle("Solve along the path", key="study_path_on"):
+    run, loaded = job.so_far, current_corpus()
+    above = st.container()
+    below = st.container()
+    with below:
+        compared, strengths, words, files = st.tabs(
+            ["Models compared", "Strengths of the penalty", "Words", "Files"], key="study_tabs"
+        )
+    with strengths:
+        lams, admm = draw_sliders(run), draw_solver()
+        rows, solving = solution_here(run, job, lams, admm=admm)
+        draw_numbers(run, rows, solving, (*lams, admm))
+        if st.toggle("Solve along the path", key="study_path_on", disabled=job.active):
             draw_path(run, job, lams)
+    found = run.reading(lams, rows, admm=admm)
+    with above:
+        k = draw_share(run.study, found)
+        read = found.read(k)
+        draw_telling(run, rows, found, read, loaded)
+        draw_document(run, rows, found, read, loaded)
+    with compared:
+        draw_others(job)
     with words:
-        draw_words(run, result)
+        draw_words(run, rows)
     with files:
-        draw_files(run, current_corpus())
+        if job.active:
+            st.caption("Files are there when all models are.")
+        else:
+            draw_files(run, loaded)
+    st.page_link("pages/tasks.py", label="Next: how well do phrases predict these labels?", icon="🎯")

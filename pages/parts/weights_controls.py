@@ -10,8 +10,8 @@ import streamlit as st
 from cflengine.loglinear.settings import CLUSTERINGS
 from pages.parts.controls import run_and_stop
 from pages.parts.jobs import Job
+from pages.parts.labels import current_label_columns
 from pages.parts.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
-from pages.parts.study_controls import current_label_columns
 from pages.parts.weights_run import RIDGES, WeightsRun, WeightsWish
 
 _CLUSTERINGS = {

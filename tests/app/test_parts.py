@@ -384,8 +384,8 @@ def test_what_pages_print_can_be_run(tmp_path):
 
     from pages.parts.commands import class_list, command_line
     from pages.parts.corpora import LoadedCorpus
-    from pages.parts.study_run import Wanted
-    from pages.parts.study_tables import study_command
+    from pages.parts.telling.run import Wanted
+    from pages.parts.telling.tables import study_command
 
     folder = tmp_path / "in"
     folder.mkdir()

@@ -13,10 +13,10 @@ from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.linear.model import LinearModel
 from pages.parts.jobs import BOARD, Job
+from pages.parts.labels import label_columns
 from pages.parts.sentence_view import cut_pieces
-from pages.parts.study_controls import label_columns
-from pages.parts.study_figure import path_figure
-from pages.parts.study_run import LAMS, MODELS, TOL, StudyRun, Wanted
+from pages.parts.telling.figures import path_figure
+from pages.parts.telling.run import LAMS, MODELS, TOL, StudyRun, Wanted
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
 
@@ -57,7 +57,9 @@ def test_every_model_is_there_and_certified(run):
     assert tuple(run.best) == MODELS
     assert all(model.gap <= TOL for model in run.best.values())
     assert all(progress.done == progress.total for progress in run.progress.values())
-    assert run.at(*run.chosen) is run.best["sentence"].results[0]
+    assert run.at(*run.chosen) is not None and set(run.chosen) <= set(LAMS)
+    here = run.solved[run.best["sentence"].penalty.lam_sen, run.best["sentence"].penalty.lam_las]
+    assert max(one.gap for one in here) <= TOL
     table = run.table()
     assert table["penalty"].tolist() == list(MODELS) and math.isnan(table["p"][0]) and (table["p"][1:] <= 1).all()
 
@@ -67,10 +69,11 @@ def test_a_solve_at_other_strengths_is_kept_and_right(run):
     run.solved.pop(lams, None)
     assert run.at(*lams) is None
     run.solve_at(*lams, lambda stats: True)
-    result = run.at(*lams)
+    rows = run.at(*lams)
+    (result,) = rows
     assert result.gap <= TOL and result.settings["lam_sen"] == lams[0] and result.settings["lam_las"] == lams[1]
-    assert run.nearest(*lams) is result
-    assert run.models(result)["sentence"].size == result.support
+    assert run.nearest(*lams) is rows
+    assert run.models(rows)["sentence"].size == result.support
     assert run.accuracy(LinearModel.of([result]), "test") >= 0.5
 
 
@@ -82,14 +85,14 @@ def test_a_solve_that_is_stopped_leaves_nothing(run):
 
 def test_the_papers_admm_leaves_copies_of_every_training_sentence(run):
     run.solve_at(0.1, 0.1, Job("s", ("c",), print), admm=True)
-    result, study = run.at(0.1, 0.1, admm=True), run.study
+    (result,), study = run.at(0.1, 0.1, admm=True), run.study
     strength = result.sentence_strength(study.data.groups)
     assert result.copies is not None and strength.any()
-    assert run.at(0.1, 0.1) is not result, "what the sliders show without ADMM is another solution"
+    assert run.at(0.1, 0.1) is not run.at(0.1, 0.1, admm=True), "what the sliders show without ADMM is another solution"
     found = np.concatenate([study.training_sentences(position) for position in study.train.tolist()])
     np.testing.assert_array_equal(found, np.arange(len(strength)))
     position = int(study.train[0])
-    assert len(study.training_sentences(position)) == len(study.relevance(run.models(result), study.train[:1]))
+    assert len(study.training_sentences(position)) == len(study.relevance(run.models((result,)), study.train[:1]))
 
 
 def test_the_path_has_the_solutions_along_one_strength(run):
@@ -99,10 +102,11 @@ def test_the_path_has_the_solutions_along_one_strength(run):
     assert {lam for lam, _ in points} >= set(LAMS[4:8])
     assert [lam for lam, _ in points] == sorted(lam for lam, _ in points)
     shares = {"kept": [0.5] * len(points)}
-    figure = path_figure(points, list(run.study.names), shares, here=0.1, title="λ")
+    first = [(lam, rows[0]) for lam, rows in points]
+    figure = path_figure(first, list(run.study.names), shares, here=0.1, title="λ")
     weights = {trace.name: list(trace.y) for trace in figure.data if trace.name != "kept"}
     assert weights and all(
-        values == [result.w[run.study.names.tolist().index(name)] for _, result in points]
+        values == [result.w[run.study.names.tolist().index(name)] for _, result in first]
         for name, values in weights.items()
     )
 
@@ -147,7 +151,7 @@ def test_the_page_learns_and_shows_what_it_found(page):
     assert "Press **Learn**" in page.info[0].value
     learnt(page)
     shown = numbers(page)
-    assert set(shown) == {"Sentences kept", "Words kept", "Right, test", "Right, development", "Gap, proved"}
+    assert set(shown) == {"Sentences with a weight", "Words kept", "Right, test", "Right, development", "Gap, proved"}
     assert shown["Right, test"] == "100.0 %"
     assert len(page.dataframe[0].value) == len(MODELS)
     assert "log-odds" in captions(page)
@@ -175,14 +179,14 @@ def test_what_is_kept_is_said_by_weights_or_by_admms_copies(page):
     sound(app.run())
     until(lambda: any("By its copies" in one.value for one in sound(app.run()).caption), 30)
     assert any("copies for the training documents only" in one.value for one in app.caption)
-    app.segmented_control(key="study_part").set_value("train")
+    app.segmented_control(key="study_part_None").set_value("train")
     assert any("ADMM's copy of the weights for this sentence" in one.value for one in sound(app.run()).caption)
 
 
 def test_other_parts_and_only_mistakes(page):
     learnt(page)
-    sound(page.segmented_control(key="study_part").set_value("train").run())
-    before = len(page.selectbox(key="study_document_train_False").options)
+    sound(page.segmented_control(key="study_part_None").set_value("train").run())
+    before = len(page.selectbox(key="study_document_train_False_None").options)
     assert before > 20
     sound(page.toggle(key="study_wrong").set_value(True).run())
     assert "There is none." in captions(page)
@@ -196,7 +200,7 @@ def test_the_path_is_solved_when_asked_for(page):
     assert "solutions, each with a proved gap" in captions(page)
 
 
-def test_a_changed_wish_is_said(page):
+def test_a_changed_choice_is_said(page):
     learnt(page)
     sound(page.number_input(key="widget_seed").set_value(3).run())
     assert "have changed since" in captions(page)
@@ -207,7 +211,7 @@ def test_hostile_labels_and_texts_are_shown_as_they_are(open_app):
     learnt(app)
     said = "\n".join(element.value for element in app.markdown)
     assert HOSTILE not in said and "up" in said
-    assert any("<b>*up*</b>" in option for option in app.selectbox(key="study_document_test_False").options)
+    assert any("<b>*up*</b>" in option for option in app.selectbox(key="study_document_test_False_None").options)
 
 
 def test_a_corpus_without_labels_is_told(open_app):
@@ -228,4 +232,49 @@ def test_the_same_texts_with_other_labels_are_another_corpus(open_app):
     before = first.session_state["corpus_id"]
     again = use(first, "reviews.csv", csv(reviews(up="high")))
     assert again.session_state["corpus_id"] != before
-    assert "high" in show(again, "sentences").selectbox(key="widget_class_1_mood_down").options
+    assert "high" in show(again, "sentences").multiselect(key="widget_classes_mood").options
+
+
+def test_a_first_model_is_shown_while_the_others_are_learnt(page, monkeypatch):
+    held = StudyRun._grid
+    monkeypatch.setattr(StudyRun, "_grid", lambda self, study, kind, job: until(lambda: not job.poll(), 60))
+    press(page, "Learn")
+    job = BOARD.get(page.session_state["study_id"])
+    until(lambda: job.so_far.first is not None, 60)
+    app = sound(page.run())
+    assert job.active and any("Reading only the" in one.value for one in app.markdown)
+    assert any("They say **down**" in one.value for one in app.markdown)
+    sound(app.button(key="stop").click().run())
+    until(lambda: not job.active)
+    app = sound(page.run())
+    assert "stopped before the models were compared" in captions(app) and "Gap, proved" in numbers(app)
+    assert held is not StudyRun._grid
+
+
+def test_the_share_that_is_read_follows_the_slider(page):
+    app = learnt(page)
+    (slider,) = [one for one in app.select_slider if one.label == "Share of sentences that is read"]
+    assert slider.value in (5, 10, 15, 20, 25, 30, 40, 50)
+    assert any("smallest share within one standard error" in one.value for one in app.markdown)
+    sound(slider.set_value(100).run())
+    assert any("Reading only the **100 %**" in one.value for one in app.markdown)
+
+
+def test_three_classes_are_told_apart(open_app):
+    frame = reviews(90)
+    frame["mood"] = [("down", "up", "odd")[k % 3] for k in range(90)]
+    frame["text"] = [text + (" Queer and odd it was!" if k % 3 == 2 else "") for k, text in enumerate(frame["text"])]
+    app = learnt(show(use(open_app(), "reviews.csv", csv(frame)), "sentences"))
+    assert {tab.label for tab in app.tabs} >= {"down", "up", "odd"}
+    assert BOARD.get(app.session_state["study_id"]).result.first.accuracy > 0.6
+    assert numbers(app)["Gap, proved"]
+    sound(app.segmented_control(key="study_part_None").set_value("train").run())
+
+
+def test_a_sentence_opens_its_document(page):
+    app = learnt(page)
+    position = int(BOARD.get(app.session_state["study_id"]).result.study.train[3])
+    app.session_state["study_open"] = position
+    app = sound(app.run())
+    box = app.selectbox(key=f"study_document_train_False_{position}")
+    assert box.value == position

@@ -10,9 +10,9 @@ import streamlit as st
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.controls import run_and_stop
 from pages.parts.jobs import Job
+from pages.parts.labels import current_label_columns
 from pages.parts.solution import Solution
 from pages.parts.state import COMPARE, current_corpus, current_job, start_job, stop_job
-from pages.parts.study_controls import current_label_columns
 
 MOST_GROUPS, FIRST = 12, 6
 

@@ -12,8 +12,8 @@ from pages.parts import corpora
 from pages.parts.controls import run_and_stop
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
 from pages.parts.jobs import Job
+from pages.parts.labels import current_label_columns
 from pages.parts.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
-from pages.parts.study_controls import current_label_columns
 from pages.parts.words import plain
 
 MOST_CLASSES = 6  # chosen to begin with

@@ -13,10 +13,10 @@ from cflengine.linear.labels import MOST_CLASSES
 from cflengine.plq.losses import LOSSES
 from pages.parts.controls import run_and_stop
 from pages.parts.jobs import Job
+from pages.parts.labels import label_columns
 from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
 from pages.parts.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
-from pages.parts.study_controls import label_columns
 from pages.parts.words import plain
 
 _FEWEST_NUMBERS = 5  # different values of a column that is worth predicting as a number

@@ -11,13 +11,13 @@ import streamlit as st
 
 from cflengine.engine.files import frame_csv
 from cflengine.linear.export import about_study, largest_weights
+from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
-from cflengine.sentence_lasso.result import SentenceResult
 from pages.parts.commands import class_list, command_line
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.models import model_download
-from pages.parts.study_run import StudyRun, Wanted
+from pages.parts.telling.run import Rows, StudyRun, Wanted
 from pages.parts.words import gap_text, many, number, percent, plain
 
 TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
@@ -25,8 +25,10 @@ TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge":
 
 
 def draw_comparison(run: StudyRun) -> None:
-    """Table 2 for this corpus."""
+    """Table 2 for this corpus, as far as it is known."""
     frame = run.table()
+    if not len(frame):
+        return
     shown = pd.DataFrame(
         {
             "model": [TITLES[kind] for kind in frame["penalty"]],
@@ -35,7 +37,7 @@ def draw_comparison(run: StudyRun) -> None:
             "words kept": [percent(value, 1) for value in frame["model_size"]],
             "proved gap": [gap_text(value) for value in frame["gap"]],
             "seconds": [number(value, 1) for value in frame["seconds"]],
-            "strengths": [_strengths(one.penalty.strengths) for one in run.best.values()],
+            "strengths": [_strengths(one.penalty.strengths) for one in list(run.best.values())[: len(frame)]],
             "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
         }
     )
@@ -62,19 +64,22 @@ def _strengths(strengths: dict[str, float]) -> str:
     return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
 
 
-def draw_words(run: StudyRun, result: SentenceResult) -> None:
+def draw_words(run: StudyRun, rows: Rows) -> None:
     """The largest weights of the solution under the sliders."""
     study = run.study
     assert study is not None
-    frame = largest_weights(study.names, result.w, 200, occurrences=study.occurrences)
-    for k, column in enumerate(st.columns(2, gap="medium")):
-        sign = 1 if k else -1
-        own = frame[np.sign(frame["weight"]) == sign]
-        column.markdown(f"Words for **{plain(study.labels.classes[k])}**")
-        column.dataframe(
-            own, hide_index=True, height=320, alt="A row a word",
-            column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
-        )  # fmt: skip
+    model, classes = LinearModel.of(rows), study.labels.classes
+    for first in range(0, len(classes), 2):
+        for k, column in zip(range(first, min(first + 2, len(classes))), st.columns(2, gap="medium"), strict=False):
+            w = model.coef[0] if len(model.coef) == 1 else model.coef[k]
+            sign = -1 if len(model.coef) == 1 and k == 0 else 1
+            frame = largest_weights(study.names, w, len(w), occurrences=study.occurrences)
+            own = frame[np.sign(frame["weight"]) == sign].head(200)
+            column.markdown(f"Words for **{plain(classes[k])}**")
+            column.dataframe(
+                own, hide_index=True, height=320, alt="A row a word",
+                column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
+            )  # fmt: skip
 
 
 def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:

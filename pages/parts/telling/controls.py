@@ -1,56 +1,20 @@
-"""What the Sentences page asks for: which labels, which split; and the job that learns."""
+"""What the page asks for: which labels, which split; and the job that learns."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from cflengine.linear.labels import MOST_CLASSES
 from cflengine.sentence_lasso.warm import warm_up
 from pages.parts.controls import run_and_stop
-from pages.parts.corpora import LoadedCorpus
 from pages.parts.jobs import Job
+from pages.parts.labels import current_label_columns
 from pages.parts.state import STUDY, current_corpus, current_job, start_job, stop_job
-from pages.parts.study_run import StudyRun, Wanted
+from pages.parts.telling.run import StudyRun, Wanted
 
-_LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
-
-
-def label_columns(metadata: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text)."""
-    found: dict[str, list[str]] = {}
-    for column in metadata.columns:
-        values = metadata[column].dropna().astype(str)
-        counts = values.value_counts()
-        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= 5:
-            found[str(column)] = [str(name) for name in counts.index]
-
-    def unlikely(column: str) -> tuple[bool, int]:
-        return column.lower() not in _LIKELY, len(found[column])
-
-    return {column: found[column] for column in sorted(found, key=unlikely)}
-
-
-def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
-    """The label columns of a corpus, looked for once."""
-    known = st.session_state.get("study_columns")
-    if known is None or known[0] != loaded.id:
-        known = st.session_state.study_columns = (loaded.id, label_columns(loaded.corpus.metadata))
-    return known[1]
-
-
-def current_label_columns() -> dict[str, list[str]]:
-    """The label columns of the session's corpus; where it has none, that is said."""
-    columns = _columns(current_corpus())
-    if not columns:
-        st.info(
-            "This corpus has no column with labels: a column of 2 to 50 different values. Choose another corpus, or "
-            "one with a label for every document."
-        )
-    return columns
+FEW, MOST_TOLD = 4, 12  # classes at first, at most
 
 
 def draw_study_controls() -> bool:
@@ -66,15 +30,13 @@ def draw_study_controls() -> bool:
             on_change=_change_column, args=(columns,), width=180,
         )  # fmt: skip
         names = columns[column]
-        for k, title in enumerate(("Tell apart", "and")):
-            other = wanted.classes[1 - k]
-            choices = [name for name in names if name != other]
-            st.selectbox(
-                title, choices, index=choices.index(wanted.classes[k]), key=f"widget_class_{k}_{column}_{other}",
-                on_change=_take_class, args=(k, f"widget_class_{k}_{column}_{other}"), width=180,
-            )  # fmt: skip
+        st.multiselect(
+            "Tell apart", names, default=list(wanted.classes), key=f"widget_classes_{column}", width=420,
+            max_selections=MOST_TOLD, on_change=_take_classes, args=(f"widget_classes_{column}",),
+            help="Two classes, or more: then each against all others.",
+        )  # fmt: skip
         with st.container(width=220):
-            run_and_stop(job, start_study, lambda: stop_job(STUDY), label="Learn")
+            run_and_stop(job, start_study, lambda: stop_job(STUDY), label="Learn", disabled=len(wanted.classes) < 2)
     with st.expander("How the documents are split"):
         _split(wanted)
     if job is not None and not job.active and job.key != study_key():
@@ -83,20 +45,25 @@ def draw_study_controls() -> bool:
 
 
 def _wanted(columns: dict[str, list[str]]) -> Wanted:
-    """The session's wish, if this corpus can fulfil it; else its first column and its two most frequent values."""
+    """What the session asks for, if this corpus has it; else its first column and its most frequent values."""
     wanted = st.session_state.get("study_wanted")
     possible = columns.get(wanted.column, []) if wanted else []
     if not wanted or any(name not in possible for name in wanted.classes):
         column = next(iter(columns))
-        wanted = Wanted(column, _pair(columns[column]))
+        wanted = Wanted(column, _usual(columns[column]), test=_own_split() or 0.2)
         st.session_state.study_wanted = wanted
     return wanted
 
 
-def _pair(values: list[str]) -> tuple[str, str]:
-    """The two most frequent values, in alphabetical order: "negative" stands left of "positive"."""
-    first, second = sorted(values[:2])
-    return first, second
+def _usual(values: list[str]) -> tuple[str, ...]:
+    """The most frequent values, in alphabetical order: "negative" stands left of "positive"."""
+    return tuple(sorted(values[:FEW]))
+
+
+def _own_split() -> str | None:
+    """The split that the corpus brings along."""
+    metadata = current_corpus().corpus.metadata
+    return "split=test" if "split" in metadata and (metadata["split"] == "test").any() else None
 
 
 def _set(**changes: Any) -> None:
@@ -106,19 +73,16 @@ def _set(**changes: Any) -> None:
 
 def _change_column(columns: dict[str, list[str]]) -> None:
     column = st.session_state.widget_column
-    _set(column=column, classes=_pair(columns[column]))
+    _set(column=column, classes=_usual(columns[column]))
 
 
-def _take_class(k: int, widget: str) -> None:
-    classes = list(st.session_state.study_wanted.classes)
-    classes[k] = st.session_state[widget]
-    _set(classes=tuple(classes))
+def _take_classes(widget: str) -> None:
+    _set(classes=tuple(sorted(st.session_state[widget])))
 
 
 def _split(wanted: Wanted) -> None:
     """Shares and seed; a split that the corpus brings along."""
-    metadata = current_corpus().corpus.metadata
-    own = [f"split={value}" for value in ("test",) if "split" in metadata and (metadata["split"] == value).any()]
+    own = [_own_split()] if _own_split() else []
     st.caption(
         "Weights are learnt from the training documents, strengths chosen on the development set, and the models "
         "judged on the test set, which neither has seen."
@@ -144,7 +108,7 @@ def _split(wanted: Wanted) -> None:
 
 
 def study_key() -> tuple[Any, ...]:
-    """Corpus, kind, wish."""
+    """Corpus, kind, what is wanted."""
     return (st.session_state.corpus_id, STUDY, replace(st.session_state.study_wanted, tokens=current_corpus().tokens))
 
 
@@ -158,5 +122,5 @@ def start_study() -> None:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 
-    st.session_state.update(study_here=None, study_solve=None, study_path=None)
+    st.session_state.update(study_here=None, study_solve=None, study_path=None, study_share=None, study_open=None)
     start_job(STUDY, Job(loaded.corpus.name, study_key(), work, size=4 * loaded.table.n_tokens, so_far=run))

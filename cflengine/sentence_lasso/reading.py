@@ -1,0 +1,115 @@
+"""Which sentences a classifier goes by: the most telling of each class, and how well it does on a share of them.
+
+A sentence speaks for a class with what its words add to the class's score, Σ_{i in s} w_i (§5.4 of Yogatama & Smith);
+it is as strong as ‖w_s‖, the largest over classes. Reading only the strongest q of all sentences is the classifier on
+documents whose other sentences are taken out; q is chosen on the development set: the smallest within one standard
+error of the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from cflengine.linear.model import LinearModel
+from cflengine.sentence_lasso.penalties import Penalty
+from cflengine.sentence_lasso.study import SentenceStudy
+
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A classifier that reads the strongest sentences alone.
+
+    added: float64 (S, rows), what every sentence adds to the scores; strength: float64 (S,); threshold: float64, of
+    each of ``shares`` the strength from which on a sentence is read; dev, test: accuracy with each share, NaN without
+    such documents; error: the standard error of the best on the development set; chosen: position in ``shares``.
+    """
+
+    added: np.ndarray
+    strength: np.ndarray
+    shares: tuple[float, ...]
+    threshold: np.ndarray
+    dev: np.ndarray
+    test: np.ndarray
+    error: float
+    chosen: int
+
+    def read(self, k: int) -> np.ndarray:
+        """bool (S,): the sentences that are read with the k-th share."""
+        return self.strength >= self.threshold[k]
+
+
+def reading(study: SentenceStudy, model: LinearModel, shares: Sequence[float] = SHARES) -> Reading:
+    """Of all sentences of the study. Thresholds are those of the training documents' sentences."""
+    counts, document = study.table.counts, study.table.document
+    added = np.asarray(counts @ model.coef.T)
+    strength = np.sqrt(np.asarray(counts @ (model.coef.T**2)).max(axis=1, initial=0.0))
+    in_training = np.zeros(len(study.documents), dtype=bool)
+    in_training[study.train] = True
+    own = np.sort(strength[in_training[document]])
+    place = np.minimum(np.ceil(len(own) * (1.0 - np.array(shares))).astype(np.int64), max(len(own) - 1, 0))
+    threshold = np.maximum(own[place], np.finfo(float).tiny) if len(own) else np.zeros(len(shares))
+    accuracy = {part: np.full(len(shares), np.nan) for part in ("dev", "test")}
+    for k in range(len(shares)):
+        predicted = _predicted(study, model, added, strength >= threshold[k])
+        for part, found in accuracy.items():
+            found[k] = study.accuracy(predicted, getattr(study, part))
+    best = float(np.max(accuracy["dev"]))
+    error = float(np.sqrt(best * (1.0 - best) / max(len(study.dev), 1)))
+    chosen = int(np.flatnonzero(accuracy["dev"] >= best - error)[0])
+    return Reading(added, strength, tuple(shares), threshold, accuracy["dev"], accuracy["test"], error, chosen)
+
+
+def _predicted(study: SentenceStudy, model: LinearModel, added: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """int64 (n,): the classes of documents of which only some sentences are read."""
+    where, n = study.table.document[read], len(study.documents)
+    columns = [np.bincount(where, weights=added[read, k], minlength=n) for k in range(added.shape[1])]
+    scores = np.column_stack(columns) + model.intercept
+    return (scores[:, 0] > 0).astype(np.int64) if added.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def towards(added: np.ndarray, k: int) -> np.ndarray:
+    """float64 (S,): what sentences say for class k, more than 0 for it. added: as :class:`Reading` has it."""
+    return added[:, 0] * (1.0 if k else -1.0) if added.shape[1] == 1 else added[:, k]
+
+
+def telling_sentences(
+    study: SentenceStudy, texts: Sequence[str], found: Reading, k: int, most: int = 20
+) -> pd.DataFrame:
+    """The sentences that most say class k, the strongest first: position (of the document in the study), start, end,
+    said (what it adds), times (how often the very words stand in the documents; it is listed once). texts: of the
+    corpus."""
+    said, table = towards(found.added, k), study.table
+    order = np.argsort(-said, kind="stable")
+    rows: dict[str, list[float]] = {}
+    for s in order.tolist():
+        if said[s] <= 0:
+            break
+        position, start, end = int(table.document[s]), int(table.start[s]), int(table.end[s])
+        words = " ".join(texts[int(study.documents[position])][start:end].lower().split())
+        if words in rows:
+            rows[words][-1] += 1
+        elif len(rows) < most:
+            rows[words] = [position, start, end, float(said[s]), 1]
+        elif said[s] < min(row[3] for row in rows.values()) - 1e-12:
+            break
+    columns = ["position", "start", "end", "said", "times"]
+    return pd.DataFrame(list(rows.values()), columns=columns).astype({name: int for name in columns if name != "said"})
+
+
+def quick_penalties(ratios: Sequence[int] = (2, 6), steps: int = 10) -> list[list[Penalty]]:
+    """Chains of a few sentence regularisers, from the strongest on: a first model in about a second. λ are powers of
+    10^(1/4) in two digits; λ_las stands ``ratios`` of them above λ_sen."""
+
+    def power(k: int) -> float:
+        return float(f"{10 ** (k / 4):.2g}")
+
+    return [
+        [Penalty("sentence", lam_sen=power(k - ratio), lam_las=power(k)) for k in range(5, 5 - steps, -1)]
+        for ratio in ratios
+    ]

@@ -1,0 +1,224 @@
+"""What was learnt, as a reader wants it: how few sentences are enough, which ones say each class, a document."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from cflengine.linear.model import LinearModel
+from cflengine.sentence_lasso.reading import Reading, telling_sentences
+from cflengine.sentence_lasso.study import SentenceStudy
+from pages.parts.controls import queue_notes, rerun_at_end
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.jobs import BOARD, Job
+from pages.parts.sentence_view import cut_pieces, sentence_view
+from pages.parts.telling.run import MODELS, Rows, StudyRun
+from pages.parts.telling.sentence_list import sentence_list
+from pages.parts.telling.tables import TITLES, draw_comparison
+from pages.parts.words import many, percent, plain
+
+MOST_LISTED = 2000
+LISTED = 20  # sentences of a class
+
+
+def draw_beginning(job: Job) -> None:
+    """Until the first model is there."""
+    st.fragment(_beginning, run_every=0.3)(job.id)
+
+
+def _beginning(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"{job.so_far.stage} …")
+    if job.so_far.first is not None:
+        st.rerun()
+    rerun_at_end(job)
+
+
+def draw_others(job: Job) -> None:
+    """The models beside it: how far they are, and the table of those that are done."""
+    st.fragment(_others, run_every=0.6 if job.active else None)(job.id)
+
+
+def _others(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    run: StudyRun = job.so_far
+    if job.active:
+        for kind in MODELS:
+            progress = run.progress.get(kind)
+            if progress is not None and kind not in run.best:
+                best = "" if math.isnan(progress.best) else f", best {percent(progress.best, 1)} on the development set"
+                text = f"{TITLES[kind]}: {progress.done} of {progress.total}{best}"
+                st.progress(min(progress.done / progress.total, 1.0), text=text)
+    if run.best:
+        draw_comparison(run)
+    elif not job.active:
+        st.caption("It was stopped before the models were compared.")
+    rerun_at_end(job)
+
+
+# ---- how few are enough
+
+
+def draw_share(study: SentenceStudy, found: Reading) -> int:
+    """The slider, and what a reader of so few sentences gets right; returns the share's position."""
+    state = st.session_state
+    percents = [round(100 * share) for share in found.shares]
+    chosen = percents[found.chosen]
+    value = state.get("study_share") or chosen
+    value = st.select_slider(
+        "Share of sentences that is read", percents, value=value, format_func=lambda share: f"{share} %",
+        key=f"widget_share_{chosen}", on_change=lambda: state.update(study_share=state[f"widget_share_{chosen}"]),
+        help="The strongest sentences, by the weights of their words; the others are taken out of the documents.",
+    )  # fmt: skip
+    k = percents.index(value)
+    test = len(study.test) > 0
+    right, whole = (found.test if test else found.dev)[[k, -1]]
+    n = len(study.test) if test else len(study.dev)
+    st.markdown(
+        f"Reading only the **{value} %** most telling sentences, the classifier is right on **{percent(right, 1)}** of "
+        f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}."
+        + (
+            f" {chosen} % is the smallest share within one standard error of the best on the development set."
+            if value == chosen
+            else ""
+        )
+    )
+    return k
+
+
+# ---- which ones
+
+
+def draw_telling(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
+    """Twenty sentences for each class; one that is pressed opens its document below."""
+    study = run.study
+    assert study is not None
+    classes = study.labels.classes
+    places: list[Any] = st.columns(2, gap="medium") if len(classes) == 2 else st.tabs([plain(name) for name in classes])
+    for k, (name, place) in enumerate(zip(classes, places, strict=True)):
+        with place:
+            st.markdown(f"They say **{plain(name)}**")
+            _list(run, rows, found, read, loaded, k)
+
+
+def _list(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus, k: int) -> None:
+    study, state, key = run.study, st.session_state, f"telling_{k}"
+    assert study is not None
+    frame = telling_sentences(study, loaded.corpus.texts, found, k, LISTED)
+    if not len(frame):
+        st.caption("No sentence speaks for it: every weight is 0.")
+        return
+    coef = rows[0].w * (1.0 if k else -1.0) if len(rows) == 1 else rows[k].w
+    first = np.searchsorted(study.table.document, frame["position"])
+    listed = []
+    for row, at in zip(frame.itertuples(), first.tolist(), strict=True):
+        text = loaded.corpus.texts[int(study.documents[row.position])]
+        sentence = at + int(np.searchsorted(study.table.start[at:][: _count(study, row.position)], row.start))
+        listed.append(
+            {
+                "pieces": cut_pieces(text, row.start, row.end, study.weighted_words(text, coef)),
+                "said": row.said, "times": row.times, "position": row.position, "read": read[sentence],
+                "document": study.documents[row.position],
+            }
+        )  # fmt: skip
+    sentence_list(listed, key=key, on_open=lambda: state.update(study_open=int(state[key]["open"]["position"])))
+
+
+def _count(study: SentenceStudy, position: int) -> int:
+    ends = np.searchsorted(study.table.document, [position, position + 1])
+    return int(ends[1] - ends[0])
+
+
+# ---- a document
+
+
+def draw_document(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
+    """A document with its sentences, what each adds by every model that is there."""
+    study, state = run.study, st.session_state
+    assert study is not None
+    models, classes = run.models(rows), study.labels.classes
+    predicted = models["sentence"].predict(study.X)
+    opened = state.get("study_open")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        parts = {"test": "test", "dev": "development", "train": "training"}
+        usual = study.part_names[opened] if opened is not None else "test" if len(study.test) else "dev"
+        part = st.segmented_control(
+            "Documents", list(parts), default=usual, format_func=parts.get, required=True, key=f"study_part_{opened}",
+        )  # fmt: skip
+        wrong = st.toggle("only those it gets wrong", key="study_wrong")
+        where = getattr(study, part)
+        where = where[predicted[where] != study.y[where]] if wrong else where
+        listed = where[:MOST_LISTED].tolist()
+        if opened is not None and opened in where and opened not in listed:
+            listed.append(opened)
+        if not listed:
+            st.caption("There is none.")
+            return
+        position = st.selectbox(
+            "Document", listed, key=f"study_document_{part}_{wrong}_{opened}", width=420,
+            index=listed.index(opened) if opened in listed else 0,
+            format_func=lambda i: (
+                f"Document {study.documents[i]}: {classes[study.y[i]]}"
+                + ("" if predicted[i] == study.y[i] else f", taken for {classes[predicted[i]]}")
+            ),
+        )  # fmt: skip
+    if len(where) > MOST_LISTED:
+        st.caption(f"The first {MOST_LISTED:,} of {len(where):,}.")
+    _sentences(run, rows, found, read, loaded, int(position), models)
+
+
+def _sentences(
+    run: StudyRun,
+    rows: Rows,
+    found: Reading,
+    read: np.ndarray,
+    loaded: LoadedCorpus,
+    position: int,
+    models: dict[str, LinearModel],
+) -> None:
+    study = run.study
+    assert study is not None
+    classes, own = study.labels.classes, int(study.y[position])
+    frame = study.relevance(models, np.array([position]))
+    copied = rows[0].copies is not None and study.part_names[position] == "train"
+    first = int(np.searchsorted(study.table.document, position))
+    here = slice(first, first + len(frame))
+    strength = np.where(read[here], found.strength[here], 0.0)
+    strongest = float(found.strength.max(initial=0.0))
+    if copied:
+        copies = np.max([row.sentence_strength(study.data.groups) for row in rows], axis=0)
+        strength, strongest = copies[study.training_sentences(position)], float(copies.max(initial=0.0))
+    text = loaded.corpus.texts[int(study.documents[position])]
+    two = len(classes) == 2
+    words = study.weighted_words(text, rows[0].w if two else rows[own].w)
+    sign = -1.0 if two and own == 0 else 1.0  # odds are towards the document's own class; the view has two sides
+    sentences = [
+        {
+            "pieces": cut_pieces(text, row["start"], row["end"], words),
+            "strength": float(kept),
+            "odds": [sign * row[f"log_odds_{kind}"] for kind in models],
+        }
+        for row, kept in zip(frame.to_dict("records"), strength.tolist(), strict=True)
+    ]
+    sides = (classes[0], classes[1]) if two else ("the others", classes[own])
+    sentence_view(sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="study_view")
+    st.caption(
+        f"A bar is a sentence's log-odds for the document's class, {plain(classes[own])}: the log of its probability "
+        "with all sentences, less that without this one. "
+        + (
+            "Kept and strength are those of ADMM's copy of the weights for this sentence."
+            if copied
+            else "Kept is what is read with the share above; strength is the norm of the weights of its words"
+            + (": ADMM has copies for the training documents only." if rows[0].copies is not None else ".")
+        )
+    )
