@@ -16,6 +16,7 @@ PAGES = {
         ("pages/phrases.py", "Phrases", "🔎"),
         ("pages/compare.py", "Compare", "🆚"),
         ("pages/overtime.py", "Over time", "📅"),
+        ("pages/boilerplate.py", "Boilerplate", "♻️"),
     ),
     "Explain labels": (
         ("pages/tasks.py", "Tasks", "🎯"),

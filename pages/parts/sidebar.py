@@ -22,7 +22,7 @@ _NAMES = {
     "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
     "tagger": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
-    "compare": "Compare",
+    "compare": "Compare", "boilerplate": "Boilerplate",
 }  # fmt: skip
 
 

@@ -41,7 +41,8 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE)
+BOILERPLATE = "boilerplate"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE)
 
 
 _COMPILED = threading.Event()

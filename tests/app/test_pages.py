@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"corpus": "See what your text is made of", "solve": "Watch the solver", "pointers": "Read",
          "features": "Export", "path": "Words to phrases", "race": "Race", "vocabulary": "My word list",
          "phrases": "Phrases", "compare": "Compare",
-         "overtime": "Over time",
+         "overtime": "Over time", "boilerplate": "Boilerplate",
          "models": "Saved models", "toy": "How it works"}  # fmt: skip
 SAMPLE_COUNTS = {"Documents": "2,000", "Tokens": "110,058", "Types": "3,330", "Left out": "0"}
 
@@ -119,7 +119,7 @@ def test_the_shipped_path_is_shown_at_once(open_app):
 def test_every_page_after_a_solve(tiny, page):
     app = show(tiny, page)
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
-    assert bool(app.info) == (page in ("path", "race", "vocabulary", "models", "compare", "overtime")), (
+    assert bool(app.info) == (page in ("path", "race", "vocabulary", "models", "compare", "overtime", "boilerplate")), (
         "these have something of their own to do first"
     )
     assert "proved bound" in sidebar(app) and "converged" in sidebar(app)

@@ -17,14 +17,15 @@ import plotly.graph_objects as go
 import plotly.io
 
 from cflengine import CompressiveFeatures
-from cflengine._version import __version__
 from cflengine.compression.path import CompressionPath
+from cflengine.engine.results import versions
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.export.snippets import command_line, python_lines
 from pages.parts.figures import BLUE, ORANGE
 from pages.parts.views import final_view
 from pages.parts.words import gap_words, many, number
 
+VERSION = versions()["cflengine"]
 PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900
 HUES = ("#8a8a8a", "#56b4e9", "#009e73", "#f0e442", "#e69f00", "#d55e00", "#cc79a7", "#888888")
 
@@ -63,7 +64,7 @@ def report_html(
         _methods(loaded, model), "<h2>Do it again</h2>",
         f"<pre>{_text(command_line(loaded, model, weighting))}\ncflengine verify run</pre>",
         f"<pre>{_text(python_lines(loaded, model, weighting))}</pre>", "<h2>How to cite</h2>", _citations(),
-        f'<p class="soft">Written by cflengine {__version__} on {date.today().isoformat()}. Nothing in this file is '
+        f'<p class="soft">Written by cflengine {VERSION} on {date.today().isoformat()}. Nothing in this file is '
         "loaded from elsewhere.</p>",
     ]  # fmt: skip
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
@@ -185,7 +186,7 @@ def _certificate(model: CompressiveFeatures) -> str:
     rows = [
         ("Size found", f"{result.objective:.10g}"), ("Proved lower bound", f"{result.lower_bound:.10g}"),
         ("Gap (size found / bound − 1)", f"{result.gap:.3g}"), ("Digest of the tokens", result.digest),
-        ("Solver", f"{result.solver}, ended: {result.reason}"), ("cflengine", __version__),
+        ("Solver", f"{result.solver}, ended: {result.reason}"), ("cflengine", VERSION),
     ]  # fmt: skip
     return (
         _table(("", ""), [(_text(a), _text(b)) for a, b in rows])
@@ -204,7 +205,7 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         f"matches of <code>{_text(model.token_pattern)}</code>{case}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
-        f"words. The solution found by cflengine {__version__} (solver: {_text(result.solver)}) holds "
+        f"words. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
         f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; it is within "
         f"{gap_words(result.gap)} of the optimum, certified by a lower bound that was recomputed from the data.</p>"
     )
@@ -216,6 +217,6 @@ def _citations() -> str:
         "Information Processing Systems 26.",
         "Paskov, H. S., Mitchell, J. C., Hastie, T. (2014). An efficient algorithm for large scale compressive feature "
         "learning. Proceedings of AISTATS, PMLR 33.",
-        f"cflengine {__version__} (software).",
+        f"cflengine {VERSION} (software).",
     )
     return "<ul>" + "".join(f"<li>{_text(paper)}</li>" for paper in papers) + "</ul>"

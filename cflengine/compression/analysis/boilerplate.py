@@ -1,0 +1,189 @@
+"""Text that is there already: passages that documents repeat from earlier ones, and what each document costs given all
+others.
+
+A passage is a run of tokens, as long as can be, that an earlier document has word by word: sequences of 8 tokens are
+numbered (K = 8), each place is tied to the last earlier place of the same sequence in another document, and places
+whose ties go on side by side are chained beyond 8. Given the others, a document is encoded as cheaply as can be (§3.1
+of the paper) when a K-gram that the others use costs λ and any other λ + c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine.compression.blocks import cut_documents
+from cflengine.compression.coder import encode_tokens
+from cflengine.engine.progress import Poll, go_on
+from cflengine.text.kgrams import KGramIndex
+from cflengine.text.token_table import TokenTable
+
+SEED = 8  # tokens: the shortest passage that is looked for
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages that an earlier document has, in the order of the text: P of them.
+
+    document, source: int32 (P,), where it is repeated, and the earlier document; start: int64 (P,), its first token;
+    length: int32 (P,), tokens; group: int32 (P,), equal for equal passages; fresh: bool (n,), false where
+    a token stands in a passage that is repeated.
+    """
+
+    document: np.ndarray
+    source: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    group: np.ndarray
+    fresh: np.ndarray = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def frame(self) -> pd.DataFrame:
+        """A row a group: group, words, documents (that repeat it, and the first), times (as often it stands), saved
+        (words that would be left out), place (its first token), the one that saves most first."""
+        rows = pd.DataFrame(
+            {
+                "group": self.group, "length": self.length, "document": self.document, "source": self.source,
+                "start": self.start,
+            }
+        )  # fmt: skip
+        found = rows.groupby("group", sort=False).agg(
+            words=("length", "first"),
+            times=("start", "size"),
+            documents=("document", "nunique"),
+            place=("start", "min"),
+        )
+        found["times"] += 1  # where it stands first
+        found["documents"] += 1
+        found["saved"] = found["words"] * (found["times"] - 1)
+        return found.reset_index().sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
+
+    def repeated_share(self, doc_ptr: np.ndarray) -> np.ndarray:
+        """float64 (N,): of each document the share of its tokens that stand in repeated passages; 0 without tokens."""
+        sizes = np.diff(doc_ptr)
+        total = np.concatenate([[0], np.cumsum(~self.fresh)])
+        return (total[doc_ptr[1:]] - total[doc_ptr[:-1]]) / np.maximum(sizes, 1)
+
+
+def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda: True) -> Passages:
+    """Passages of at least ``least`` tokens (SEED or more). Θ(n log n), plain numpy. Raises Stopped."""
+    if least < SEED:
+        raise ValueError(f"passages have at least {SEED} words, not {least}.")
+    tokens, doc_ptr = table.tokens, table.doc_ptr
+    n, sizes = table.n_tokens, np.diff(table.doc_ptr)
+    document = np.repeat(np.arange(table.n_documents, dtype=np.int32), sizes)
+    left = np.repeat(doc_ptr[1:], sizes) - np.arange(n)  # tokens from here to the document's end
+    number = _numbered(tokens.astype(np.int64), left, poll)
+    before = _last_elsewhere(number, document, left >= SEED, poll)
+    # a chain goes on while the earlier places go on side by side, in one document on either side
+    here = np.flatnonzero(before >= 0)
+    if not len(here):
+        empty = np.zeros(0, dtype=np.int32)
+        return Passages(empty, empty, np.zeros(0, dtype=np.int64), empty, empty, np.ones(n, dtype=bool))
+    tie = before[here]
+    goes_on = (
+        (np.diff(here) == 1) & (np.diff(tie) == 1) & (np.diff(document[here]) == 0) & (np.diff(document[tie]) == 0)
+    )
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
+    count = np.diff(np.append(first, len(here)))
+    length = (count + SEED - 1).astype(np.int32)
+    long = length >= least
+    start, length, source = here[first][long], length[long], document[tie[first]][long]
+    go_on(poll)
+    depth = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(depth, start, 1)
+    np.add.at(depth, start + length, -1)
+    return Passages(document[start], source, start, length, _groups(tokens, start, length), np.cumsum(depth)[:n] == 0)
+
+
+def _numbered(value: np.ndarray, left: np.ndarray, poll: Poll) -> np.ndarray:
+    """int64 (n,): equal for equal sequences of SEED tokens inside a document, by doubling; -1 near a document's end."""
+    size = 1
+    while size < SEED:
+        go_on(poll)
+        ahead = np.full(len(value), -1, dtype=np.int64)
+        ahead[: max(len(value) - size, 0)] = value[size:]
+        pair = value * (int(value.max(initial=0)) + 2) + ahead + 1
+        pair[(left < 2 * size) | (value < 0)] = -1
+        value = np.unique(pair, return_inverse=True)[1].astype(np.int64)
+        value[pair < 0] = -1
+        size *= 2
+    return value
+
+
+def _last_elsewhere(number: np.ndarray, document: np.ndarray, whole: np.ndarray, poll: Poll) -> np.ndarray:
+    """int64 (n,): the last earlier place with the same number in another document, -1 for none."""
+    go_on(poll)
+    places = np.flatnonzero(whole & (number >= 0))
+    order = places[np.argsort(number[places], kind="stable")]
+    found = np.full(len(number), -1, dtype=np.int64)
+    same = number[order][1:] == number[order][:-1]
+    new_document = document[order][1:] != document[order][:-1]
+    # of a run in one document all go back to the last place before the run
+    begins = np.concatenate([[True], ~same | new_document])
+    run = np.flatnonzero(begins)[np.cumsum(begins) - 1] if len(order) else np.zeros(0, dtype=np.int64)
+    tied = run > 0
+    tied[tied] &= number[order][run[tied] - 1] == number[order][tied]
+    found[order[tied]] = order[run[tied] - 1]
+    return found
+
+
+def _groups(tokens: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """int32 (P,): equal for passages of equal words, numbered as they first stand."""
+    seen: dict[bytes, int] = {}
+    spans = zip(start.tolist(), length.tolist(), strict=True)
+    return np.array([seen.setdefault(tokens[a : a + m].tobytes(), len(seen)) for a, m in spans], dtype=np.int32)
+
+
+def cost_given_others(index: KGramIndex, marks: np.ndarray, lam: float, cost: np.ndarray) -> np.ndarray:
+    """float64 (N,): what every document costs when all others' dictionary is there.
+
+    marks: uint8 (n,), the solution; cost: float64 (G,), c(s) of the index's K-grams. A K-gram that a pointer of another
+    document stands for costs λ a use; any other λ + c, a single word too. A document without tokens costs 0.
+    """
+    sizes = np.diff(index.doc_ptr)
+    document = np.repeat(np.arange(index.n_documents, dtype=np.int32), sizes)
+    only = _only_user(index, marks, document)
+    extra = np.empty(index.gram_of.shape, dtype=np.float32)
+    for k, grams in enumerate(index.gram_of):
+        at = np.maximum(grams, 0)
+        own = (only[at] == document) | (only[at] == _NOBODY)
+        extra[k] = np.where(own, cost[at], 0.0)
+    blocks = cut_documents(index.doc_ptr)
+    best = np.zeros(index.n_tokens, dtype=np.uint8)
+    by_length = np.full(index.max_gram, lam)
+    prices = (np.zeros(index.n_grams), by_length, extra, np.inf)
+    encode_tokens(index.gram_of, blocks, [(0, len(blocks.piece))], prices, best)
+    total = np.zeros(index.n_documents)
+    for k in range(index.max_gram):
+        here = np.flatnonzero(best >> k & 1)
+        total += np.bincount(document[here], weights=lam + extra[k, here].astype(np.float64), minlength=len(total))
+    return total
+
+
+_NOBODY, _SEVERAL = -2, -1
+
+
+def _only_user(index: KGramIndex, marks: np.ndarray, document: np.ndarray) -> np.ndarray:
+    """int32 (G,): the one document whose pointers stand for a K-gram; _NOBODY for none, _SEVERAL for more."""
+    low = np.full(index.n_grams, np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full(index.n_grams, -1, dtype=np.int32)
+    for k, grams in enumerate(index.gram_of):
+        used = np.flatnonzero(marks >> k & 1)
+        np.minimum.at(low, grams[used], document[used])
+        np.maximum.at(high, grams[used], document[used])
+    return np.where(high < 0, _NOBODY, np.where(low == high, low, _SEVERAL)).astype(np.int32)
+
+
+def without_passages(text: str, spans: list[tuple[int, int]]) -> str:
+    """A text without some of its characters (start, end), in order; what is cut out leaves a blank."""
+    parts, at = [], 0
+    for a, e in spans:
+        parts.append(text[at:a].rstrip(" \t"))
+        at = max(at, e)
+    parts.append(text[at:].lstrip(" \t") if spans else text[at:])
+    return " ".join(part for part in parts if part.strip()) if spans else text

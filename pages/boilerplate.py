@@ -1,0 +1,38 @@
+"""Boilerplate: what documents repeat from each other, and the corpus without it."""
+
+from pages.parts.guard import through_router
+
+through_router()
+
+import streamlit as st
+
+from pages.parts.boilerplate.view import draw_clean, draw_controls, draw_documents, draw_passages, draw_summary
+from pages.parts.controls import draw_stage, invite
+from pages.parts.jobs import FAILED
+from pages.parts.state import BOILERPLATE, current_corpus, current_job
+from pages.parts.words import plain
+
+st.title("Boilerplate")
+st.markdown(
+    "Signatures, quoted mails, disclaimers, copies: passages that a document has word by word from an earlier one, and "
+    "documents that cost nearly nothing to store once the others are there."
+)
+draw_controls()
+job, loaded = current_job(BOILERPLATE), current_corpus()
+if job is None:
+    invite("Look", "find what repeats itself in {}")
+elif job.state == FAILED:
+    st.error(plain(job.error))
+elif job.active:
+    draw_stage(job, len(job.so_far.frames))
+run = None if job is None else job.so_far
+if run is not None and run.passages is not None:
+    draw_summary(run)
+    passages, documents, clean = st.tabs(["Passages", "Documents", "Clean corpus"], key="boilerplate_tabs")
+    with passages:
+        draw_passages(run, loaded)
+    with documents:
+        draw_documents(run, loaded)
+    with clean:
+        draw_clean(run, loaded)
+    st.page_link("pages/phrases.py", label="Next: the phrases of the corpus", icon="🔎")

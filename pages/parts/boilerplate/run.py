@@ -1,0 +1,116 @@
+"""What the Boilerplate page computes in the solver's thread: repeated passages, and what each document costs given the
+others; and the corpus without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from cflengine import CompressiveFeatures, Corpus, warm_up
+from cflengine.compression.analysis import Passages, cost_given_others, repeated_passages, without_passages
+from cflengine.engine.progress import Stopped
+from cflengine.text.token_table import TokenTable
+from pages.parts.jobs import Job
+
+LEAST = (8, 10, 12, 15, 20, 30, 50, 100)  # words of a passage
+
+
+@dataclass
+class BoilerplateRun:
+    """``passages`` are there first, ``cost`` (float64 (N,), see cost_given_others) last, where a solution was given.
+    least: words of a passage. share: float64 (N,), of each document what an earlier one has."""
+
+    least: int = 12
+    stage: str = "Looking for repeated passages"
+    passages: Passages | None = None
+    table: TokenTable | None = None
+    groups: pd.DataFrame = field(default_factory=pd.DataFrame)
+    share: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    cost: np.ndarray | None = None
+    frames: list[int] = field(default_factory=list)  # what can be shown already, for the page's fragment
+
+    def run(self, table: TokenTable, model: CompressiveFeatures | None, job: Job) -> None:
+        """Find, then encode. A stop keeps what is there."""
+        try:
+            found = repeated_passages(table, self.least, poll=job.poll)
+        except Stopped:
+            raise ValueError("Stopped before the passages were found.") from None
+        self.table, self.groups, self.share = table, found.frame(), found.repeated_share(table.doc_ptr)
+        self.passages = found
+        self.frames.append(1)
+        if model is None or not job.poll():
+            return
+        self.stage = "Encoding every document with the others' dictionary"
+        warm_up("guided")
+        index, lam = model.index_, float(model.lam)
+        self.cost = cost_given_others(index, model.result_.marks, lam, index.lengths().astype(np.float64))
+
+    def documents(self) -> pd.DataFrame:
+        """A row a document: document, words, repeated (share), source (of its longest passage, -1 for none), and with a
+        solution cost and each (cost by word)."""
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
+        words = np.diff(table.doc_ptr)
+        source = np.full(len(words), -1)
+        for p in np.argsort(found.length, kind="stable").tolist():
+            source[found.document[p]] = found.source[p]
+        frame = pd.DataFrame(
+            {"document": np.arange(len(words)), "words": words, "repeated": self.share, "source": source}
+        )
+        if self.cost is not None:
+            frame["cost"] = self.cost
+            frame["each"] = self.cost / np.maximum(words, 1)
+        return frame
+
+    def spans(self, document: int) -> list[tuple[int, int]]:
+        """Characters (start, end) of a document that an earlier one has, in order, none overlapping."""
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
+        a, e = int(table.doc_ptr[document]), int(table.doc_ptr[document + 1])
+        old = np.flatnonzero(~found.fresh[a:e])
+        if not len(old):
+            return []
+        cut = np.flatnonzero(np.diff(old) > 1)
+        first, last = old[np.concatenate([[0], cut + 1])], old[np.append(cut, len(old) - 1)]
+        return list(zip(table.start[a + first].tolist(), table.end[a + last].tolist(), strict=True))
+
+    def text(self, group: int, texts: Sequence[str], most: int = 600) -> str:
+        """A passage as it first stands."""
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
+        p = int(np.flatnonzero(found.group == group)[0])
+        a, last = int(found.start[p]), int(found.start[p] + found.length[p] - 1)
+        text = texts[int(found.document[p])][int(table.start[a]) : int(table.end[last])]
+        text = " ".join(text.split())
+        return text if len(text) <= most else text[:most] + " …"
+
+    def where(self, group: int) -> list[int]:
+        """The documents that have a passage, ascending."""
+        found = self.passages
+        assert found is not None
+        chosen = found.group == group
+        return sorted({*found.document[chosen].tolist(), *found.source[chosen].tolist()})
+
+    def clean(self, corpus: Corpus, most: float, cut: bool) -> tuple[list[str], np.ndarray]:
+        """The texts that stay, and int64, their documents: those of which at most ``most`` is repeated; cut: without
+        their repeated passages. A text of which nothing is left is left out."""
+        kept, texts = [], []
+        for d in np.flatnonzero(self.share <= most).tolist():
+            text = corpus.texts[d]
+            if cut:
+                text = without_passages(text, self.spans(d))
+            if text.strip():
+                kept.append(d)
+                texts.append(text)
+        return texts, np.array(kept, dtype=np.int64)
+
+
+def clean_frame(corpus: Corpus, texts: Sequence[str], documents: np.ndarray) -> pd.DataFrame:
+    """The clean corpus as a table: text, the other columns, the record in the source."""
+    frame = corpus.metadata.iloc[documents].reset_index(drop=True)
+    frame.insert(0, "text", list(texts), allow_duplicates=True)
+    frame["record"] = corpus.rows[documents]
+    return frame

@@ -1,0 +1,192 @@
+"""Repeated passages, documents that bring little new, and the corpus without either."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from cflengine import Corpus
+from cflengine.engine.files import frame_csv
+from pages.parts import corpora
+from pages.parts.boilerplate.run import LEAST, BoilerplateRun, clean_frame
+from pages.parts.controls import run_and_stop
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.explorer import new_row
+from pages.parts.jobs import Job
+from pages.parts.metrics import metric_row
+from pages.parts.solution import current_solution
+from pages.parts.sources import take_corpus
+from pages.parts.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
+from pages.parts.words import many, number, percent, plain
+
+LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
+_NEW_MARK = "<style>.bp mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }</style>"
+
+
+def draw_controls() -> None:
+    """The shortest passage, Look and Stop."""
+    job, state = current_job(BOILERPLATE), st.session_state
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.select_slider(
+            "Words of a passage, at least", LEAST, value=state.get("boilerplate_least", 12),
+            key="widget_boilerplate_least", width=330,
+            on_change=lambda: state.update(boilerplate_least=state.widget_boilerplate_least),
+        )  # fmt: skip
+        with st.container(width=220):
+            run_and_stop(job, start, lambda: stop_job(BOILERPLATE), label="Look")
+    if job is not None and not job.active and job.key != _key():
+        st.caption("⚠ The choice above, or λ, has changed since.")
+
+
+def _key() -> tuple[Any, ...]:
+    found = current_solution()
+    least = st.session_state.get("boilerplate_least", 12)
+    return (st.session_state.corpus_id, BOILERPLATE, least, None if found is None else found.model.lam)
+
+
+def start() -> None:
+    """Queue a look at the session's corpus."""
+    loaded, key, found = current_corpus(), _key(), current_solution()
+    run = BoilerplateRun(key[2])
+
+    def work(job: Job) -> BoilerplateRun:
+        run.run(loaded.table, None if found is None else found.model, job)
+        return run
+
+    start_job(BOILERPLATE, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+
+
+def draw_summary(run: BoilerplateRun) -> None:
+    """What was found, in numbers."""
+    assert run.passages is not None
+    fresh = run.passages.fresh
+    metric_row(
+        [
+            ("Repeated", percent(1 - float(fresh.mean()), 1), "Of all words, those that an earlier document has."),
+            ("Different passages", number(len(run.groups))),
+            ("Documents with one", number(int((run.share > 0).sum()))),
+            ("Documents all repeated", number(int((run.share >= 0.99).sum())), "99 % of their words or more."),
+        ]
+    )
+
+
+def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
+    """The passages, and where the one that is chosen stands."""
+    frame, texts = run.groups.head(LISTED).copy(), loaded.corpus.texts
+    if not len(frame):
+        st.info(f"No passage of {run.least} words or more stands in two documents.")
+        return
+    frame.insert(0, "passage", [run.text(group, texts, 160) for group in frame["group"]])
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        event = st.dataframe(
+            frame[["passage", "words", "times", "documents", "saved"]], hide_index=True, height=520,
+            on_select="rerun", selection_mode="single-row", key="boilerplate_passages",
+            column_config={
+                "passage": st.column_config.TextColumn(width="large"),
+                "saved": st.column_config.NumberColumn(help="words × (times − 1): what leaving the others out saves"),
+            },
+            alt="Repeated passages with how often they stand",
+        )  # fmt: skip
+        if len(run.groups) > LISTED:
+            st.caption(f"The {LISTED:,} of {len(run.groups):,} that repeat most words.")
+    with right:
+        row = new_row(event, len(frame), "boilerplate_passages")
+        if row is not None:
+            st.session_state.boilerplate_group = int(frame["group"].iloc[row])
+        group = st.session_state.get("boilerplate_group")
+        if group is None or group not in set(frame["group"]):
+            group = int(frame["group"].iloc[0])
+        where = run.where(group)
+        shown = ", ".join(str(d) for d in where[:WHERE]) + (", …" if len(where) > WHERE else "")
+        st.html(f"<p>{html.escape(run.text(group, texts))}</p>")
+        st.caption(f"In {many(len(where), 'document')}: {shown}")
+
+
+def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
+    """The documents, the ones that bring least first, and the chosen one with what is not new in it."""
+    frame = run.documents()
+    frame = frame[frame["words"] > 0]
+    order = ["each", "repeated"] if "each" in frame else ["repeated"]
+    frame = frame.sort_values(order[::-1], ascending=[False, True][: len(order)], kind="stable", ignore_index=True)
+    shown = frame.head(LISTED).copy()
+    shown["repeated"] *= 100
+    shown["source"] = [str(d) if d >= 0 else "" for d in shown["source"]]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        event = st.dataframe(
+            shown, hide_index=True, height=520, on_select="rerun", selection_mode="single-row",
+            key="boilerplate_documents", alt="Documents with the share of them that earlier ones have",
+            column_config={
+                "repeated": st.column_config.NumberColumn(format="%.1f %%"),
+                "source": st.column_config.TextColumn("from", help="The earlier document of its longest passage"),
+                "cost": st.column_config.NumberColumn(
+                    "price", format="%.1f", help="Given all other documents' dictionary: λ a phrase that they use, "
+                    "λ + its words for any other"
+                ),
+                "each": st.column_config.NumberColumn("price a word", format="%.2f"),
+            },
+        )  # fmt: skip
+        if run.cost is None:
+            st.caption("Prices are there once the corpus is compressed, and this is looked for again.")
+    with right:
+        row = new_row(event, len(shown), "boilerplate_documents")
+        if row is not None:
+            st.session_state.boilerplate_document = int(shown["document"].iloc[row])
+        document = st.session_state.get("boilerplate_document", int(shown["document"].iloc[0]))
+        if not 0 <= document < len(loaded.corpus):
+            document = int(shown["document"].iloc[0])
+        st.markdown(f"**Document {document}** · {percent(float(run.share[document]), 1)} repeated")
+        st.html(_NEW_MARK + _marked(loaded.corpus.texts[document], run.spans(document)))
+
+
+def _marked(text: str, spans: list[tuple[int, int]]) -> str:
+    parts, at = [], 0
+    for a, e in spans:
+        if a >= CHARACTERS:
+            break
+        e = min(e, CHARACTERS)
+        parts += [html.escape(text[at:a]), f"<mark>{html.escape(text[a:e])}</mark>"]
+        at = e
+    parts.append(html.escape(text[at:CHARACTERS]) + (" …" if len(text) > CHARACTERS else ""))
+    return f'<div class="bp" style="white-space: pre-wrap; max-height: 30rem; overflow-y: auto">{"".join(parts)}</div>'
+
+
+def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
+    """What stays, to take away or to go on with."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        most = st.slider(
+            "Leave out documents of which more is repeated than", 0, 100, 80, format="%d %%", key="boilerplate_most",
+            width=420,
+        )  # fmt: skip
+        cut = st.toggle("and cut the repeated passages out of the others", key="boilerplate_cut")
+    corpus = loaded.corpus
+    stays = int((run.share <= most / 100).sum())
+    st.markdown(
+        f"**{many(stays, 'document')}** of {number(len(corpus))} stay; of equal passages the first always does."
+    )
+    stem = Path(corpus.name).stem or "corpus"
+
+    def made() -> bytes:
+        texts, kept = run.clean(corpus, most / 100, cut)
+        return frame_csv(clean_frame(corpus, texts, kept))
+
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Go on with the clean corpus", type="primary", disabled=not stays, key="boilerplate_take"):
+            texts, kept = run.clean(corpus, most / 100, cut)
+            frame = clean_frame(corpus, texts, kept)
+            clean = Corpus.from_texts(texts, f"{stem}, clean", frame.drop(columns="text"), min_words=0)
+            take_corpus(corpora.remember(clean, source=f"{stem}-clean.csv", options={"text_column": "text"},
+                                         tokens=loaded.tokens))  # fmt: skip
+            st.rerun()
+        st.container(width="content").download_button(
+            "Clean corpus (CSV)", made, f"{stem}-clean.csv", "text/csv", on_click="ignore", key="boilerplate_csv",
+            disabled=not stays,
+        )  # fmt: skip
+    if cut and stays:
+        spans = np.flatnonzero((run.share > 0) & (run.share <= most / 100))
+        st.caption(f"{plain(many(len(spans), 'document'))} get shorter.")

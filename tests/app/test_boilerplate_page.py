@@ -1,0 +1,90 @@
+"""The Boilerplate page: passages found, documents marked, the clean corpus taken away and gone on with."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from test_results import downloads  # noqa: F401
+from visiting import captions, numbers, press, show, sound, until, use
+
+from cflengine import Corpus
+from cflengine.text.tokens import Tokenizer
+from pages.parts.boilerplate.run import BoilerplateRun
+from pages.parts.corpora import recall
+from pages.parts.jobs import BOARD, Job
+
+SIGNED = "<b>Yours</b> truly, John Smith from the small office at the lake"
+TEXTS = [f"Something about dogs. {SIGNED}.", f"{SIGNED}!", "All new words stand here", f"And more. {SIGNED}. The end."]
+
+
+def csv() -> bytes:
+    return pd.DataFrame({"text": TEXTS, "who": list("abcd")}).to_csv(index=False).encode()
+
+
+@pytest.fixture
+def looked(open_app):
+    app = show(use(open_app(), "mails.csv", csv()), "boilerplate")
+    press(app, "Look")
+    until(lambda: not BOARD.get(app.session_state["boilerplate_id"]).active)
+    return sound(app.run())
+
+
+def test_passages_and_documents_are_found(looked):
+    shown = numbers(looked)
+    assert shown["Different passages"] == "1" and shown["Documents with one"] == "2"
+    passages, documents = (frame.value for frame in looked.dataframe[:2])
+    assert passages["documents"].tolist() == [3] and passages["passage"][0].startswith("<b>Yours")
+    assert documents["document"].iloc[0] == 1 and "each" not in documents
+    assert "In 3 documents: 0, 1, 3" in captions(looked)
+    marked = next(one.body for one in looked.get("html") if "bp" in one.body)
+    assert "&lt;b&gt;" in marked and "<b>" not in marked
+
+
+def test_prices_are_there_after_a_solve(looked):
+    show(looked, "phrases")
+    press(looked, "Compress it")
+    until(lambda: not BOARD.get(looked.session_state["path_id"]).active)
+    app = show(looked, "boilerplate")
+    assert "have changed since" in captions(app).replace("has", "have")
+    press(app, "Look")
+    until(lambda: not BOARD.get(app.session_state["boilerplate_id"]).active)
+    documents = sound(app.run()).dataframe[1].value
+    assert documents.set_index("document")["each"].idxmax() == 2, "the document that shares nothing costs most"
+
+
+def test_the_clean_corpus(looked, downloads):  # noqa: F811
+    show(looked, "boilerplate")
+    frame = pd.read_csv(io.BytesIO(downloads["Clean corpus (CSV)"]()))
+    assert frame["record"].tolist() == [0, 2, 3] and frame["who"].tolist() == ["a", "c", "d"]
+    sound(looked.toggle(key="boilerplate_cut").set_value(True).run())
+    frame = pd.read_csv(io.BytesIO(downloads["Clean corpus (CSV)"]()))
+    assert frame["text"][2] == "And more. . The end." or "John" not in frame["text"][2]
+    press(looked, "Go on with the clean corpus")
+    loaded = recall(looked.session_state["corpus_id"])
+    assert loaded.corpus.name == "mails, clean" and len(loaded.corpus) == 3
+
+
+def test_what_is_cut_and_left_out():
+    corpus, run = Corpus.from_texts(TEXTS), BoilerplateRun(8)
+    run.run(Tokenizer()(TEXTS), None, Job("b", ("c",), print))
+    assert [len(run.spans(d)) for d in range(4)] == [0, 1, 0, 1]
+    texts, kept = run.clean(corpus, 1.0, True)
+    assert kept.tolist()[:1] == [0] and texts[0] == TEXTS[0]
+    assert all("John" not in text for text in texts[1:])
+    assert run.clean(corpus, 0.0, False)[1].tolist() == [0, 2]
+
+
+def test_a_stop_before_anything_is_told():
+    job = Job("b", ("c",), print)
+    job.stop.set()
+    with pytest.raises(ValueError, match="before the passages"):
+        BoilerplateRun(8).run(Tokenizer()(TEXTS), None, job)
+
+
+def test_a_corpus_that_repeats_nothing(open_app):
+    app = show(use(open_app(), "a.csv", b"text\nsome words\nmore words\n"), "boilerplate")
+    press(app, "Look")
+    until(lambda: not BOARD.get(app.session_state["boilerplate_id"]).active)
+    assert any("No passage of 12 words" in info.value for info in sound(app.run()).info)
