@@ -36,9 +36,14 @@ PAGES = {
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
-#: Streamlit leaves 130 pixels above a title
+#: Streamlit leaves 130 pixels above a title, and lets tables shrink beside texts until their numbers are gone
 STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }
-@media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }</style>"""
+.st-key-bar { row-gap: 0.25rem; }
+@media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
+@media (max-width: 1050px) {
+  .stHorizontalBlock:has(> .stColumn .stDataFrame) { flex-wrap: wrap; }
+  .stHorizontalBlock:has(> .stColumn .stDataFrame) > .stColumn { flex: 1 1 100%; min-width: 100%; }
+}</style>"""
 
 app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 
@@ -47,6 +52,7 @@ def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.bar import draw_bar
     from pages.parts.chart_tools import chart_tools
+    from pages.parts.glossary import draw_next
     from pages.parts.sidebar import draw_sidebar
     from pages.parts.state import start_session, warm_engine
 
@@ -62,6 +68,7 @@ def main() -> None:
     draw_sidebar()
     draw_bar()
     page.run()
+    draw_next(page.url_path)
     chart_tools()
     warm_engine()  # once the first page stands: compiling slows everything down
 

@@ -35,4 +35,3 @@ if run is not None and run.passages is not None:
         draw_documents(run, loaded)
     with clean:
         draw_clean(run, loaded)
-    st.page_link("pages/phrases.py", label="Next: the phrases of the corpus", icon="🔎")

@@ -76,7 +76,6 @@ st.dataframe(
 )
 st.caption("The first 50 documents by 30 phrases that many documents use; the downloads hold everything.")
 draw_files(model, features, chosen.weighting, loaded, shape)
-st.page_link("pages/tasks.py", label="Next: what are they worth? Predict a column of yours from them", icon="🎯")
 
 st.subheader("Do it again, or go on elsewhere")
 terminal, python, sklearn, r = st.tabs(["Terminal", "Python", "scikit-learn", "R"])

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.parts.gate import result_or_stop
 from pages.parts.phrases.concordance import draw_search
 from pages.parts.phrases.table import draw_phrases, phrase_frame
+from pages.parts.selection import select_phrase, selected_phrase
 from pages.parts.state import current_corpus
 
 st.title("Phrases")
@@ -23,8 +24,8 @@ with phrases:
     chosen = draw_phrases(frame, found.model.max_gram)
     if state.get("phrases_of") != loaded.id:  # the page opens on the most used phrase that says something
         state.phrases_of = loaded.id
-        chosen = chosen or next(iter(frame["phrase"][frame["telling"] & (frame["words"] > 1)]), "")
+        chosen = chosen or selected_phrase() or next(iter(frame["phrase"][frame["telling"] & (frame["words"] > 1)]), "")
     if chosen is not None:
-        state.update(phrase_query=chosen, phrase_regular=False)
+        select_phrase(chosen)
 with places:
     draw_search(loaded)

@@ -1,4 +1,4 @@
-"""Pointers: every document as the pieces it is stored in, linked with the dictionary; and what each token costs."""
+"""Read: every document as the pieces it is stored in, under λ, linked with the dictionary; what each word costs."""
 
 from pages.parts.guard import through_router
 
@@ -21,6 +21,8 @@ from pages.parts.gate import result_or_stop
 from pages.parts.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.prices import price_book
+from pages.parts.read.live import draw_live
+from pages.parts.selection import phrase_row, select_phrase, selected_phrase
 from pages.parts.state import current_corpus
 
 st.title("Read")
@@ -31,6 +33,10 @@ corpus, names = loaded.corpus, spelt_dictionary(found, loaded)
 state = st.session_state
 if state.get("gram_of_job") != found.id:  # another result: its numbers mean other K-grams, its tokens have other prices
     state.update(gram_of_job=found.id, gram=None, token=None, marked=None, forced=None)
+
+phrase = selected_phrase()
+if phrase != state.get("phrase_read"):  # chosen on another page
+    state.update(phrase_read=phrase, gram=phrase_row(names["gram"], phrase))
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:
@@ -47,7 +53,8 @@ elif priced:
         draw_price_tables(model, corpus, book, chosen)
 else:
     with text:
-        draw_pointers(model, corpus, chosen, names["gram"])
+        if not draw_live(found, corpus, chosen):
+            draw_pointers(model, corpus, chosen, names["gram"])
     with lists:
         view = st.segmented_control(
             "Show", ["Dictionary", "Of this document"], default="Dictionary", required=True,
@@ -59,4 +66,6 @@ else:
         else:
             draw_document_grams(model, chosen[0], names["gram"])
 if state.get("gram") is not None:
+    select_phrase(names["gram"].loc[state.gram])
+    state.phrase_read = selected_phrase()
     draw_gram(found, corpus, state.gram, names["gram"].loc[state.gram])

@@ -60,4 +60,3 @@ else:
             st.caption("Files are there when all models are.")
         else:
             draw_files(run, loaded)
-    st.page_link("pages/tasks.py", label="Next: how well do phrases predict these labels?", icon="🎯")

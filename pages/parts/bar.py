@@ -8,6 +8,8 @@ import streamlit as st
 
 from cflengine.compression.path import nearest_lam
 from pages.parts.corpora import SAMPLE
+from pages.parts.glossary import draw_glossary
+from pages.parts.selection import forget_selection, selected_phrase
 from pages.parts.solution import current_standing, path_lams_here
 from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import gap_words, many, plain
@@ -16,7 +18,7 @@ from pages.parts.words import gap_words, many, plain
 def draw_bar() -> None:
     """Corpus, λ, K, the proved gap, a link."""
     loaded, found = current_corpus(), current_standing()
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center", key="bar"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
         st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
         _lam()
         if found is None:
@@ -26,8 +28,11 @@ def draw_bar() -> None:
             proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
             more = " · still improving" if found.improving else ""
             st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
+        _selection()
         with st.popover("Share", width="content"):
             _share(loaded.id)
+        with st.popover("Words", width="content", help="What the words on these pages mean"):
+            draw_glossary()
 
 
 def _lam() -> None:
@@ -42,6 +47,16 @@ def _lam() -> None:
         label_visibility="collapsed", width=120, help="λ: from single words (small) to long phrases (large)",
         on_change=lambda: change_settings(lam=st.session_state[f"widget_bar_{lams}_{here}"]),
     )  # fmt: skip
+
+
+def _selection() -> None:
+    """The phrase that goes along."""
+    phrase = selected_phrase()
+    if phrase:
+        st.button(
+            f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key="bar_phrase", type="tertiary",
+            on_click=forget_selection, help="The phrase goes with you from page to page; press to let it go.",
+        )  # fmt: skip
 
 
 def _share(corpus_id: str) -> None:

@@ -19,7 +19,7 @@ from pages.parts.text_view import LITERAL, HeatScale, text_view
 from pages.parts.views import final_view, grams_of_document, price_view
 from pages.parts.words import many, number, percent, plain
 
-POINTERS, PRICES = "Pointers", "Prices"
+POINTERS, PRICES = "Pieces", "Surprise"
 LISTED = 5000
 LISTED_DOCUMENTS = 50_000
 WORDS_AT_ONCE = 100_000

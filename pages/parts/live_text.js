@@ -31,6 +31,7 @@ class LiveText {
     this.text = new TextView(parent);
     this.text.send = (click) => this.choose(click.gram, { ...click, lam: this.point.lam });
     this.bars = new Map();
+    this.root = find(".lt");
     this.slider.addEventListener("input", () => this.pause() || this.show(Number(this.slider.value)));
     this.slider.addEventListener("change", () => this.tell());
     this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
@@ -46,6 +47,7 @@ class LiveText {
       Object.assign(this, JSON.parse(decoder.decode(bytes.subarray(line + 1))));
     }
     Object.assign(this.text, { unit: header.unit, counted: header.counted });
+    this.root.classList.toggle("alone", header.alone);
     this.text.scroller.style.maxHeight = `${header.height}px`;
     this.selected = header.selected;
     const asked = header.lam !== this.asked;

@@ -72,21 +72,24 @@ def live_text(
     key: str,
     lam: float,
     selected: int | None = None,
+    alone: bool = False,
     height: int = 520,
     on_move: Callable[[], None] | None = None,
     on_choose: Callable[[], None] | None = None,
 ) -> None:
     """Show documents at every λ of ``points``, by rising λ, the slider at the one nearest to ``lam``.
 
-    documents: dicts of "title", "text" and "meta". selected: a gram that is framed. height: of the text, in pixels, at
-    most. ``on_move`` is called before the run that follows when the slider is let go, with {"lam"} in
-    ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen, {"gram", "lam"} in "choose".
+    documents: dicts of "title", "text" and "meta". selected: a gram that is framed; alone: without the most used
+    phrases. height: of the text, in pixels, at most. ``on_move`` is called before the run that follows when the slider
+    is let go, with {"lam"} in ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen,
+    {"gram", "lam"} in "choose".
     """
     payload = _encoded(documents, points)
     header = {
         "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
         "lam": lam,
         "selected": selected,
+        "alone": alone,
         "height": height,
         "unit": "word",
         "counted": "used",

@@ -33,8 +33,8 @@ def percent(value: float, digits: int = 2) -> str:
 
 
 def gap_text(gap: float) -> str:
-    """A gap in per cent, small ones as a power of ten."""
-    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else f"{max(gap, 1e-16):.0e}"
+    """A gap in per cent; of a tiny one what it is under."""
+    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else "under 0.001 %"
 
 
 def many(count: int, one: str, more: str | None = None) -> str:

@@ -183,3 +183,45 @@ def test_which_columns_are_times():
         }
     )
     assert time_columns(frame) == ["when", "year"]
+
+
+def test_a_phrase_and_a_group_go_along(corpus, board):
+    app = show(corpus, "phrases")
+    phrase = "free markets"
+    app.session_state["phrase_query"] = phrase
+    app = show(app, "pointers")
+    assert app.subheader[0].value == f"“{phrase}”", "Read opens on it"
+    assert any("free markets" in button.label for button in app.button), "the bar says so"
+    app = show(app, "overtime")
+    assert app.text_input(key="widget_time_phrase").value == phrase
+    app = show(app, "compare")
+    press(app, "Compare")
+    until(lambda: not board.get(app.session_state["compare_id"]).active)
+    sound(app.run())
+    group = app.session_state["selected_group"]
+    app = show(app, "phrases")
+    assert app.selectbox(key="phrase_column").value == group[0]
+    assert app.multiselect(key=f"phrase_values_{group[0]}").value == [group[1]]
+    app = sound(app.button(key="bar_phrase").click().run())
+    assert not app.session_state["phrase_query"] and not app.text_input(key="widget_query").value
+
+
+def test_read_is_live_under_every_certified_lam(corpus, board):
+    app = show(corpus, "pointers")
+    run = board.get(app.session_state["path_id"]).so_far
+    assert app.session_state["read_points"][0] is run.points
+    state = app.session_state
+    lams = [point.lam for point in run.points]
+    state["settings"] = type(state["settings"])(lam=lams[0])
+    app = sound(app.run())
+    frame = app.dataframe[0].value
+    known = {tuple(gram) for gram in run.model(lams[0]).grams_}
+    used = {" ".join(gram) for gram in known}
+    assert len(frame) and {text.lower() for text in frame["gram"]} <= used, "the dictionary is that of the slider's λ"
+
+
+@pytest.mark.parametrize("page", ["pointers", "phrases", "compare", "overtime", "tasks", "features", "solve", "toy"])
+def test_every_page_ends_in_one_next_step(corpus, page):
+    app = show(corpus, page)
+    links = [link.label for link in app.get("page_link") if link.label.startswith("Next: ")]
+    assert len(links) == 1

@@ -11,6 +11,7 @@ from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figu
 from pages.parts.compare.run import CompareRun
 from pages.parts.explorer import new_row
 from pages.parts.jobs import Job
+from pages.parts.selection import select_group, select_phrase
 from pages.parts.words import many, number, percent, plain
 
 SHOWN = 2_000
@@ -29,7 +30,11 @@ COLUMNS = {
 def choose_group(run: CompareRun) -> str:
     """The group that is looked at."""
     names = list(run.frames)
-    return st.segmented_control("Group", names, default=names[0], required=True, key="compare_group", format_func=plain)
+    group = st.segmented_control(
+        "Group", names, default=names[0], required=True, key="compare_group", format_func=plain
+    )
+    select_group(run.choice.column, group)
+    return group
 
 
 def _telling(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:
@@ -64,6 +69,7 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     row = new_row(event, len(shown), key)
     if row is not None:
         st.session_state.compare_phrase = int(shown.index[row])
+        select_phrase(run.phrases[int(shown.index[row])])
     return None if row is None else str(shown["phrase"].iloc[row])
 
 
@@ -88,6 +94,7 @@ def draw_plot(run: CompareRun, group: str) -> None:
     points = event["selection"]["points"] if event else []
     if points and points[0].get("customdata"):
         st.session_state.compare_phrase = int(points[0]["customdata"][0])
+        select_phrase(run.phrases[st.session_state.compare_phrase])
     st.caption("A click on a phrase shows how often each group has it, and where it stands.")
     draw_rates(run, "plot")
 

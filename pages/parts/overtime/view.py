@@ -17,6 +17,7 @@ from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
+from pages.parts.selection import select_phrase, selected_phrase
 from pages.parts.solution import Solution
 from pages.parts.words import many, number, said
 
@@ -111,7 +112,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     )  # fmt: skip
     row = new_row(event, len(shown), key)
     if row is not None:
-        st.session_state.time_phrase = str(shown["phrase"].iloc[row])
+        select_phrase(str(shown["phrase"].iloc[row]))
     st.container(horizontal=True).download_button(
         "Bursts (CSV)", lambda: frame_csv(frame),
         "bursts.csv", "text/csv", on_click="ignore", key="bursts_csv",
@@ -134,15 +135,15 @@ def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float]:
 def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     """Any words over time, by group if wanted."""
     state, metadata = st.session_state, loaded.corpus.metadata
-    state.widget_time_phrase = state.get("time_phrase", "")
+    state.widget_time_phrase = selected_phrase()
     groups = [str(name) for name in metadata.columns if 2 <= metadata[name].nunique() <= 50]
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
             "Words over time", key="widget_time_phrase", placeholder="words; * stands for any letters", width=260,
-            on_change=lambda: state.update(time_phrase=state.widget_time_phrase),
+            on_change=lambda: select_phrase(state.widget_time_phrase),
         )  # fmt: skip
         by = st.selectbox("By", [_NONE, *groups], key="time_group", width=200) if groups else _NONE
-    query = state.get("time_phrase", "")
+    query = selected_phrase()
     if not query.strip():
         st.caption("Choose a phrase in the table, or write words.")
         return

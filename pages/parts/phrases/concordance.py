@@ -15,6 +15,7 @@ from cflengine.text.concordance import ORDERS, Places, context_frame, find_patte
 from cflengine.text.token_table import TokenTable
 from pages.parts.corpora import LoadedCorpus
 from pages.parts.explorer import new_row
+from pages.parts.selection import selected_group
 from pages.parts.views import without_midnight
 from pages.parts.words import many, number, plain, said
 
@@ -71,6 +72,10 @@ def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
     if not columns:
         return None
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        along = selected_group(columns)
+        if along is not None and st.session_state.get("phrase_group") != along:  # chosen on another page
+            st.session_state.update(phrase_group=along, phrase_column=along[0])
+            st.session_state[f"phrase_values_{along[0]}"] = [along[1]]
         column = st.selectbox("In", [ANY, *columns], key="phrase_column", width=190, format_func=str)
         if column == ANY:
             return None

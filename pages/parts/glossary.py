@@ -1,0 +1,71 @@
+"""The words that the app uses, beside those of the papers; and what to do next on every page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+TERMS = (
+    ("piece", "pointer", "One use of a word or phrase: the text is a row of pieces."),
+    ("phrase of up to K words", "K-gram", "A sequence of words that is stored once and used wherever it stands."),
+    ("dictionary", "dictionary", "The words and phrases that are stored; each costs its number of words, once."),
+    ("words ↔ long phrases", "λ", "What one use costs. Small: single words. Large: few, long phrases."),
+    ("size", "objective", "λ times all uses, and the words of the dictionary: what the corpus takes to store."),
+    (
+        "cannot be below",
+        "lower bound",
+        "A size that no dictionary of such phrases undercuts, computed from the text.",
+    ),
+    (
+        "proved within",
+        "gap",
+        "Size found over the bound, less one: no other dictionary is better by more.",
+    ),
+    ("surprise", "price, dual variable", "What a word adds to the bound: high where nothing else in the corpus helps."),
+    ("from undecided to decided", "ζ", "The solver's way from shares of pieces (ζ = 0) to whole ones (ζ = 1)."),
+    (
+        "accuracy on unseen documents",
+        "test accuracy",
+        "The share that is right of documents nothing was learnt from.",
+    ),
+    (
+        "certified",
+        "certificate, duality gap",
+        "Recomputed from the data whatever the solver did; anyone can repeat it.",
+    ),
+)
+
+#: page -> the next one, with what to expect there
+NEXT = {
+    "pointers": ("phrases", "Every phrase, and all places where it stands", "🔎"),
+    "path": ("pointers", "Read a document at this λ", "📖"),
+    "phrases": ("compare", "Which groups of documents say what", "🆚"),
+    "compare": ("overtime", "And when they say it", "📅"),
+    "overtime": ("boilerplate", "What documents repeat from each other", "♻️"),
+    "boilerplate": ("phrases", "The phrases of the corpus", "🔎"),
+    "tasks": ("sentences", "Which sentences the labels hang on", "💬"),
+    "sentences": ("tasks", "How well phrases predict these labels", "🎯"),
+    "clusters": ("losses", "Choose what an error costs", "⚖️"),
+    "tagger": ("sentences", "Which sentences labels hang on", "💬"),
+    "losses": ("embeddings", "Whether classes differ in their words", "🧭"),
+    "embeddings": ("tasks", "How well phrases tell the classes apart", "🎯"),
+    "features": ("tasks", "What the features are worth", "🎯"),
+    "models": ("features", "Export the features", "🧮"),
+    "solve": ("race", "The solvers side by side", "🏁"),
+    "race": ("toy", "How it works, on a line of text", "🧩"),
+    "vocabulary": ("pointers", "Read the corpus in pieces", "📖"),
+    "toy": ("solve", "Watch the solver on the corpus", "📈"),
+}
+
+
+def draw_next(page: str) -> None:
+    """The one next step at the end of a page."""
+    found = NEXT.get(page)
+    if found is not None:
+        target, label, icon = found
+        st.page_link(f"pages/{target}.py", label=f"Next: {label}", icon=icon)
+
+
+def draw_glossary() -> None:
+    """The words, in a table."""
+    rows = "".join(f"| **{said}** | {term} | {meaning} |\n" for said, term, meaning in TERMS)
+    st.markdown(f"| here | in papers | what it is |\n|---|---|---|\n{rows}")

@@ -1,0 +1,59 @@
+"""Any documents under λ: as on the first screen, with the dictionary beside them."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from cflengine import Corpus
+from pages.parts.live_text import live_text
+from pages.parts.path_run import PathRun
+from pages.parts.read.points import live_points
+from pages.parts.solution import Solution
+from pages.parts.state import PATH, change_settings, current_job, settings
+
+MOST = 150_000  # tokens shown, times the λ that are sent along with them
+KEY = "read_text"
+
+
+def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
+    """The documents under a slider over every certified λ; False, and nothing, where the result is not of a path, or
+    where too much would have to be sent."""
+    job, state = current_job(PATH), st.session_state
+    run: PathRun | None = job.so_far if job is not None else None
+    if run is None or run.corpus is None or len(run.points) < 2 or run.corpus.digest != found.model.result_.digest:
+        return False
+    here, own = run.points.nearest(found.model.lam), found.model.result_
+    if here.lam != found.model.lam or here.result.objective != own.objective:
+        return False  # solved by itself, not on the path
+    sizes = np.diff(run.corpus.table.doc_ptr)[shown]
+    if int(sizes.sum()) * len(run.points) > MOST:
+        return False
+    known = state.get("read_points")
+    if known is None or known[0] is not run.points or known[1] != shown:
+        known = state.read_points = (run.points, shown, live_points(run, corpus, shown))
+    documents, points = known[2]
+    gram = state.get("gram")
+    live_text(
+        documents, points, key=KEY, lam=settings().lam, alone=True, height=600,
+        selected=None if gram is None else int(found.model.gram_ids_[gram]), on_move=_move, on_choose=_choose(found),
+    )  # fmt: skip
+    return True
+
+
+def _move() -> None:
+    change_settings(lam=st.session_state[KEY]["move"]["lam"])
+
+
+def _choose(found: Solution) -> object:
+    def chosen() -> None:
+        """A piece is a K-gram of the index; the page speaks of rows of the dictionary at the λ it knows."""
+        told, state = st.session_state[KEY]["choose"], st.session_state
+        gram, ids = told["gram"], found.model.gram_ids_
+        if gram is None:
+            state.gram = None
+            return
+        row = int(np.searchsorted(ids, gram))
+        state.gram = row if row < len(ids) and int(ids[row]) == gram else None
+
+    return chosen

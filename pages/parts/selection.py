@@ -1,0 +1,44 @@
+"""What goes with the user from page to page: a phrase, a document, a group of a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+PHRASE, DOCUMENT, GROUP = "phrase_query", "document", "selected_group"
+
+
+def select_phrase(phrase: str) -> None:
+    """A phrase as the text spells it; empty for none."""
+    st.session_state.update({PHRASE: phrase, "phrase_regular": False})
+
+
+def selected_phrase() -> str:
+    """The phrase, empty if there is none."""
+    return str(st.session_state.get(PHRASE) or "")
+
+
+def select_group(column: str, value: str) -> None:
+    """The documents of one value of a column."""
+    st.session_state[GROUP] = (column, value)
+
+
+def selected_group(columns: Any) -> tuple[str, str] | None:
+    """Column and value, where the corpus has that column."""
+    found = st.session_state.get(GROUP)
+    return found if found is not None and found[0] in columns else None
+
+
+def phrase_row(names: pd.Series, phrase: str) -> int | None:
+    """The row of the dictionary that is spelt like that, in any case."""
+    if not phrase:
+        return None
+    hits = names.index[names.str.lower() == phrase.lower()]
+    return int(hits[0]) if len(hits) else None
+
+
+def forget_selection() -> None:
+    """Nothing is selected any more."""
+    st.session_state.update({PHRASE: "", GROUP: None, "gram": None})
