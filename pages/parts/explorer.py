@@ -23,6 +23,7 @@ POINTERS, PRICES = "Pieces", "Surprise"
 LISTED = 5000
 LISTED_DOCUMENTS = 50_000
 WORDS_AT_ONCE = 100_000
+MOST_FOUND = 2_000  # places of a search that are lit
 
 _COLUMNS = {
     "gram": st.column_config.TextColumn("phrase", width=130),
@@ -76,11 +77,42 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
             "How many", list(names), index=1, format_func=names.get, key="following", width=125,
             help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
         )  # fmt: skip
-    if state.get("find") and state.get("find_failed"):
-        st.caption(f"No other document holds “{plain(state.find)}”.")
+    if state.get("find"):
+        _say_found(corpus, wanted)
     ends = table.doc_ptr[wanted + 1 :]
     count = max(1, int(np.searchsorted(ends, table.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
     return list(range(wanted, wanted + (min(count, following) if following else count)))
+
+
+def _say_found(corpus: Corpus, here: int) -> None:
+    """How often the words of the find box stand in the corpus, and in which place of the documents one is."""
+    state, needle = st.session_state, st.session_state.find.lower()
+    if state.get("find_failed"):
+        st.caption(f"No other document holds “{plain(state.find)}”.")
+    known = state.get("find_counts")
+    if known is None or known[0] != (corpus.digest, needle):
+        counts = [text.lower().count(needle) for text in corpus.texts]
+        known = state.find_counts = ((corpus.digest, needle), np.array(counts))
+    counts = known[1]
+    holding = np.flatnonzero(counts)
+    if len(holding):
+        at = f"; document {here} is the {np.searchsorted(holding, here) + 1:,}. of them" if counts[here] else ""
+        st.caption(f"{many(int(counts.sum()), 'place')} in {many(len(holding), 'document')}{at}.")
+
+
+def places_found(corpus: Corpus, shown: list[int]) -> list[tuple[int, int, int]]:
+    """Where the words of the find box stand in the documents on show: (position, start, end), in code points."""
+    needle = st.session_state.get("find", "").lower()
+    spans: list[tuple[int, int, int]] = []
+    for position, d in enumerate(shown):
+        text = corpus.texts[d].lower()
+        if not needle or len(text) != len(corpus.texts[d]):  # lower-casing moved the offsets
+            continue
+        at = text.find(needle)
+        while at >= 0 and len(spans) < MOST_FOUND:
+            spans.append((position, at, at + len(needle)))
+            at = text.find(needle, at + len(needle))
+    return spans
 
 
 def _jump(corpus: Corpus, skip: int) -> None:
@@ -102,8 +134,9 @@ def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int], 
         entry["label"] = names.loc[gram]
     selected = st.session_state.get("gram")
     click = text_view(
-        documents, grams=grams, key="text", height=640, selected_gram=selected if selected in grams else None
-    )
+        documents, grams=grams, key="text", height=640, selected_gram=selected if selected in grams else None,
+        found=places_found(corpus, shown),
+    )  # fmt: skip
     if click is not None and click["gram"] not in (LITERAL, selected):
         st.session_state.gram = click["gram"]
         st.rerun()
@@ -207,6 +240,7 @@ def draw_prices(model: CompressiveFeatures, corpus: Corpus, book: PriceBook, sho
         )
     click = text_view(
         documents, grams=grams, key="text", height=640, scale=HeatScale(scale.top, note),
+        found=places_found(corpus, shown),
         marked=(shown.index(marked[0]), *marked[1:]) if marked and marked[0] in shown else None,
     )  # fmt: skip
     if click is not None:

@@ -50,9 +50,13 @@ class LiveText {
     this.root.classList.toggle("alone", header.alone);
     this.text.scroller.style.maxHeight = `${header.height}px`;
     this.selected = header.selected;
+    this.found = header.found;
     const asked = header.lam !== this.asked;
     this.asked = header.lam;
-    if (!fresh && !asked) return this.mark();
+    if (!fresh && !asked) {
+      this.text.light(this.found);
+      return this.mark();
+    }
     this.bar.hidden = this.points.length < 2;
     this.slider.max = this.points.length - 1;
     const wanted = asked || before === undefined ? header.lam : before;
@@ -81,6 +85,7 @@ class LiveText {
       grams: point.grams,
       counts: point.counts,
     });
+    text.light(this.found, true);
     text.toTop(text.reading);
     this.mark();
   }

@@ -18,7 +18,7 @@ import streamlit as st
 from pages.parts.assets import asset
 from pages.parts.path_bars import CSS as BARS
 from pages.parts.text_view import HTML as TEXT
-from pages.parts.text_view import encode_document, legend_counts
+from pages.parts.text_view import encode_document, legend_counts, spans_found
 
 _HTML = f"""
 <div class="lt">
@@ -73,6 +73,7 @@ def live_text(
     lam: float,
     selected: int | None = None,
     alone: bool = False,
+    found: Sequence[tuple[int, int, int]] = (),
     height: int = 520,
     on_move: Callable[[], None] | None = None,
     on_choose: Callable[[], None] | None = None,
@@ -80,9 +81,9 @@ def live_text(
     """Show documents at every λ of ``points``, by rising λ, the slider at the one nearest to ``lam``.
 
     documents: dicts of "title", "text" and "meta". selected: a gram that is framed; alone: without the most used
-    phrases. height: of the text, in pixels, at most. ``on_move`` is called before the run that follows when the slider
-    is let go, with {"lam"} in ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen,
-    {"gram", "lam"} in "choose".
+    phrases. found: spans (document, start, end) of a search, each lit. height: of the text, in pixels, at most.
+    ``on_move`` is called before the run that follows when the slider is let go, with {"lam"} in
+    ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen, {"gram", "lam"} in "choose".
     """
     payload = _encoded(documents, points)
     header = {
@@ -90,6 +91,7 @@ def live_text(
         "lam": lam,
         "selected": selected,
         "alone": alone,
+        "found": spans_found(documents, found),
         "height": height,
         "unit": "word",
         "counted": "used",

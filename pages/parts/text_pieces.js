@@ -23,6 +23,8 @@ class TextView {
     this.selected = null;
     this.sent = null;
     this.marked = null;
+    this.found = []; // matches of a search, [document, start, end]
+    this.matching = new Set(); // their places
     const find = (selector) => parent.querySelector(selector);
     this.root = find(".view");
     this.legend = find(".legend");
@@ -57,6 +59,7 @@ class TextView {
     }
     if (fresh || header.selected !== this.selected) this.select(header.selected);
     if (fresh || String(header.marked) !== String(this.marked)) this.mark(header.marked);
+    this.light(header.found, fresh);
     if (fresh) this.toTop(this.reading);
   }
 
@@ -190,6 +193,7 @@ class TextView {
       if (doc.length?.[pointer] > 1 && this.isNew?.(block.d, doc.start[pointer], doc.end[pointer])) span.classList.add("fresh");
       if (this.chosen.has(place)) span.classList.add("chosen");
       if (this.within.has(place)) span.classList.add(this.markedAs());
+      if (this.matching.has(place)) span.classList.add("match");
       this.spans[place] = span;
       nodes.push(span);
     }
@@ -425,6 +429,17 @@ class TextView {
 
   markedAs() {
     return this.within.size === 1 ? "only" : "within"; // a line over many pieces, a frame around one
+  }
+
+  // Every piece that a match of the search touches; the first one is scrolled to when the search changes.
+  light(found, fresh = false) {
+    const changed = String(found) !== String(this.found);
+    if (!changed && !fresh) return;
+    for (const place of this.matching) this.spans[place]?.classList.remove("match");
+    this.found = found;
+    this.matching = new Set(found.flatMap((span) => this.placesIn(...span)));
+    for (const place of this.matching) this.spans[place]?.classList.add("match");
+    if (changed && this.matching.size) this.reveal(this.matching.values().next().value);
   }
 
   // The places with a pointer in [start, end) of a document.

@@ -93,6 +93,7 @@ def text_view(
     selected_gram: int | None = None,
     scale: HeatScale | None = None,
     marked: tuple[int, int, int] | None = None,
+    found: Sequence[tuple[int, int, int]] = (),
     height: int = 520,
     show_overlap: bool = True,
     unit: str = "word",
@@ -106,9 +107,10 @@ def text_view(
     optionally "weight" (0 to 1, drawn as the opacity of the colour) or "price" (0 or more). grams: id -> {"label",
     "count", "cost"} of every gram the pointers use. selected_gram: drawn strongly, and scrolled to when it changes.
     scale: with it every document has prices, and "cost" is a word's mean price. marked: (document, start, end), code
-    points of the document with that position in ``documents``; framed, and scrolled to when it changes. height: in
-    pixels, at most. show_overlap: mark the words that more than one pointer covers. unit: what lengths count, in
-    the singular. counted: what "count" says a gram was, so many times. on_click: called before the rerun.
+    points of the document with that position in ``documents``; framed, and scrolled to when it changes. found: such
+    spans of a search, each lit. height: in pixels, at most. show_overlap: mark the words that more than one pointer
+    covers. unit: what lengths count, in the singular. counted: what "count" says a gram was, so many times. on_click:
+    called before the rerun.
 
     Raises ValueError for pointers outside their text or without an entry in grams; with a scale, for prices that are
     missing or negative and for tokens that overlap.
@@ -118,6 +120,7 @@ def text_view(
         "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
         "selected": None if selected_gram is None else int(selected_gram),
         "marked": None if marked is None else utf16_span(documents[marked[0]]["text"], *marked),
+        "found": spans_found(documents, found),
         "height": height,
         "overlap": show_overlap,
         "unit": unit,
@@ -276,6 +279,12 @@ def _next_cut(candidates: list[np.ndarray], low: int, high: int) -> int:
 def utf16_offsets(text: str) -> np.ndarray:
     """int64 (len(text) + 1): the UTF-16 offset of every code point, and of the end."""
     return np.concatenate(([0], np.cumsum(1 + (_code_points(text) > 0xFFFF))))
+
+
+def spans_found(documents: Sequence[Mapping[str, Any]], found: Sequence[tuple[int, int, int]]) -> list[list[int]]:
+    """Spans (document, start, end) of code points as JavaScript counts them."""
+    offsets = {d: utf16_offsets(_clean(documents[d]["text"])) for d in {span[0] for span in found}}
+    return [[d, int(offsets[d][a]), int(offsets[d][e])] for d, a, e in found]
 
 
 def utf16_span(text: str, document: int, start: int, end: int) -> list[int]:

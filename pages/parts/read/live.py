@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from cflengine import Corpus
+from pages.parts.explorer import places_found
 from pages.parts.live_text import live_text
 from pages.parts.path_run import PathRun
 from pages.parts.read.points import live_points
@@ -36,6 +37,7 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
     gram = state.get("gram")
     live_text(
         documents, points, key=KEY, lam=settings().lam, alone=True, height=600,
+        found=places_found(corpus, shown),
         selected=None if gram is None else int(found.model.gram_ids_[gram]), on_move=_move, on_choose=_choose(found),
     )  # fmt: skip
     return True
