@@ -1,4 +1,4 @@
-"""Weight clusters: the weights of a classifier as they find their places, and how many different ones it needs."""
+"""Word groups: the weights of a classifier as they find their places, and how many different ones it needs."""
 
 from pages.parts.guard import through_router
 
@@ -7,48 +7,46 @@ through_router()
 import streamlit as st
 
 from pages.parts.controls import draw_waiting, invite
-from pages.parts.jobs import FAILED
-from pages.parts.state import WEIGHTS, current_corpus, current_job
-from pages.parts.weights import (
+from pages.parts.groups.controls import draw_weights_controls
+from pages.parts.groups.view import (
     draw_explained,
+    draw_film,
     draw_model_file,
     draw_numbers,
     draw_parsimony,
-    draw_race,
-    draw_standings,
     draw_trajectories,
 )
-from pages.parts.weights_controls import draw_weights_controls
+from pages.parts.jobs import FAILED
+from pages.parts.state import WEIGHTS, current_corpus, current_job
 from pages.parts.words import plain
 
 st.title("Word groups")
 st.markdown(
-    "Logistic regression gives every word a weight. While it is trained, many weights move together: words that say "
-    "the same end near the same value. Mathur and Chakrabarti (2006) trained whole clusters of weights as one to save "
-    "time. Here their scheme races plain L-BFGS on your labels, and you see which words the clusters are."
+    "A classifier gives every word a weight. While it is trained, many weights move together: words that say the same "
+    "end near the same value. Mathur and Chakrabarti (2006) trained whole clusters of weights as one to save time; "
+    "here you see which words they are, and how few different weights are enough."
 )
 labelled = draw_weights_controls()
 job = current_job(WEIGHTS)
 if not labelled:
     st.stop()
 if job is None:
-    invite("Race", "train on {}")
+    invite("Learn", "train on {}")
 elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
-    draw_race(job)
     draw_waiting(job, "Counting words …")
 else:
     run = job.result
     draw_numbers(run)
-    paths, race, explained, ties = st.tabs(["Trajectories", "Race", "When clusters show", "How many weights"])
+    paths, film, explained, ties = st.tabs(["Groups", "Merging and splitting", "When groups show", "How many weights"])
     with paths:
         draw_trajectories(run, current_corpus())
-    with race:
-        draw_race(job)
-        draw_standings(run)
+    with film:
+        draw_film(run)
     with explained:
         draw_explained(run)
     with ties:
         draw_parsimony(run, job)
     draw_model_file(run, current_corpus())
+    st.page_link("pages/race.py", label="The solvers' race on these weights, in the Lab", icon="🏁")

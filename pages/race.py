@@ -7,6 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.controls import invite
+from pages.parts.groups.race import draw_weights_race
 from pages.parts.jobs import FAILED, stream_url
 from pages.parts.live_chart import live_trace_chart
 from pages.parts.race import GAPS, draw_race_controls, draw_standings
@@ -14,32 +15,36 @@ from pages.parts.state import RACE, current_job
 from pages.parts.words import plain
 
 st.title("Race")
-st.markdown(
+phrases, words = st.tabs(["Dictionaries of phrases", "Weights of words"], key="race_tabs")
+phrases.markdown(
     "The same corpus, λ and K for each solver, one after the other, each from a fresh start: **guided** is this "
     "project's, **homotopy** (Paskov, Mitchell and Hastie, 2014) and **reweighting** (Paskov, West, Mitchell and "
     "Hastie, 2013) are the papers' own. Each has its default settings."
 )
-draw_race_controls()
+with phrases:
+    draw_race_controls()
 
-job = current_job(RACE)
-if job is None:
-    invite("Start", "race on {}")
-elif job.state == FAILED:
-    st.error(plain(job.error))
-else:
-    live_trace_chart(
-        rows=None if job.active else job.rows,
-        stream_url=stream_url(job) if job.active else None,
-        key=f"race_{job.id}",
-        on_done=lambda: None,  # the page reruns once when the race ends
-        series=job.key[4],
-        levels=GAPS,
-        log=True,
-        height=460,
-    )
-    st.caption(
-        "Thick lines fall: the best solution so far. Thin lines: the solution of the moment, which may get worse. "
-        "Dotted lines with hollow marks rise: the bound each solver has proved. An × marks where its relaxation is "
-        "solved and its search begins. The lines +2 % to +0.1 % are drawn above the best bound of all."
-    )
-    draw_standings(job)
+    job = current_job(RACE)
+    if job is None:
+        invite("Start", "race on {}")
+    elif job.state == FAILED:
+        st.error(plain(job.error))
+    else:
+        live_trace_chart(
+            rows=None if job.active else job.rows,
+            stream_url=stream_url(job) if job.active else None,
+            key=f"race_{job.id}",
+            on_done=lambda: None,  # the page reruns once when the race ends
+            series=job.key[4],
+            levels=GAPS,
+            log=True,
+            height=460,
+        )
+        st.caption(
+            "Thick lines fall: the best solution so far. Thin lines: the solution of the moment, which may get worse. "
+            "Dotted lines with hollow marks rise: the bound each solver has proved. An × marks where its relaxation is "
+            "solved and its search begins. The lines +2 % to +0.1 % are drawn above the best bound of all."
+        )
+        draw_standings(job)
+with words:
+    draw_weights_race()

@@ -1,4 +1,4 @@
-"""Tagger: a chain CRF learnt from tagged sentences, and your own sentence tagged by it."""
+"""Names: a chain CRF learnt from tagged sentences, your own sentence tagged by it, and the names of the corpus."""
 
 from pages.parts.guard import through_router
 
@@ -7,8 +7,9 @@ through_router()
 import streamlit as st
 
 from pages.parts.jobs import FAILED
+from pages.parts.names.corpus_view import draw_corpus_names
+from pages.parts.names.view import draw_tagger, draw_tagger_controls, draw_training
 from pages.parts.state import TAGGER, current_job
-from pages.parts.tagger import draw_tagger, draw_tagger_controls, draw_training
 from pages.parts.words import many, plain
 
 st.title("Names")
@@ -31,3 +32,4 @@ elif job.active:
     draw_training(job)
 else:
     draw_tagger(job.result)
+    draw_corpus_names(job)

@@ -80,17 +80,19 @@ def gram_slider(*, disabled: bool = False) -> None:
     )
 
 
-def run_and_stop(job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False) -> None:
-    """The two buttons, at the end of a row of controls; run, stop: their callbacks."""
+def run_and_stop(
+    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = ""
+) -> None:
+    """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs."""
     busy = job is not None and job.active
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.button(label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key="run")
+        st.button(label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key=f"run{key}")
         st.button(
             "Stop",
             on_click=stop,
             disabled=not busy or job.stop.is_set(),
             width="stretch",
-            key="stop",
+            key=f"stop{key}",
             help="Keeps what has been found so far, certified.",
         )
 

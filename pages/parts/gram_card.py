@@ -6,8 +6,7 @@ another result is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,23 +17,22 @@ from cflengine.compression.ledger import GramExplanation, explain, ledger
 from cflengine.compression.session import QUICK
 from cflengine.compression.vocabulary import match_vocabulary
 from cflengine.text.tokens import Tokenizer
+from pages.parts.asking import asked
 from pages.parts.explorer import draw_occurrences
-from pages.parts.jobs import BOARD
 from pages.parts.metrics import metric_row
 from pages.parts.solution import Solution
 from pages.parts.views import concordance
 from pages.parts.words import many, number, plain, said
 
-PATIENCE_S = 20.0
 LISTED = 300
 _CONTEXT = 60
-_BUSY = "The solver is busy with another corpus; ask again when it is done."
+_SAVINGS = "What each phrase saves is computed when the solver is done."
 
 
 def with_savings(found: Solution, frame: pd.DataFrame) -> pd.DataFrame:
     """The dictionary with what each K-gram ``saves``: by how much all storage would rise without it. As it is while the
     solver is busy, or where a run was stopped half-way."""
-    savings = _asked(("savings", found.id), lambda: _savings(found.model))
+    savings = asked("savings", (found.id,), lambda: _savings(found.model), waiting=_SAVINGS)
     return frame if savings is None else frame.assign(saves=savings[frame.index.to_numpy()])
 
 
@@ -44,19 +42,6 @@ def _savings(model: CompressiveFeatures) -> np.ndarray:
     return book.saves[np.searchsorted(book.gram, model.gram_ids_)]
 
 
-def _asked(key: tuple[Any, ...], work: Callable[[], Any]) -> Any:
-    """The answer to a question, asked in the solver's thread and remembered; None while that is busy."""
-    kind = f"asked_{key[0]}"
-    found = st.session_state.get(kind)
-    if found is None or found[0] != key:
-        try:
-            found = (key, BOARD.borrow(work, patience_s=PATIENCE_S))
-        except TimeoutError:
-            return None
-        st.session_state[kind] = found
-    return found[1]
-
-
 def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> None:
     """Everything about a K-gram of the dictionary (a row of ``model.dictionary_``); name: as the text spells it."""
     model: CompressiveFeatures = solution.model
@@ -64,11 +49,8 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
     gram = int(model.gram_ids_[feature])
     st.subheader(f"“{plain(name)}”")
     marks = model.result_.marks
-    found = _asked(
-        ("explain", solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram)
-    )
+    found = asked("explain", (solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram))
     if found is None:
-        st.caption(_BUSY)
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
         return
     lost = int((~found.used).sum())
@@ -164,20 +146,14 @@ def _find(model: CompressiveFeatures, phrase: str) -> int | None:
 
 
 def _wish(found: Solution, gram: int, force: bool) -> None:
-    """Solve again with the wish; what it costs goes into the session."""
+    """Solve again with the K-gram forced or forbidden; what that costs is asked for when it is drawn."""
     model: CompressiveFeatures = found.model
     wish = {"force": [gram]} if force else {"forbid": [gram]}
 
     def work() -> CompressiveFeatures:
         return CompressionSession(model).solve(model.lam, **wish, known=model.result_, settings=QUICK)
 
-    try:
-        answer: Any = BOARD.borrow(work, patience_s=PATIENCE_S)
-    except TimeoutError:
-        answer = _BUSY
-    except ValueError as error:
-        answer = str(error)
-    st.session_state.wish = (found.id, gram, force, answer)
+    st.session_state.wish = (found.id, gram, force, work)
 
 
 def _draw_wish(found: Solution, gram: int) -> None:
@@ -185,9 +161,13 @@ def _draw_wish(found: Solution, gram: int) -> None:
     wish = st.session_state.get("wish")
     if wish is None or wish[:2] != (found.id, gram):
         return
-    model, (_, _, force, answer) = found.model, wish
-    if isinstance(answer, str):
-        st.warning(said(answer))
+    model, (_, _, force, work) = found.model, wish
+    try:
+        answer = asked("wish", (found.id, gram, force), work, waiting="Solving again …")
+    except ValueError as error:
+        st.warning(said(error))
+        return
+    if answer is None:
         return
     price = WishPrice.of(answer.result_, model.result_)
     name = plain(gram_names(model, [gram]))

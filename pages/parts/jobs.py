@@ -160,6 +160,11 @@ class JobBoard:
         """Run something in the solver's thread, unlisted, after what is queued already."""
         return self._pool.submit(work)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return any(job.active for job in list(self._jobs.values()))
+
     def keep(self, job: Job) -> None:
         """List a job that is done, for as long as the server runs."""
         with self._lock:

@@ -20,7 +20,7 @@ from pages.parts.words import many, number, percent, plain
 
 _NAMES = {
     "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
-    "tagger": "Names",
+    "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
     "compare": "Compare", "boilerplate": "Boilerplate",
 }  # fmt: skip

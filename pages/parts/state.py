@@ -41,8 +41,8 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-BOILERPLATE = "boilerplate"
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE)
+BOILERPLATE, NAMES = "boilerplate", "names"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES)
 
 
 _COMPILED = threading.Event()

@@ -47,7 +47,8 @@ def test_a_forbidden_gram_has_its_price(chosen):
     app, model, feature = chosen
     gram = int(model.gram_ids_[feature])
     sound(app.button(key=f"forbid_{gram}").click().run())
-    job_id, about, force, wished = app.session_state["wish"]
+    job_id, about, force, _ = app.session_state["wish"]
+    wished = app.session_state["asked_wish"][1].result()
     assert (job_id, about, force) == (job_of(app).id, gram, False)
     assert gram not in wished.result_.dictionary and wished.result_.certificate.covered
     assert "Without" in markdown(app) and "proved: between" in markdown(app)

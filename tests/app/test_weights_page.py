@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
+from test_results import downloads  # noqa: F401
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
-from pages.parts import tagger
 from pages.parts.concordance import occurrences
+from pages.parts.groups.figures import explained_figure, film_figure, parsimony_figure, trajectories_figure
+from pages.parts.groups.run import TIES, TITLES, TOL, WeightsRun, WeightsWish
 from pages.parts.jobs import BOARD, Job
-from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
-from pages.parts.tagger_view import parts_of
-from pages.parts.weights_figure import explained_figure, parsimony_figure, trajectories_figure
-from pages.parts.weights_run import TIES, TITLES, TOL, WeightsRun, WeightsWish
+from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.names.tag_view import parts_of
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
 
@@ -134,17 +136,19 @@ def page(open_app):
 
 
 def raced(app):
-    press(app, "Race")
+    press(app, "Learn")
     until(lambda: not BOARD.get(app.session_state["weights_id"]).active, 60)
     return sound(app.run())
 
 
 def test_the_page_races_and_shows_what_it_found(page):
-    assert "Press **Race**" in page.info[0].value
+    assert "Press **Learn**" in page.info[0].value
     raced(page)
     assert set(numbers(page)) == {"Objective", "Gap, proved", "F1 on the test set", "Weights", "Plain / clustered"}
     assert numbers(page)["F1 on the test set"] == "100.0 %"
-    assert page.dataframe[0].value["solver"].tolist() == list(TITLES.values())
+    show(page, "race")
+    assert page.dataframe[0].value["solver"].tolist() == list(TITLES.values()), "the race is in the Lab"
+    show(page, "clusters")
     assert "mutual information" in captions(page) and "variance of the final weights" in captions(page)
     assert page.query_params["weights"]
 
@@ -171,7 +175,7 @@ def test_another_class_and_other_policies_are_said_to_be_new(page):
     raced(page)
     (ridge,) = [one for one in page.select_slider if one.key == "widget_weights_ridge"]
     sound(ridge.set_value(10.0).run())
-    assert "have changed since this race" in captions(page)
+    assert "have changed since this was learnt" in captions(page)
     sound(page.number_input(key="widget_weights_rounds").set_value(3).run())
     assert page.session_state["weights_wish"].rounds == 3 and page.session_state["weights_wish"].ridge == 10.0
 
@@ -207,19 +211,20 @@ def test_the_tagger_page_trains_and_tags(open_app):
     sound(app.text_input(key="tagger_text").set_value("").run())
 
 
-def test_a_sentence_waits_for_the_engine_and_says_so(open_app, monkeypatch):
+def test_a_sentence_waits_for_the_engine_and_says_so(open_app):
     """Tagging enters parallel kernels, so it happens in the solver's thread, behind what runs there."""
     import threading
 
     app = trained(show(open_app(), "tagger"))
-    monkeypatch.setattr(tagger, "PATIENCE_S", 0.2)
     gate = threading.Event()
     busy = BOARD.submit(Job("busy", ("c",), lambda job: gate.wait(30)))
-    sound(app.run())
+    sound(app.text_input(key="tagger_text").set_value("Nadia left.").run())
     assert "busy with a solve" in captions(app)
     gate.set()
     busy.result(timeout=10)
+    until(lambda: app.session_state["asked_tagged"][1].done())
     assert "busy with a solve" not in captions(sound(app.run()))
+    assert app.dataframe[0].value["token"].tolist() == ["Nadia", "left", "."]
 
 
 def test_files_and_templates_of_the_user(open_app):
@@ -239,3 +244,34 @@ def test_files_and_templates_of_the_user(open_app):
 
 def test_the_usual_template_fits_the_sample():
     assert TEMPLATE.endswith("B\n") and "%x[0,1]" in TEMPLATE
+
+
+def test_the_names_of_the_corpus_are_found_and_taken_away(open_app, downloads):  # noqa: F811
+    rows = ["At the Foggy Goat in Ostermere Wim ordered a Red Weir.", "Nothing here. <b>Wim</b> again, in Ostermere!"]
+    app = use(open_app(), "notes.csv", pd.DataFrame({"text": rows}).to_csv(index=False).encode())
+    trained(show(app, "tagger"))
+    press(app, "Find the names")
+    until(lambda: not BOARD.get(app.session_state["names_id"]).active, 60)
+    app = sound(app.run())
+    run = BOARD.get(app.session_state["names_id"]).so_far
+    index = run.index()
+    assert "Ostermere" in set(index["name"]) and run.done == 2
+    for d, a, e, name, _, sure in run.found:
+        assert " ".join(rows[d][a:e].split()) == name and 0 < sure <= 1
+    conll = downloads["Tagged text (CoNLL)"]().decode()
+    read = TaggedFile.read(conll.encode(), name="t.conll")
+    assert [row[0] for row in read.rows[0]][:3] == ["At", "the", "Foggy"] and len(read.rows) == len(run.tagged)
+    assert len(pd.read_csv(io.BytesIO(downloads["Tokens (CSV)"]()))) == sum(len(own) for _, own, _ in run.tagged)
+    assert pd.read_csv(io.BytesIO(downloads["Names (CSV)"]()))["count"].sum() == len(run.found)
+    assert not any("<b>" in one.body for one in app.get("html") if "nm" in one.body)
+
+
+def test_the_film_of_the_scheme_shows_clusters_in_columns(run):
+    scheme = run.results["clustered"]
+    stages = scheme.trace["stage"].tolist()
+    figure = film_figure(scheme.trajectories[:, :5], stages, list("abcde"), run.own_clusters()[:5])
+    assert len(figure.frames) >= 2 and {frame.name for frame in figure.frames} <= {str(t) for t in range(len(stages))}
+    last = figure.frames[-1]
+    assert list(last.data[0].x) == scheme.trajectories[int(last.name), :5].tolist()
+    titles = run.titles(run.clusters(3))
+    assert len(titles) == 3 and any(word in titles[-1] for word in ("good", "nice", "fine"))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.text.corpus import CorpusError
 from cflengine.text.tags import entities
+from pages.parts.asking import asked
 from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.jobs import BOARD, Job
 from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
+from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.names.tag_view import tag_view
 from pages.parts.state import TAGGER, current_job, start_job, stop_job
-from pages.parts.tagger_run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
-from pages.parts.tagger_view import tag_view
 from pages.parts.words import gap_text, many, number, percent, plain
 
-PATIENCE_S = 20.0  # for a sentence, where another solve is running
+_BUSY = "The engine is busy with a solve; your sentence is tagged when it is done."
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
 _STRENGTHS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -28,6 +30,11 @@ _STRENGTHS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _parsed(digest: str, _data: bytes, name: str) -> TaggedFile:
     return TaggedFile.read(_data, name=name)
+
+
+@st.cache_resource(show_spinner=False)
+def _sample() -> bytes:
+    return SAMPLE_FILE.read_bytes()
 
 
 def draw_tagger_controls() -> TaggedFile | None:
@@ -46,12 +53,15 @@ def draw_tagger_controls() -> TaggedFile | None:
             "A token a line, the label last, a blank line after a sentence", key="widget_tagger_file",
             help="CoNLL columns, also packed by gzip. Without a file: the sample.",
         )  # fmt: skip
-    if uploaded is not None:
-        state.tagger_file = (uploaded.name, uploaded.getvalue())
-    name, data = state.tagger_file or (SAMPLE_FILE.name, SAMPLE_FILE.read_bytes())
+    if uploaded is not None and state.get("tagger_upload") != uploaded.file_id:
+        state.update(tagger_upload=uploaded.file_id, tagger_file=(uploaded.name, uploaded.getvalue()))
+    name, data = state.tagger_file or (SAMPLE_FILE.name, _sample())
     if uploaded is None and state.tagger_file is not None:
         st.caption(f"Learning from {plain(name)}.")
-    digest = hashlib.sha256(data).hexdigest()
+    known = state.get("tagger_data")
+    if known is None or known[0] is not data:  # not at every run: a file may have hundreds of megabytes
+        known = state.tagger_data = (data, hashlib.sha256(data).hexdigest())
+    digest = known[1]
     try:
         file = _parsed(digest, data, name)
     except CorpusError as error:
@@ -138,11 +148,8 @@ def draw_tagger(run: TaggerRun) -> None:
         )  # fmt: skip
     metric_row(items)
     text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
-    try:
-        rows, labels, chances = BOARD.borrow(lambda: run.tagged(text), PATIENCE_S)
-    except TimeoutError:
-        st.caption("The engine is busy with a solve; your sentence is tagged when it is done.")
-        return
+    answer = asked("tagged", (id(run), text), lambda: run.tagged(text), waiting=_BUSY)
+    rows, labels, chances = answer or ([], [], np.zeros((0, len(model.classes_))))
     if rows:
         kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
         tag_view([row[0] for row in rows], labels, chances, model.classes_, entities(labels), kinds, key="tagger_view")

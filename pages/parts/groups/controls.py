@@ -1,4 +1,4 @@
-"""What the Weight clusters page asks for: a class against the rest, the ridge, the policies; and the job that races."""
+"""What the page asks for: a class against the rest, the ridge, the policies; and the job that learns."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import streamlit as st
 
 from cflengine.loglinear.settings import CLUSTERINGS
 from pages.parts.controls import run_and_stop
+from pages.parts.groups.run import RIDGES, WeightsRun, WeightsWish
 from pages.parts.jobs import Job
 from pages.parts.labels import current_label_columns
 from pages.parts.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
-from pages.parts.weights_run import RIDGES, WeightsRun, WeightsWish
 
 _CLUSTERINGS = {
     "chunks": "chunks of sorted weights (the paper's)",
@@ -45,11 +45,11 @@ def draw_weights_controls() -> bool:
             help="How strongly weights are held near 0. The smaller, the longer plain L-BFGS takes.",
         )  # fmt: skip
         with st.container(width=220):
-            run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Race")
+            run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Learn")
     with st.expander("The clustered scheme"):
         _policies(wish)
     if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this race was run.")
+        st.caption("⚠ The choices above have changed since this was learnt.")
     return True
 
 

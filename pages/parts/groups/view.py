@@ -1,4 +1,5 @@
-"""The Weight clusters page: numbers, race, trajectories, what clusters explain, the parsimony curve."""
+"""Word groups on the page: numbers, trajectories, the scheme's own run as a film, what clusters explain, the parsimony
+curve; and, in the Lab, the race."""
 
 from __future__ import annotations
 
@@ -13,37 +14,20 @@ from cflengine.linear.export import about_study
 from pages.parts.concordance import draw_concordance
 from pages.parts.controls import rerun_at_end
 from pages.parts.corpora import LoadedCorpus
-from pages.parts.jobs import BOARD, FAILED, Job, stream_url
-from pages.parts.live_chart import live_trace_chart
+from pages.parts.groups.figures import (
+    MOST_FILMED,
+    MOST_SHOWN,
+    explained_figure,
+    film_figure,
+    parsimony_figure,
+    trajectories_figure,
+)
+from pages.parts.groups.run import WeightsRun
+from pages.parts.jobs import BOARD, FAILED, Job
 from pages.parts.metrics import metric_row
 from pages.parts.models import model_download
 from pages.parts.state import watch_job
-from pages.parts.weights_figure import MOST_SHOWN, explained_figure, parsimony_figure, trajectories_figure
-from pages.parts.weights_run import TITLES, WeightsRun, contestants
 from pages.parts.words import gap_text, many, number, percent, plain
-
-GAPS = (1e-2, 1e-4, 1e-6)
-
-
-def draw_race(job: Job) -> None:
-    """Objective and bound of every contestant by seconds or passes, live."""
-    wish = job.key[2]
-    live_trace_chart(
-        rows=None if job.active else job.rows,
-        stream_url=stream_url(job) if job.active else None,
-        key=f"weights_race_{job.id}",
-        on_done=lambda: None,
-        series=[TITLES[name] for name in contestants(wish)],
-        levels=GAPS[:2],
-        log=True,
-        height=400,
-        steps="passes over the data",
-        value="objective",
-    )
-    st.caption(
-        "Thick lines: the best objective so far. Thin lines: that of the moment, which rises where clusters are lifted "
-        "back to single weights. Dotted lines: the bound each solver has proved. All end at the same optimum."
-    )
 
 
 def draw_numbers(run: WeightsRun) -> None:
@@ -78,38 +62,16 @@ def _passes(trace: pd.DataFrame, gap: float) -> float:
     return float(trace["work"][trace["gap"] <= gap].min())
 
 
-def draw_standings(run: WeightsRun) -> None:
-    """A row a contestant: passes and seconds to each gap."""
-    rows = []
-    for name, result in run.results.items():
-        trace = result.trace
-        row: dict[str, Any] = {"solver": TITLES[name]}
-        for gap in GAPS:
-            reached = trace[trace["gap"] <= gap]
-            row[f"passes to {100 * gap:g} %"] = number(reached["work"].min())
-            row[f"s to {100 * gap:g} %"] = number(reached["elapsed_s"].min(), 2)
-        rows.append(row | {"proved gap": gap_text(result.gap), "ended": str(result.reason)})
-    frame = pd.DataFrame(rows)
-    right = {name: st.column_config.TextColumn(alignment="right") for name in frame.columns[1:-1]}
-    st.dataframe(frame, hide_index=True, column_config=right, alt="Passes and seconds to each proved gap")
-    st.caption(
-        "The paper reports 2 to 9 times fewer passes for the clustered scheme. Against an L-BFGS whose line search "
-        "costs no pass and that remembers 20 steps, that does not hold: random clusters, which know nothing of the "
-        "weights, do about as well. What holds is that weights move together, which the other tabs show."
-        + (f" The default: {plain(run.results['auto'].why)}." if "auto" in run.results else "")
-    )
-
-
 def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The weights of the words that say most about the class, over the iterations; a cluster's words and places."""
     most = min(MOST_SHOWN, len(run.watch))
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
         shown = st.slider("Words", 5, max(most, 6), min(40, most), key="weights_shown", width=260)
-        k = st.slider("Clusters", 2, 8, 6, key="weights_k", width=260)
+        k = st.slider("Groups", 2, 8, 6, key="weights_k", width=260)
     cluster_of = run.clusters(k)
-    titles = _titles(run, cluster_of)
+    titles = run.titles(cluster_of)
     chosen = st.segmented_control(
-        "Cluster", range(len(titles)), format_func=lambda c: titles[c], key=f"weights_cluster_{k}",
+        "Group", range(len(titles)), format_func=lambda c: titles[c], key=f"weights_cluster_{k}",
         help="The largest weights speak for the class, the smallest against it.",
     )  # fmt: skip
     top = run.watch[:shown]
@@ -121,8 +83,8 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     )  # fmt: skip
     st.caption(
         f"The {shown} words with the most mutual information about the class, {plain(run.wish.name)}. Lines that cross "
-        "are words that changed places. A cluster is a range of final weights (optimal k-means); choose one above, or "
-        "click a point, to see its words in the text."
+        "are words that changed places. A group is a range of final weights (optimal k-means), called by the words "
+        "that say most; choose one above, or click a point, to see its words in the text."
     )
     points = picked["selection"]["points"] if picked else []
     if points:
@@ -131,18 +93,33 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
         _cluster_words(run, loaded, cluster_of, int(chosen), titles[int(chosen)])
 
 
-def _titles(run: WeightsRun, cluster_of: np.ndarray) -> list[str]:
-    """Names of the clusters: their mean weight and how many words have it."""
-    sizes = np.bincount(cluster_of)
-    means = np.bincount(cluster_of, weights=run.weights) / sizes
-    return [f"{mean:+.2g} ({size:,})" for mean, size in zip(means, sizes, strict=True)]
+def draw_film(run: WeightsRun) -> None:
+    """The clustered scheme's own run, as it was recorded: words as dots at their weights; where whole clusters move as
+    one, the words of each stand at one weight."""
+    scheme = run.results.get("clustered")
+    if scheme is None or len(scheme.trajectories) < 2:
+        st.caption("The clustered scheme was stopped before it had begun.")
+        return
+    most = min(MOST_FILMED, len(run.watch))
+    own = run.own_clusters()
+    names = [str(run.names[j]).replace("&", "&amp;").replace("<", "&lt;") for j in run.watch[:most]]
+    stages = scheme.trace["stage"].tolist()
+    figure = film_figure(scheme.trajectories[:, :most], stages, names, None if own is None else own[:most])
+    st.plotly_chart(figure, key="weights_film", config={"displayModeBar": False})
+    merged = [len(np.unique(np.round(row, 9))) for row, stage in zip(scheme.trajectories, stages, strict=True)
+              if stage == "coarse"]  # fmt: skip
+    st.caption(
+        f"The {most} words with the most information, the most telling on top. In a *fine* step every weight goes "
+        "its own way; in a *coarse* one the dots of a cluster stand in one column and move together"
+        + (f": {number(min(merged))} different weights instead of {number(len(run.watch))}." if merged else ".")
+    )
 
 
 def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray, cluster: int, title: str) -> None:
     frame = run.cluster_words(cluster_of, cluster)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        st.markdown(f"Words of cluster **{plain(title)}**")
+        st.markdown(f"Words of the group **{plain(title)}**")
         picked = st.dataframe(
             frame, hide_index=True, height=320, on_select="rerun", selection_mode="single-row",
             key=f"weights_words_{title}", alt="A row a word of the cluster",

@@ -42,6 +42,7 @@ TITLES = {
 }
 RIDGES = (1e-7, 1e-5, 1e-3, 0.01, 0.1, 1.0, 10.0)
 TOL, LIMIT_S = 1e-6, 60.0
+TITLE_WORDS = 3
 MOST_WATCHED, MOST_VALUES = 5000, 4_000_000  # features whose trajectories are kept; numbers in all of them
 TIES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
@@ -117,7 +118,9 @@ class WeightsRun:
         with threads(None):
             result = solve(self.model, self.wish.ridge, solver, settings, watch=watch, listeners=(lane,))
         every = max(1, -(-result.trajectories.size // MOST_VALUES))
-        return replace(result, trajectories=result.trajectories[::every].copy()) if every > 1 else result
+        if every == 1:
+            return result
+        return replace(result, trajectories=result.trajectories[::every].copy(), trace=result.trace.iloc[::every])
 
     def estimator(self) -> Pipeline:
         """The plain solution, from a text to its class."""
@@ -173,6 +176,25 @@ class WeightsRun:
     def clusters(self, k: int) -> np.ndarray:
         """int64 (features,): the final weights in k clusters, from the smallest up (optimal k-means)."""
         return optimal_clusters(self.weights, [k])[k]
+
+    def titles(self, cluster_of: np.ndarray) -> list[str]:
+        """Names of clusters, from the smallest weights up: the words of each that say most, its mean weight."""
+        sizes = np.bincount(cluster_of)
+        means = np.bincount(cluster_of, weights=self.weights) / sizes
+        order = np.argsort(-self.information, kind="stable")
+        found = []
+        for cluster, mean in enumerate(means.tolist()):
+            words = [str(self.names[j]) for j in order[cluster_of[order] == cluster][:TITLE_WORDS].tolist()]
+            more = " …" if sizes[cluster] > len(words) else ""
+            found.append(f"{', '.join(words)}{more} ({mean:+.2g})")
+        return found
+
+    def own_clusters(self) -> np.ndarray | None:
+        """int64 (watched,): the clusters of the scheme's last coarse phase; None where it had none."""
+        scheme = self.results.get("clustered")
+        if scheme is None or not scheme.clusters:
+            return None
+        return scheme.clusters[-1][1].cluster_of[self.watch]
 
     def cluster_words(self, cluster_of: np.ndarray, cluster: int, most: int = 200) -> pd.DataFrame:
         """The features of a cluster by falling mutual information: word, weight, documents, information in bits."""

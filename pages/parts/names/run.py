@@ -19,7 +19,7 @@ from cflengine.text.templates import parse_template
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.jobs import Job
 
-SAMPLE_FILE = Path(__file__).resolve().parents[2] / "sample_data" / "tagged.conll"
+SAMPLE_FILE = Path(__file__).resolve().parents[3] / "sample_data" / "tagged.conll"
 TOL = 1e-4
 TEMPLATE = """\
 U00:%x[0,0]
@@ -80,7 +80,10 @@ class TaggerRun:
 
     def rows_of(self, text: str) -> list[tuple[str, ...]]:
         """A sentence as rows: every other column as the word, or words of its shape, mostly have it in the file."""
-        tokens = Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False)([text]).words(0)
+        return self.rows_of_tokens(Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False)([text]).words(0))
+
+    def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
+        """The same of tokens."""
         by_word, by_shape = self._usual
         usual = next(iter(by_shape.values()), ())
         return [(token, *by_word.get(token, by_shape.get(_shape(token), usual))) for token in tokens]

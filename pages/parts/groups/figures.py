@@ -1,4 +1,4 @@
-"""Figures of the Weight clusters page: trajectories, variance explained, the parsimony curve."""
+"""Figures of Word groups: trajectories, the scheme's run as a film, variance explained, the parsimony curve."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
 HUES = (BLUE, "#56b4e9", GREEN, "#8a8a8a", "#e69f00", ORANGE, "#cc79a7", "#7a5195")
 SYMBOLS = ("triangle-down", "square", "diamond", "circle", "pentagon", "star", "triangle-up", "x")
 MOST_FRAMES, MOST_SHOWN = 50, 60
+MOST_FILMED = 120  # words of the film
+MOST_NAMED = 26  # words at the ends of lines
 
 
 def trajectories_figure(
@@ -49,9 +51,63 @@ def trajectories_figure(
         for t in moments
     ]  # fmt: skip
     _player(figure, moments)
+    _name_ends(figure, paths, names, cluster_of)
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
-    figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5], zeroline=False)
+    room = max(3.0, 0.16 * len(paths))  # for the words at the ends
+    figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5 + room], zeroline=False)
     figure.update_yaxes(title_text="weight", zeroline=False)
+    return figure
+
+
+def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str], cluster_of: np.ndarray) -> None:
+    """Words at the ends of their lines, the most telling (the first) before others, none upon another."""
+    ends = paths[-1]
+    low, high = float(ends.min(initial=0.0)), float(ends.max(initial=0.0))
+    apart = (high - low) / MOST_NAMED or 1.0
+    placed: list[tuple[float, int]] = []
+    for j in range(len(names)):
+        if all(abs(ends[j] - y) >= apart for y, _ in placed):
+            placed.append((float(ends[j]), j))
+    for y, j in placed:
+        figure.add_annotation(
+            x=len(paths) - 1, y=y, text=names[j], showarrow=False, xanchor="left", xshift=9, font_size=12,
+            font_color=HUES[int(cluster_of[j]) % len(HUES)],
+        )  # fmt: skip
+
+
+def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], own: np.ndarray | None) -> go.Figure:
+    """Words as dots, weight to the right, the first on top; a frame a moment of the run, its stage in the title.
+
+    paths: float64 (moments, words). own: int64 (words,), clusters of the scheme, told by symbol and hue; None: alike.
+    """
+    rows = np.arange(len(names))[::-1]
+    group = np.zeros(len(names), dtype=np.int64) if own is None else np.unique(own, return_inverse=True)[1]
+    moments = np.unique(np.linspace(0, len(paths) - 1, min(len(paths), MOST_FRAMES)).astype(int))
+
+    def dots(t: int) -> go.Scatter:
+        return go.Scatter(
+            x=paths[t], y=rows, mode="markers", text=list(names), hovertemplate="%{text}: %{x:.3g}<extra></extra>",
+            marker={
+                "size": 8, "color": [HUES[g % len(HUES)] for g in group],
+                "symbol": [SYMBOLS[g % len(SYMBOLS)] for g in group], "opacity": 0.85,
+            },
+        )  # fmt: skip
+
+    def title(t: int) -> str:
+        return f"step {t}: {stages[t]}"
+
+    figure = go.Figure(dots(len(paths) - 1))
+    figure.frames = [
+        go.Frame(name=str(t), data=[dots(int(t))], layout={"title": {"text": title(int(t))}}) for t in moments
+    ]
+    _player(figure, moments)
+    reach = 1.05 * float(np.abs(paths).max(initial=1e-9))
+    figure.add_vline(x=0, line={"color": GREY, "width": 1, "dash": "dot"})
+    figure.update_xaxes(title_text="weight", range=[-reach, reach], zeroline=False)
+    figure.update_yaxes(showticklabels=False, zeroline=False, range=[-1, len(names)])
+    figure.update_layout(
+        height=620, showlegend=False, margin={"t": 40}, title={"text": title(len(paths) - 1), "font": {"size": 14}}
+    )
     return figure
 
 

@@ -1,0 +1,92 @@
+"""The tagger applied to a corpus in the solver's thread: every sentence tagged, the names counted and placed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.files import defuse_cell
+from cflengine.text.conll import write_columns
+from cflengine.text.sentences import sentence_spans
+from cflengine.text.tags import entities
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+from pages.parts.jobs import Job
+from pages.parts.names.run import TaggerRun
+
+AT_ONCE = 200  # documents between two looks at the stop
+
+
+@dataclass
+class NamesRun:
+    """places: a row a name where it stands: document, start, end (code points), name, kind, sure (the least chance of
+    its tokens' labels). Rows grow while it runs; ``done`` says for how many documents."""
+
+    tagger: TaggerRun
+    stage: str = "Tagging"
+    done: int = 0
+    found: list[tuple[int, int, int, str, str, float]] = field(default_factory=list)
+    tagged: list[tuple[int, list[tuple[str, ...]], list[str]]] = field(default_factory=list)
+
+    def run(self, texts: Sequence[str], job: Job) -> None:
+        """Tag every document. A stop keeps what is there."""
+        for first in range(0, len(texts), AT_ONCE):
+            if not job.poll():
+                break
+            self._some(first, list(texts[first : first + AT_ONCE]))
+            self.done = min(first + AT_ONCE, len(texts))
+            self.stage = f"Tagging: {self.done:,} of {len(texts):,} documents"
+
+    def _some(self, first: int, texts: list[str]) -> None:
+        model = self.tagger.model
+        assert model is not None
+        table = Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False)(texts)
+        places: list[tuple[int, int, int]] = []  # document, first and last token of each sentence
+        for d, text in enumerate(texts):
+            a, e = int(table.doc_ptr[d]), int(table.doc_ptr[d + 1])
+            starts = sentence_spans(text)[:, 0]
+            cuts = a + np.searchsorted(table.start[a:e], starts)
+            borders = [a, *cuts[1:].tolist(), e] if len(cuts) else [a, e]
+            places += [(first + d, b, c) for b, c in pairwise(borders) if c > b]
+        words = [[table.vocabulary[t] for t in table.tokens[b:c]] for _, b, c in places]
+        rows = [self.tagger.rows_of_tokens(sentence) for sentence in words]
+        labels, chances = model.predict(rows), model.predict_marginals(rows)
+        number = {label: c for c, label in enumerate(model.classes_)}
+        for (d, b, _), own, said, sure in zip(places, rows, labels, chances, strict=True):
+            self.tagged.append((d, own, list(said)))
+            for p, q, kind in entities(said):
+                least = min(float(sure[k, number[said[k]]]) for k in range(p, q))
+                start, end = int(table.start[b + p]), int(table.end[b + q - 1])
+                name = " ".join(texts[d - first][start:end].split())
+                self.found.append((d, start, end, name, kind, least))
+
+    def places(self) -> pd.DataFrame:
+        """A row a place."""
+        columns = ["document", "start", "end", "name", "kind", "sure"]
+        return pd.DataFrame(list(self.found), columns=columns)
+
+    def index(self) -> pd.DataFrame:
+        """A row a name and kind, the most frequent first: name, kind, count, documents, sure (the mean)."""
+        frame = self.places()
+        if not len(frame):
+            return pd.DataFrame(columns=["name", "kind", "count", "documents", "sure"])
+        grouped = frame.groupby(["name", "kind"], sort=False)
+        found = grouped.agg(count=("start", "size"), documents=("document", "nunique"), sure=("sure", "mean"))
+        return found.reset_index().sort_values(["count", "sure"], ascending=False, kind="stable", ignore_index=True)
+
+    def conll(self) -> Iterator[str]:
+        """The tagged corpus, a token a line, the label last; lines as :func:`write_columns` gives them."""
+        rows = [[(*cells, label) for cells, label in zip(own, said, strict=True)] for _, own, said in self.tagged]
+        yield from write_columns(rows)
+
+    def tokens_csv(self) -> bytes:
+        """The tagged corpus as a table: document, sentence, token, label."""
+        lines = ["document,sentence,token,label"]
+        for sentence, (d, own, said) in enumerate(self.tagged):
+            for cells, label in zip(own, said, strict=True):
+                token = defuse_cell(cells[0]).replace('"', '""')
+                lines.append(f'{d},{sentence},"{token}","{defuse_cell(label)}"')
+        return ("\n".join(lines) + "\n").encode("utf-8", "replace")

@@ -1,0 +1,132 @@
+"""The names of the corpus: an index with counts, where each stands, the tagged text to take away."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from cflengine.engine.files import frame_csv
+from pages.parts.controls import draw_stage, run_and_stop
+from pages.parts.corpora import LoadedCorpus
+from pages.parts.explorer import new_row
+from pages.parts.jobs import FAILED, Job
+from pages.parts.names.corpus_run import NamesRun
+from pages.parts.names.run import TaggerRun
+from pages.parts.selection import select_phrase
+from pages.parts.state import NAMES, current_corpus, current_job, start_job, stop_job
+from pages.parts.words import many, plain
+
+LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
+_AROUND = 50
+_MARK = "<style>.nm mark { background: color-mix(in srgb, #0072b2 26%, transparent); color: inherit }</style>"
+
+
+def draw_corpus_names(trained: Job) -> None:
+    """Tag the corpus, and what was found; trained: the tagger's job."""
+    loaded, job = current_corpus(), current_job(NAMES)
+    st.subheader("Names in your corpus")
+    if job is not None and job.key[2] != trained.id:
+        job = None  # of another tagger
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.markdown(f"{plain(loaded.corpus.name)}, {many(len(loaded.corpus), 'document')}", width="content")
+        with st.container(width=260):
+            run_and_stop(job, lambda: _start(trained), lambda: stop_job(NAMES), label="Find the names", key="_names")
+    if job is None:
+        st.caption("The tagger knows names like those it has learnt from; of other kinds of text it knows less.")
+        return
+    if job.state == FAILED:
+        st.error(plain(job.error))
+    elif job.active:
+        draw_stage(job)
+    else:
+        _draw_found(job.so_far, loaded)
+
+
+def _start(trained: Job) -> None:
+    loaded = current_corpus()
+    tagger: TaggerRun = trained.result
+    run = NamesRun(tagger)
+
+    def work(job: Job) -> NamesRun:
+        run.run(loaded.corpus.texts, job)
+        return run
+
+    key = (loaded.id, NAMES, trained.id)
+    start_job(NAMES, Job(loaded.corpus.name, key, work, size=6 * loaded.table.n_tokens, so_far=run))
+
+
+def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
+    index, places = run.index(), run.places()
+    if not len(index):
+        st.info("No name was found.")
+        return
+    if run.done < len(loaded.corpus):
+        st.caption(f"Stopped after {many(run.done, 'document')}.")
+    kinds = sorted(index["kind"].unique())
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        kind = st.segmented_control("Kind", ["all", *kinds], default="all", required=True, key="names_kind")
+        shown = (index if kind == "all" else index[index["kind"] == kind]).head(LISTED).reset_index(drop=True)
+        event = st.dataframe(
+            shown.assign(sure=100 * shown["sure"]), hide_index=True, height=430, on_select="rerun",
+            selection_mode="single-row", key=f"names_index_{kind}", alt="Names with how often they stand",
+            column_config={"sure": st.column_config.NumberColumn(format="%.0f %%", help="The mean of its places")},
+        )  # fmt: skip
+        row = new_row(event, len(shown), f"names_index_{kind}")
+        if row is not None:
+            st.session_state.names_chosen = (str(shown["name"].iloc[row]), str(shown["kind"].iloc[row]))
+            select_phrase(str(shown["name"].iloc[row]))
+    with right:
+        name, own = st.session_state.get("names_chosen") or (str(shown["name"].iloc[0]), str(shown["kind"].iloc[0]))
+        here = places[(places["name"] == name) & (places["kind"] == own)]
+        st.markdown(f"**{plain(name)}**, {plain(own)}: {many(len(here), 'place')}")
+        _draw_places(run, loaded, here)
+    with st.container(horizontal=True, gap="small"):
+        for label, data, file in (
+            ("Names (CSV)", lambda: frame_csv(index), "names.csv"),
+            ("Places (CSV)", lambda: frame_csv(places), "places.csv"),
+            ("Tokens (CSV)", run.tokens_csv, "tokens.csv"),
+            ("Tagged text (CoNLL)", lambda: "".join(run.conll()).encode("utf-8", "replace"), "tagged.conll"),
+        ):
+            st.container(width="content").download_button(
+                label, data, file, "text/plain", on_click="ignore", key=f"names_{file}"
+            )
+
+
+def _draw_places(run: NamesRun, loaded: LoadedCorpus, here) -> None:
+    rows = []
+    for place in here.head(PLACES).itertuples():
+        text = loaded.corpus.texts[place.document]
+        before, after = text[max(0, place.start - _AROUND) : place.start], text[place.end : place.end + _AROUND]
+        rows.append(
+            {"doc": place.document, "before": " ".join(before.split()), "name": place.name,
+             "after": " ".join(after.split())}
+        )  # fmt: skip
+    event = st.dataframe(
+        rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key="names_places",
+        alt="The places of the name in context",
+        column_config={"before": st.column_config.TextColumn(alignment="right")},
+    )  # fmt: skip
+    row = new_row(event, len(rows), "names_places")
+    document = rows[row]["doc"] if row is not None else st.session_state.get("names_document", rows[0]["doc"])
+    if not 0 <= document < len(loaded.corpus):
+        document = rows[0]["doc"]
+    st.session_state.names_document = document
+    st.caption(f"Document {document}, every name in it:")
+    spans = sorted((a, e, name, kind) for d, a, e, name, kind, _ in run.found if d == document)
+    st.html(_MARK + _marked(loaded.corpus.texts[document], spans))
+
+
+def _marked(text: str, spans: list[tuple[int, int, str, str]]) -> str:
+    parts, at = [], 0
+    for a, e, _, kind in spans:
+        if a < at or e > CHARACTERS:
+            continue
+        parts += [
+            html.escape(text[at:a]),
+            f"<mark>{html.escape(text[a:e])}</mark><sub> {html.escape(kind)}</sub>",
+        ]
+        at = e
+    parts.append(html.escape(text[at:CHARACTERS]))
+    return f'<div class="nm" style="white-space: pre-wrap; max-height: 15rem; overflow-y: auto">{"".join(parts)}</div>'
