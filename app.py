@@ -36,9 +36,15 @@ PAGES = {
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
-#: Streamlit leaves 130 pixels above a title, and lets tables shrink beside texts until their numbers are gone
+#: Streamlit leaves 130 pixels above a title, its captions are too pale to be read, and tables beside texts shrink until
+#: their numbers are gone
 STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }
 .st-key-bar { row-gap: 0.25rem; }
+.stMainBlockContainer h2 { font-size: 1.5rem; }
+[data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] p, span[data-baseweb="tag"] span,
+[data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
+[data-testid="stCaptionContainer"] { opacity: 0.84; }
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {
   .stHorizontalBlock:has(> .stColumn .stDataFrame) { flex-wrap: wrap; }
@@ -51,8 +57,8 @@ app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.bar import draw_bar
-    from pages.parts.chart_tools import chart_tools
     from pages.parts.glossary import draw_next
+    from pages.parts.page_tools import page_tools
     from pages.parts.sidebar import draw_sidebar
     from pages.parts.state import start_session, warm_engine
 
@@ -66,10 +72,10 @@ def main() -> None:
     sections[""] += moved
     page = st.navigation(sections, expanded=True)
     draw_sidebar()
+    page_tools()  # before the page, which may stop the run
     draw_bar()
     page.run()
     draw_next(page.url_path)
-    chart_tools()
     warm_engine()  # once the first page stands: compiling slows everything down
 
 

@@ -20,6 +20,7 @@ BENCHMARKS = {
     "plq": "benchmarks.plq",
     "tasks": "benchmarks.tasks",
     "embedding": "benchmarks.embedding.command",
+    "app": "benchmarks.app",
 }
 
 

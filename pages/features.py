@@ -23,7 +23,7 @@ st.title("Export")
 found = result_or_stop()
 loaded, path, chosen = current_corpus(), current_job(PATH), settings()
 
-st.subheader("A report, and the project")
+st.header("A report, and the project")
 st.markdown(
     "The **report** is one HTML file that opens anywhere: key figures, text in pieces, phrases, charts, the "
     "certificate, a paragraph on methods. The **project file** brings all of this back: drop it on the Corpus page."
@@ -42,7 +42,7 @@ with st.container(horizontal=True, gap="small"):
     )
     draw_project(loaded)
 
-st.subheader("Features")
+st.header("Features")
 st.markdown(
     "A document's features are how often it uses each phrase (K-gram) of the dictionary. New documents are counted "
     "with the same dictionary, so a model trained on these features can be used on them."
@@ -77,7 +77,7 @@ st.dataframe(
 st.caption("The first 50 documents by 30 phrases that many documents use; the downloads hold everything.")
 draw_files(model, features, chosen.weighting, loaded, shape)
 
-st.subheader("Do it again, or go on elsewhere")
+st.header("Do it again, or go on elsewhere")
 terminal, python, sklearn, r = st.tabs(["Terminal", "Python", "scikit-learn", "R"])
 terminal.code(command_line(loaded, model, chosen.weighting), language="bash", wrap_lines=True)
 python.code(python_lines(loaded, model, chosen.weighting), language="python")

@@ -17,7 +17,7 @@ st.markdown(
     "costs its length, once; every pointer costs λ. Cheap pointers favour few short pieces used often; expensive "
     "pointers favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
 )
-st.subheader("Three ways to store “thatthat”")
+st.header("Three ways to store “thatthat”")
 try:
     figure = figure_table(FIGURE_1, (0.0, 1.0, 8.0))
 except TimeoutError:
@@ -26,7 +26,7 @@ except TimeoutError:
 st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
 st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
 
-st.subheader("Try your own")
+st.header("Try your own")
 text = st.text_input("A short text", FIGURE_1, max_chars=MAX_CHARACTERS, key="toy_text")
 lam = st.slider("λ", 0.0, 10.0, 1.0, 0.25, key="toy_lam")
 if not text.strip():

@@ -44,7 +44,7 @@ check = check_or_stop(solved, brought)
 result = model.result_
 above = relative_gap(check.cost, result.lower_bound)
 proved, found = verdict(check.cost, result.objective, result.lower_bound)
-st.subheader("From " + plain(brought.name) if brought.name else "From the box")
+st.header("From " + plain(brought.name) if brought.name else "From the box")
 metric_row(
     [
         ("With your vocabulary", number(check.cost), "Pointers × λ plus the K-grams in use."),
@@ -99,7 +99,7 @@ st.download_button(
     on_click="ignore", key="download_vocabulary", help="K-gram, words, pointers, occurrences, cost",
 )  # fmt: skip
 
-st.subheader("The same text, stored twice")
+st.header("The same text, stored twice")
 chosen = choose_documents(model.table_, corpus)
 for column, title, key, marks in zip(
     st.columns(2), ("With your vocabulary", "The solver’s"), ("text_yours", "text_solver"), (check.marks, result.marks),

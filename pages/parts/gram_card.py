@@ -47,7 +47,7 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
     model: CompressiveFeatures = solution.model
     entry = model.dictionary_.iloc[feature]
     gram = int(model.gram_ids_[feature])
-    st.subheader(f"“{plain(name)}”")
+    st.header(f"“{plain(name)}”")
     marks = model.result_.marks
     found = asked("explain", (solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram))
     if found is None:

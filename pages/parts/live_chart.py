@@ -43,7 +43,7 @@ _HTML = """
     <label><input type="checkbox" name="zoom" checked>zoom on the gap</label>
     <button type="button" hidden>reset zoom</button>
   </form>
-  <div class="cfl-live-plot" role="img" aria-label="Chart of the solve, no values yet"></div>
+  <div class="cfl-live-plot" role="figure" aria-label="Chart of the solve, no values yet"></div>
   <p class="cfl-live-status"></p>
 </div>
 """

@@ -28,7 +28,7 @@ class PathMove(TypedDict):
 _HTML = """
 <div class="cfl-path">
   <div class="cfl-path-stage">
-    <div class="cfl-path-plot" role="img" aria-label="The path, no points yet"></div>
+    <div class="cfl-path-plot" role="figure" aria-label="The path, no points yet"></div>
     <div class="cfl-path-cursor" hidden><span></span></div>
   </div>
   <form class="cfl-path-bar" hidden>

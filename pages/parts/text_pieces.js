@@ -113,8 +113,10 @@ class TextView {
   article(doc, d) {
     const article = element("article");
     const title = element("div", "title", doc.title);
-    title.setAttribute("role", "heading");
-    title.setAttribute("aria-level", "3");
+    if (doc.title) {
+      title.setAttribute("role", "heading");
+      title.setAttribute("aria-level", "2");
+    }
     const body = element("div");
     const parts = [title, ...(doc.meta ? [element("div", "meta", doc.meta)] : []), body];
     for (const part of parts) part.dir = "auto"; // a Latin title says nothing about the text below it

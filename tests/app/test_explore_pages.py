@@ -190,7 +190,7 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     phrase = "free markets"
     app.session_state["phrase_query"] = phrase
     app = show(app, "pointers")
-    assert app.subheader[0].value == f"“{phrase}”", "Read opens on it"
+    assert app.header[0].value == f"“{phrase}”", "Read opens on it"
     assert any("free markets" in button.label for button in app.button), "the bar says so"
     app = show(app, "overtime")
     assert app.text_input(key="widget_time_phrase").value == phrase

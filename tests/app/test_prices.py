@@ -342,7 +342,7 @@ def test_a_click_tells_what_a_token_costs_and_who_covers_it(priced, monkeypatch)
     assert "over its 6 occurrences" in captions(priced) and "of the others cost less" in captions(priced)
     (cover,) = [button for button in priced.button if (button.key or "").startswith("cover_")]
     sound(cover.click().run())
-    assert priced.subheader[0].value == cover.label
+    assert priced.header[0].value == cover.label
     assert priced.session_state["gram"] == int(cover.key.removeprefix("cover_"))
 
 

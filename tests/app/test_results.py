@@ -35,13 +35,13 @@ def choose_rows(app: AppTest, table: int, *rows: int) -> AppTest:
 
 def test_a_gram_is_shown_in_context(tiny):
     show(tiny, "pointers")
-    assert not tiny.subheader
+    assert not tiny.header
     model = job_of(tiny).result
     gram = int(model.dictionary_["count"].argmax())
     tiny.session_state["gram"] = gram
     sound(tiny.run())
     entry = model.dictionary_.iloc[gram]
-    assert tiny.subheader[0].value.replace("\\", "") == f"“{entry['gram']}”"
+    assert tiny.header[0].value.replace("\\", "") == f"“{entry['gram']}”"
     frame = tiny.dataframe[-1].value
     assert list(frame.columns) == ["document", "before", "K-gram", "after"] and len(frame) == entry["count"]
     assert set(frame["K-gram"].str.lower()) == {entry["gram"]}
@@ -51,7 +51,7 @@ def test_a_row_of_the_dictionary_chooses_its_gram(tiny):
     show(tiny, "pointers")
     shown = tiny.dataframe[0].value
     choose_rows(tiny, 0, 1)
-    assert tiny.subheader[0].value.replace("\\", "") == f"“{shown['gram'].iloc[1]}”"
+    assert tiny.header[0].value.replace("\\", "") == f"“{shown['gram'].iloc[1]}”"
 
 
 def test_a_row_can_be_chosen_again_after_a_click_elsewhere(tiny):
@@ -106,10 +106,10 @@ def test_another_solve_of_the_same_corpus_forgets_the_chosen_gram(tiny):
     show(solved(tiny, lam=0.0), "pointers")
     last = len(job_of(tiny).result.grams_) - 1
     tiny.session_state["gram"] = last
-    assert sound(tiny.run()).subheader
+    assert sound(tiny.run()).header
     solved(tiny, lam=50.0)
     assert len(job_of(tiny).result.grams_) <= last
-    assert not show(tiny, "pointers").subheader
+    assert not show(tiny, "pointers").header
 
 
 # ---- features

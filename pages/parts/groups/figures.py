@@ -84,9 +84,12 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
     group = np.zeros(len(names), dtype=np.int64) if own is None else np.unique(own, return_inverse=True)[1]
     moments = np.unique(np.linspace(0, len(paths) - 1, min(len(paths), MOST_FRAMES)).astype(int))
 
+    said = [name if j < MOST_NAMED else "" for j, name in enumerate(names)]
+
     def dots(t: int) -> go.Scatter:
         return go.Scatter(
-            x=paths[t], y=rows, mode="markers", text=list(names), hovertemplate="%{text}: %{x:.3g}<extra></extra>",
+            x=paths[t], y=rows, mode="markers+text", text=said, customdata=list(names), textposition="middle right",
+            textfont={"size": 11}, hovertemplate="%{customdata}: %{x:.3g}<extra></extra>",
             marker={
                 "size": 8, "color": [HUES[g % len(HUES)] for g in group],
                 "symbol": [SYMBOLS[g % len(SYMBOLS)] for g in group], "opacity": 0.85,
@@ -96,7 +99,9 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
     def title(t: int) -> str:
         return f"step {t}: {stages[t]}"
 
-    figure = go.Figure(dots(len(paths) - 1))
+    coarse = [t for t in moments.tolist() if stages[t] == "coarse"]
+    begin = coarse[-1] if coarse else int(moments[-1])  # where the clusters can be seen
+    figure = go.Figure(dots(begin))
     figure.frames = [
         go.Frame(name=str(t), data=[dots(int(t))], layout={"title": {"text": title(int(t))}}) for t in moments
     ]
@@ -106,8 +111,12 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
     figure.update_xaxes(title_text="weight", range=[-reach, reach], zeroline=False)
     figure.update_yaxes(showticklabels=False, zeroline=False, range=[-1, len(names)])
     figure.update_layout(
-        height=620, showlegend=False, margin={"t": 40}, title={"text": title(len(paths) - 1), "font": {"size": 14}}
+        height=620,
+        showlegend=False,
+        margin={"t": 40},
+        title={"text": title(begin), "font": {"size": 14}},
     )
+    figure.layout.sliders[0].active = moments.tolist().index(begin)
     return figure
 
 

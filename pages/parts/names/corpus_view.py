@@ -25,7 +25,7 @@ _MARK = "<style>.nm mark { background: color-mix(in srgb, #0072b2 26%, transpare
 def draw_corpus_names(trained: Job) -> None:
     """Tag the corpus, and what was found; trained: the tagger's job."""
     loaded, job = current_corpus(), current_job(NAMES)
-    st.subheader("Names in your corpus")
+    st.header("Names in your corpus")
     if job is not None and job.key[2] != trained.id:
         job = None  # of another tagger
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):

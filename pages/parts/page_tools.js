@@ -1,17 +1,18 @@
-// A button on every Plotly chart of the page, whoever drew it: its numbers as CSV, its picture as SVG or PNG.
+// What every page needs in the browser. A button on every Plotly chart, whoever drew it: its numbers as CSV, its picture
+// as SVG or PNG. And roles that Streamlit's own markup lacks or has wrong, for those who hear a page.
 
 const STARTS = /^[=+\-@\t\r']/; // what a spreadsheet would take for a formula
 const FIELDS = ["x", "y", "z", "text", "customdata"];
 
 export default function (component) {
   const { data, parentElement } = component;
-  window.cflChartTools ??= watch();
-  window.cflChartTools.url = data.plotly;
+  window.cflPageTools ??= watch();
+  window.cflPageTools.url = data.plotly;
   return () =>
     setTimeout(() => {
-      if (parentElement.isConnected || !window.cflChartTools) return;
-      window.cflChartTools.observer.disconnect();
-      window.cflChartTools = undefined;
+      if (parentElement.isConnected || !window.cflPageTools) return;
+      window.cflPageTools.observer.disconnect();
+      window.cflPageTools = undefined;
     });
 }
 
@@ -20,6 +21,7 @@ function watch() {
   let waiting = false;
   const look = () => {
     waiting = false;
+    mendRoles();
     for (const chart of document.querySelectorAll(".js-plotly-plot")) {
       if (chart.data?.length && !chart.querySelector(":scope > .cfl-save")) chart.append(menuOf(chart, tools));
     }
@@ -32,6 +34,22 @@ function watch() {
   tools.observer.observe(document.body, { childList: true, subtree: true });
   look();
   return tools;
+}
+
+// Navigation in groups is a list of boxes of entries; the uploader is called a presentation and has a name.
+function mendRoles() {
+  for (const list of document.querySelectorAll('ul[data-testid="stSidebarNavItems"]')) {
+    give(list, "group");
+    for (const item of list.querySelectorAll("li")) {
+      if (item.parentElement === list) give(item, "presentation");
+      else give(item.parentElement, "list");
+    }
+  }
+  for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"][role="presentation"]')) give(zone, "group");
+}
+
+function give(node, role) {
+  if (node.getAttribute("role") !== role) node.setAttribute("role", role);
 }
 
 function menuOf(chart, tools) {

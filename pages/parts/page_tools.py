@@ -1,4 +1,5 @@
-"""Every chart of a page to take away, as CSV, SVG or PNG: a small button on each, put there in the browser."""
+"""What every page needs in the browser: a small button on each chart that saves it as CSV, SVG or PNG, and roles that
+Streamlit's own markup lacks."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ _CSS = """
 """
 
 _component = st.components.v2.component(
-    "cfl_chart_tools", html="<i hidden></i>", css=_CSS, js=asset("plots.js", "chart_tools.js"), isolate_styles=False
+    "cfl_page_tools", html="<i hidden></i>", css=_CSS, js=asset("plots.js", "page_tools.js"), isolate_styles=False
 )
 
 
-def chart_tools() -> None:
-    """Once a page, wherever: it looks after all charts."""
-    _component(key="chart_tools", data={"plotly": site_url(PLOTLY_JS_URL)}, height=1)
+def page_tools() -> None:
+    """Once a page, wherever."""
+    _component(key="page_tools", data={"plotly": site_url(PLOTLY_JS_URL)}, height=1)

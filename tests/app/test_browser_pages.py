@@ -1,0 +1,58 @@
+"""Every page in a real browser: nothing that axe-core objects to, in light and in dark; charts that can be saved."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from test_browser import chromium, open_tab, pytestmark, server  # noqa: F401
+from test_pages import PAGES
+
+LABELS = ("Tasks", "Telling sentences", "Word groups", "Names", "Losses", "Embeddings")
+
+needs_axe = pytest.mark.skipif(
+    importlib.util.find_spec("axe_playwright_python") is None, reason="needs axe-playwright-python"
+)
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(open_tab, theme):  # noqa: F811
+    from axe_playwright_python.sync_playwright import Axe
+
+    page, axe, found = open_tab("/"), Axe(), []
+    page.emulate_media(color_scheme=theme)
+    page.reload()
+    page.get_by_role("heading", name="See what your text is made of").wait_for()
+    for title in (*PAGES.values(), *LABELS):
+        link = page.locator("[data-testid=stSidebarNav]").get_by_role("link", name=title, exact=True)
+        if title not in ("See what your text is made of", "Saved models") or link.count():
+            link.click()
+        page.get_by_role("heading", name=title, exact=True).first.wait_for()
+        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+        page.wait_for_timeout(700)  # what is put there in the browser
+        for violation in axe.run(page).response["violations"]:
+            nodes = [str(node["target"]) for node in violation["nodes"][:3]]
+            found.append((title, violation["id"], violation["impact"], nodes))
+    assert not found
+
+
+def test_every_chart_can_be_saved(open_tab):  # noqa: F811
+    page = open_tab("/path")
+    page.locator(".cfl-save > button").first.wait_for()
+    files = {}
+    for kind in ("CSV", "SVG", "PNG"):
+        page.locator(".cfl-save > button").first.click()
+        with page.expect_download() as download:
+            page.locator(".cfl-save div button", has_text=kind).first.click()
+        with open(download.value.path(), "rb") as file:
+            files[kind] = file.read()
+    lines = files["CSV"].decode().splitlines()
+    assert lines[0] == '"series","x","y"' and len(lines) > 20
+    assert files["SVG"].startswith(b"<svg") and files["PNG"].startswith(b"\x89PNG")
+    page.keyboard.press("Tab")
+    page.locator(".cfl-save > button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".cfl-save > button").first.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Escape")
+    assert page.locator(".cfl-save > button").first.get_attribute("aria-expanded") == "false"
