@@ -8,6 +8,7 @@ import streamlit as st
 
 from cflengine.compression.path import CompressionPath
 from cflengine.linear.weighting import WEIGHTINGS
+from pages.parts.asking import asked
 from pages.parts.counting import counted, draw_counting
 from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of
 from pages.parts.export.project import draw_project
@@ -30,10 +31,11 @@ st.markdown(
 )
 points = path.so_far.points if path is not None else CompressionPath(())
 phrases = phrase_frame(found, loaded)
+counted_so = counted(found.model, chosen.counting, chosen.temperature)
 with st.container(horizontal=True, gap="small"):
     st.container(width="content").download_button(
         "Report (HTML)",
-        lambda: report_html(loaded, found.model, phrases, points, chosen.weighting),
+        lambda: report_html(loaded, counted_so, phrases, points, chosen.weighting),
         "report.html",
         "text/html",
         type="primary",
@@ -58,8 +60,14 @@ st.segmented_control(
     help="count: as they are. tf: divided by the document's sum. idf: counts times the inverse document frequency. "
     "tf-idf: both. damped: the square root of counts times idf, documents scaled to length 1; best for learning.",
 )
-model = counted(found.model, chosen.counting, chosen.temperature)
-features = model.features(weighting=chosen.weighting)
+model = counted_so
+features = asked(  # soft counts enter parallel kernels
+    "features",
+    (found.id, chosen.counting, chosen.temperature, chosen.weighting),
+    lambda: model.features(weighting=chosen.weighting),
+)
+if features is None:
+    st.stop()
 metric_row(
     [
         ("Documents", number(features.shape[0])),

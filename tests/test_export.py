@@ -210,3 +210,10 @@ def test_a_wide_table_that_would_be_too_wide_is_refused(monkeypatch):
     file = io.BytesIO()
     feature_files.write_wide_csv(sparse.csr_matrix((0, 4)), list("abcd"), file)
     assert file.getvalue().decode().strip() == '"document","a","b","c","d"'
+
+
+def test_words_that_are_called_like_other_columns_get_names_of_their_own():
+    matrix, file = sparse.csr_matrix(np.array([[1, 2, 3]])), io.BytesIO()
+    feature_files.write_wide_parquet(matrix, ["document", "id", "id"], file, documents=pd.DataFrame({"id": ["a"]}))
+    frame = pd.read_parquet(io.BytesIO(file.getvalue()))
+    assert len(set(frame)) == 5 and frame["document"].tolist() == [0]

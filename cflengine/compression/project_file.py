@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from cflengine.text.corpus import Corpus, CorpusError
 from cflengine.text.kgrams import index_by_sorting, index_kgrams
 from cflengine.text.readers import read_corpus
 from cflengine.text.token_presets import TokenChoice
+from cflengine.text.token_table import check_pattern
 from cflengine.text.tokens import Tokenizer
 
 FORMAT, VERSION = "cflengine project", 1
@@ -38,6 +40,14 @@ SUFFIX = ".cflproject"
 _HEADER, _CORPUS, _PATH = "project.json", "corpus.parquet", "path.cflm"
 _TEXT, _RECORD = "cflengine text", "cflengine record"
 _MOST_HEADER = 1 << 20
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, RuntimeError, KeyError
+)  # fmt: skip
+#: how a source was read: option -> the kinds of its values
+READING: dict[str, tuple[type, ...]] = {
+    "documents": (str,), "min_words": (int,), "limit": (int, type(None)), "text_column": (str, type(None)),
+    "encoding": (str, type(None)),
+}  # fmt: skip
 SMALL_TOKENS = 1_000_000  # whose K-grams are numbered in plain numpy: nothing has to be compiled first
 
 
@@ -90,7 +100,7 @@ def is_project(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {_HEADER, _CORPUS} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
         return False
 
 
@@ -104,14 +114,14 @@ def read_project(file: str | Path | IO[bytes], name: str = "the file") -> Projec
             require_bytes(4 * packed, f"'{name}'", "close other programs.")
             corpus_bytes = archive.read(_CORPUS)
             path_bytes = archive.read(_PATH) if _PATH in archive.namelist() else None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, KeyError) as error:
+    except _UNREADABLE as error:
         raise CorpusError(f"'{name}' is not a project of cflengine, or it is truncated.") from error
     try:
         return _project(header, corpus_bytes, path_bytes, name)
-    except (KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
-        raise CorpusError(f"'{name}' is damaged: {error}") from error
     except InputError as error:
         raise CorpusError(f"'{name}': {error}") from error
+    except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+        raise CorpusError(f"'{name}' is damaged: {error}") from error
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
@@ -142,7 +152,10 @@ def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes |
     max_gram = header["max_gram"]
     if not isinstance(max_gram, int) or not 1 <= max_gram <= 8:
         raise InputError(f"K is {max_gram!r}, not a number from 1 to 8.")
-    reading, settings = dict(header["reading"]), dict(header["settings"])
+    given, settings = header["reading"], header["settings"]
+    if not isinstance(given, dict) or not isinstance(settings, dict):
+        raise InputError("how it was read, or its settings, are no lists of names.")
+    reading = {name: given[name] for name, kinds in READING.items() if isinstance(given.get(name, 0.0), kinds)}
     project = Project(corpus, tokens, source, reading, settings, max_gram)
     if path_bytes is None:
         return project
@@ -158,4 +171,6 @@ def _tokens(given: Any) -> TokenChoice:
         raise InputError("what tokens are is not said.")
     if not all(isinstance(given[key], kind) for key, kind in kinds.items()):
         raise InputError("what tokens are is not said.")
-    return TokenChoice(**given)
+    tokens = TokenChoice(**given)
+    check_pattern(tokens.pattern)
+    return tokens

@@ -126,7 +126,8 @@ def _wide_parts(
     matrix: sparse.csr_matrix, names: Sequence[str], documents: pd.DataFrame | None, defused: bool
 ) -> Iterator[pa.Table]:
     """The table in parts of so many rows; the first is there even if there is no row."""
-    shown = [defuse_cell(name) for name in names] if defused else list(names)
+    taken = {"document"}
+    shown = [_free(defuse_cell(name) if defused else name, taken, " (feature)") for name in names]
     left = _joined(documents, defused, ("document", *shown))
     rows = max(1, _AT_ONCE // max(1, matrix.shape[1]))
     for a in range(0, max(matrix.shape[0], 1), rows):
@@ -144,11 +145,16 @@ def _joined(documents: pd.DataFrame | None, defused: bool, taken: Sequence[str])
         return found
     frame, used = (defuse_frame(documents) if defused else documents), set(taken)
     for i, name in enumerate(map(str, frame.columns)):
-        while name in used:
-            name += " (column)"
-        used.add(name)
-        found[name] = _arrow(frame.iloc[:, i])
+        found[_free(name, used, " (column)")] = _arrow(frame.iloc[:, i])
     return found
+
+
+def _free(name: str, taken: set[str], more: str) -> str:
+    """The name, or a longer one that is not taken; it is, afterwards."""
+    while name in taken:
+        name += more
+    taken.add(name)
+    return name
 
 
 def _arrow(column: pd.Series) -> pa.Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,14 +28,15 @@ from cflengine.text.token_presets import (
     check_dictionary,
     dictionary_spans,
     is_dictionary,
+    preset_of,
 )
 
 DEFAULT_TOKEN_PATTERN = PRESETS["words"].pattern
 WORD_PATTERN = PRESETS["words"].words  # of classifiers: punctuation is no feature
 
 LONGEST_PATTERN = 1000  # characters
-MOST_REPEATS = 10_000  # the product of all {n}: ``regex`` writes a counted repetition out, so that some need gigabytes
-SLOWEST_TEXT_S = 10.0  # for one document
+MOST_REPEATS = 100_000  # characters times all {n}: ``regex`` writes repetitions out, so that some would need gigabytes
+SLOWEST_TEXT_S, SLOWEST_S = 10.0, 120.0  # for one document, for all
 
 _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
 
@@ -100,7 +102,7 @@ def check_pattern(pattern: str) -> str:
     return pattern
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def compiled(pattern: str, name: str = "token_pattern", flags: int = 0) -> regex.Pattern[str]:
     """Somebody's pattern, by ``regex``; name: what messages call it. Raises InputError for what cannot be compiled, or
     not within bounds."""
@@ -108,8 +110,8 @@ def compiled(pattern: str, name: str = "token_pattern", flags: int = 0) -> regex
     if len(pattern) > LONGEST_PATTERN and pattern not in KNOWN_PATTERNS:
         raise InputError(f"{name} {shown!r} has more than {LONGEST_PATTERN} characters.")
     counts = [max(int(number or 1) for number in found) for found in _COUNTED.findall(pattern)]
-    if math.prod(max(count, 1) for count in counts) > MOST_REPEATS:
-        raise InputError(f"{name} {shown!r} repeats something more than {MOST_REPEATS} times.")
+    if math.prod(max(count, 1) for count in counts) * len(pattern) > MOST_REPEATS:
+        raise InputError(f"{name} {shown!r} repeats too much too often: give smaller numbers in braces.")
     try:
         return regex.compile(pattern, regex.VERSION0 | flags)
     except (regex.error, OverflowError, RecursionError) as error:
@@ -143,6 +145,9 @@ def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
         return lambda text: [match.span() for match in find(text)]
     expression = compiled(pattern)
 
+    if preset_of(pattern) is not None:  # linear in the text, however long that is
+        return lambda text: [match.span() for match in expression.finditer(text)]
+
     def bounded(text: str) -> list[tuple[int, int]]:
         try:
             matches = expression.finditer(text, timeout=SLOWEST_TEXT_S)
@@ -161,7 +166,10 @@ def find_tokens(texts: Sequence[str], pattern: str) -> TokenTable:
     find = span_finder(pattern)
     vocabulary: dict[str, int] = {}
     ids, starts, ends, counts = [], [], [], [0]
+    ends_s = math.inf if preset_of(pattern) is not None else time.monotonic() + SLOWEST_S
     for text in texts:
+        if time.monotonic() > ends_s:
+            raise InputError(f"token_pattern {pattern!r} takes more than {SLOWEST_S:g} s: write a simpler one.")
         spans = list(find(text))
         ids.append(np.fromiter((vocabulary.setdefault(text[a:b], len(vocabulary)) for a, b in spans), np.int32))
         borders = np.array(spans, dtype=np.int32).reshape(-1, 2)

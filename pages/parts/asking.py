@@ -26,6 +26,8 @@ def asked(kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: 
     try:
         return known[1].result(timeout=BUSY_S if BOARD.busy else IDLE_S)
     except TimeoutError:
+        if known[1].done():  # raised by the work itself
+            raise
         st.fragment(_until_there, run_every=0.5)(name, waiting)
         return None
 

@@ -9,7 +9,7 @@ import streamlit as st
 from cflengine.compression.path import nearest_lam
 from pages.parts.corpora import SAMPLE
 from pages.parts.glossary import draw_glossary
-from pages.parts.selection import forget_selection, selected_phrase
+from pages.parts.selection import forget_group, forget_selection, selected_group, selected_phrase
 from pages.parts.solution import current_standing, path_lams_here
 from pages.parts.state import change_settings, current_corpus, settings
 from pages.parts.words import gap_words, many, plain
@@ -50,8 +50,14 @@ def _lam() -> None:
 
 
 def _selection() -> None:
-    """The phrase that goes along."""
+    """The phrase and the group that go along."""
     phrase = selected_phrase()
+    group = selected_group(current_corpus().corpus.metadata)
+    if group is not None:
+        st.button(
+            f"{plain(group[0])}: {plain(group[1][:30])} ✕", key="bar_group", type="tertiary", on_click=forget_group,
+            help="The group goes with you from page to page; press to let it go.",
+        )  # fmt: skip
     if phrase:
         st.button(
             f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key="bar_phrase", type="tertiary",

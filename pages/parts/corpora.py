@@ -109,7 +109,8 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
 
 def cut_otherwise(loaded: LoadedCorpus, tokens: TokenChoice) -> LoadedCorpus:
     """The same corpus in other tokens."""
-    name = loaded.id if loaded.id == SAMPLE and tokens == USUAL_TOKENS else None
+    named = {"sample_data/reviews.csv": SAMPLE, NEWSGROUPS: NEWSGROUPS}
+    name = named.get(loaded.source) if tokens == USUAL_TOKENS else None
     return remember(loaded.corpus, source=loaded.source, name=name, options=loaded.options, tokens=tokens)
 
 

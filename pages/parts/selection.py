@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -25,10 +23,12 @@ def select_group(column: str, value: str) -> None:
     st.session_state[GROUP] = (column, value)
 
 
-def selected_group(columns: Any) -> tuple[str, str] | None:
-    """Column and value, where the corpus has that column."""
+def selected_group(metadata: pd.DataFrame) -> tuple[str, str] | None:
+    """Column and value, where the corpus has them."""
     found = st.session_state.get(GROUP)
-    return found if found is not None and found[0] in columns else None
+    if found is None or found[0] not in metadata.columns:
+        return None
+    return found if (metadata[found[0]].astype(str) == found[1]).any() else None
 
 
 def phrase_row(names: pd.Series, phrase: str) -> int | None:
@@ -40,5 +40,10 @@ def phrase_row(names: pd.Series, phrase: str) -> int | None:
 
 
 def forget_selection() -> None:
-    """Nothing is selected any more."""
-    st.session_state.update({PHRASE: "", GROUP: None, "gram": None})
+    """No phrase is selected any more."""
+    st.session_state.update({PHRASE: "", "gram": None})
+
+
+def forget_group() -> None:
+    """No group is selected any more."""
+    st.session_state.update({GROUP: None, "phrase_group": None, "phrase_column": "all documents"})

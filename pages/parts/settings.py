@@ -14,7 +14,7 @@ from cflengine.compression.solvers import SOLVERS
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.path_run import QUICK_S
 
-LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0)
+LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 13.0, 20.0, 50.0)
 TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
 
 
@@ -97,5 +97,16 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     """Settings from a project's file; what is unknown or out of range is left at its default."""
     query = {"lam": given.get("lam"), "k": given.get("max_gram"), "temperature": given.get("temperature")}
     named = {name: given.get(name) for name in ("weighting", "counting", "solver")}
+    limits = {
+        "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
+        "rounds": (1, 100), "time_limit": (0.001, 86400.0),
+    }  # fmt: skip
+    kept = {
+        name: value
+        for name, (low, high) in limits.items()
+        if isinstance(value := given.get(name), int | float) and not isinstance(value, bool) and low <= value <= high
+    }
+    query = {name: value for name, value in query.items() if isinstance(value, str | int | float)}
+    query = {name: value for name, value in query.items() if isinstance(value, str) or abs(value) < 1e6}
     spelt = {name: f"{value:g}" if isinstance(value, int | float) else value for name, value in (query | named).items()}
-    return settings_from({name: value for name, value in spelt.items() if isinstance(value, str)})
+    return replace(settings_from({name: value for name, value in spelt.items() if isinstance(value, str)}), **kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import streamlit as st
@@ -31,10 +32,10 @@ def current_solution() -> Solution | None:
     assert path is not None
     point = points.nearest(settings().lam)
     known = st.session_state.get("solution")
-    identity = f"{path.id}:{point.lam:g}:{point.result.objective:g}"
     if known is None or known[0] is not point or known[1].improving != path.active:
         model = known[1].model if known is not None and known[0] is point else path.so_far.model(point.lam)
-        known = st.session_state.solution = (point, Solution(identity, model, path.active))
+        marks = hashlib.blake2b(point.result.marks.data, digest_size=8).hexdigest()
+        known = st.session_state.solution = (point, Solution(f"{path.id}:{point.lam:g}:{marks}", model, path.active))
     return known[1]
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
 from cflengine.compression.project_file import is_project
+from cflengine.engine.checks import InputError
 from cflengine.text.check import suggested_tokens
 from cflengine.text.token_presets import TokenChoice
 from pages.parts import corpora
@@ -38,7 +39,7 @@ def draw_source() -> None:
         with st.popover("20 Newsgroups"):
             st.caption("18,846 posts, fetched once by scikit-learn (needs the network), without headers or quotes.")
             if st.button("Fetch and use 20 Newsgroups", key="use_newsgroups"):
-                _choose(corpora.fetch_newsgroups)
+                choose(corpora.fetch_newsgroups)
     _reread()
 
 
@@ -117,7 +118,7 @@ def _read(file: dict[str, Any]) -> None:
     state.update(opened=file, reading_error="", ask_column=False)
     if is_project(file["path"]):
         state.opened = None  # there is nothing in it that could be read otherwise
-        _choose(lambda: open_project(file["path"], file["name"]))
+        choose(lambda: open_project(file["path"], file["name"]))
         return
     try:
         preview = preview_corpus(file["path"], name=file["name"])
@@ -130,7 +131,7 @@ def _read(file: dict[str, Any]) -> None:
             state.ask_column = True
             return
         options["text_column"] = preview.suggested_text_column
-    _choose(lambda: _loaded(file, options))
+    choose(lambda: _loaded(file, options))
 
 
 def _loaded(file: dict[str, Any], options: dict[str, Any]) -> LoadedCorpus:
@@ -188,10 +189,10 @@ def _mapping(file: dict[str, Any]) -> None:
     st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
-        _choose(lambda: _loaded(file, options))
+        choose(lambda: _loaded(file, options))
 
 
-def _choose(load: Callable[[], LoadedCorpus]) -> None:
+def choose(load: Callable[[], LoadedCorpus]) -> None:
     """Load a corpus and make it the current one; one sentence if it cannot be."""
     state = st.session_state
     try:
@@ -199,7 +200,7 @@ def _choose(load: Callable[[], LoadedCorpus]) -> None:
             loaded = load()
             if loaded.table.n_tokens == 0:
                 raise CorpusError("This corpus holds no token: nothing could be compressed.")
-    except CorpusError as error:
+    except InputError as error:
         state.reading_error = str(error)
         return
     state.update(reading_error="", ask_column=False)

@@ -173,6 +173,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
         for job in active_jobs():
             job.stop.set()
         st.session_state.update({f"{kind}_id": None for kind in KINDS})
+        _forget_results()
     st.session_state.update(corpus_id=loaded.id, notice="", path_wanted=None)
     project, chosen = st.session_state.get("project_settings", (None, None))
     if project == loaded.id:
@@ -186,6 +187,20 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
     elif EXPLORE and current_job(PATH) is None:
         explore()
     _write_query()
+
+
+#: what pages keep of results; of another corpus it would only hold memory
+_RESULTS = (
+    "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "wish", "counted",
+    "corpus_check", "phrase_places", "bursts", "find_counts", "selected_group", "gram", "names_chosen", "study_open",
+    "boilerplate_group", "boilerplate_document", "applied",
+)  # fmt: skip
+
+
+def _forget_results() -> None:
+    state = st.session_state
+    for name in [name for name in state if name in _RESULTS or str(name).startswith("asked_")]:
+        del state[name]
 
 
 def current_job(kind: str = SOLVE) -> Job | None:

@@ -439,9 +439,25 @@ class TextView {
     if (!changed && !fresh) return;
     for (const place of this.matching) this.spans[place]?.classList.remove("match");
     this.found = found;
-    this.matching = new Set(found.flatMap((span) => this.placesIn(...span)));
+    this.matching = this.placesOfAll(found);
     for (const place of this.matching) this.spans[place]?.classList.add("match");
     if (changed && this.matching.size) this.reveal(this.matching.values().next().value);
+  }
+
+  // The places of many spans, in one sweep over each document.
+  placesOfAll(spans) {
+    const places = new Set();
+    this.documents.forEach((doc, d) => {
+      const own = spans.filter(([of]) => of === d).sort((a, b) => a[1] - b[1]);
+      let offset = 0;
+      let next = 0;
+      for (let piece = 0; piece < doc.cut.length && next < own.length; offset += doc.cut[piece++]) {
+        while (next < own.length && own[next][2] <= offset) next++;
+        const end = offset + doc.cut[piece];
+        if (next < own.length && own[next][1] < end && doc.who[piece] >= 0) places.add(doc.first + piece);
+      }
+    });
+    return places;
   }
 
   // The places with a pointer in [start, end) of a document.

@@ -16,7 +16,12 @@ from pages.parts.corpora import recall
 from pages.parts.jobs import BOARD, Job
 
 SIGNED = "<b>Yours</b> truly, John Smith from the small office at the lake"
-TEXTS = [f"Something about dogs. {SIGNED}.", f"{SIGNED}!", "All new words stand here", f"And more. {SIGNED}. The end."]
+TEXTS = [
+    f"Something about dogs. {SIGNED}.",
+    f"{SIGNED}!",
+    "All new words stand here",
+    f"And there is more to say here, my friends. {SIGNED}. The end.",
+]
 
 
 def csv() -> bytes:
@@ -33,11 +38,11 @@ def looked(open_app):
 
 def test_passages_and_documents_are_found(looked):
     shown = numbers(looked)
-    assert shown["Different passages"] == "1" and shown["Documents with one"] == "2"
+    assert shown["Different passages"] == "2" and shown["Documents with one"] == "2"
     passages, documents = (frame.value for frame in looked.dataframe[:2])
-    assert passages["documents"].tolist() == [3] and passages["passage"][0].startswith("<b>Yours")
+    assert passages["documents"].tolist() == [2, 2] and "<b>Yours" in passages["passage"][0]
     assert documents["document"].iloc[0] == 1 and "each" not in documents
-    assert "In 3 documents: 0, 1, 3" in captions(looked)
+    assert "In 2 documents: 0, 3" in captions(looked)
     marked = next(one.body for one in looked.get("html") if "bp" in one.body)
     assert "&lt;b&gt;" in marked and "<b>" not in marked
 
@@ -60,7 +65,7 @@ def test_the_clean_corpus(looked, downloads):  # noqa: F811
     assert frame["record"].tolist() == [0, 2, 3] and frame["who"].tolist() == ["a", "c", "d"]
     sound(looked.toggle(key="boilerplate_cut").set_value(True).run())
     frame = pd.read_csv(io.BytesIO(downloads["Clean corpus (CSV)"]()))
-    assert frame["text"][2] == "And more. . The end." or "John" not in frame["text"][2]
+    assert "John" not in frame["text"][2] and frame["text"][2].startswith("And there is more")
     press(looked, "Go on with the clean corpus")
     loaded = recall(looked.session_state["corpus_id"])
     assert loaded.corpus.name == "mails, clean" and len(loaded.corpus) == 3

@@ -198,7 +198,7 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     press(app, "Compare")
     until(lambda: not board.get(app.session_state["compare_id"]).active)
     sound(app.run())
-    group = app.session_state["selected_group"]
+    app.session_state["selected_group"] = group = ("party", "left")
     app = show(app, "phrases")
     assert app.selectbox(key="phrase_column").value == group[0]
     assert app.multiselect(key=f"phrase_values_{group[0]}").value == [group[1]]

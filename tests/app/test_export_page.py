@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 
@@ -13,6 +14,7 @@ from visiting import press, show, sound, until, upload, use
 from cflengine.compression.project_file import read_project
 from pages.parts.corpora import recall
 from pages.parts.jobs import BOARD
+from pages.parts.settings import Settings, settings_of
 
 NASTY = '<script>alert("x")</script> =cmd() & <b>bold</b>'
 ROWS = pd.DataFrame(
@@ -92,3 +94,20 @@ def test_a_broken_project_is_one_sentence(open_app, exported, downloads):  # noq
     bad = data.replace(b'"version": 1', b'"version": 9')
     app = upload(app, "old.cflproject", bad if bad != data else data[:200])
     assert len(app.error) == 1 and app.session_state["corpus_id"] == before
+
+
+def test_settings_come_back_within_their_bounds():
+    kept = {"lam": 4.0, "gap": 1e-4, "time_limit": 5, "rounds": 7, "last_zeta": 0.5, "weighting": "tf"}
+    found = settings_of(kept)
+    assert (found.lam, found.gap, found.time_limit, found.rounds, found.last_zeta) == (4.0, 1e-4, 5, 7, 0.5)
+    assert found.weighting == "tf"
+    assert settings_of({"lam": 10**400, "gap": -1, "rounds": True, "solver": [1]}) == Settings()
+
+
+def test_pieces_that_overlap_are_shown_once(exported, downloads):  # noqa: F811
+    show(exported, "features")
+    page = re.sub(r"<script.*?</script>", "", downloads["Report (HTML)"]().decode(), flags=re.S)
+    body = page.split("<h2>Text in pieces</h2>")[1].split("<h2>Phrases</h2>")[0]
+    texts = [html.unescape(re.sub(r"<[^>]+>", "", part.split("<br>")[1])) for part in body.split("<p>")[2:]]
+    known = [text.split("<br>")[0] for text in ROWS["text"]]
+    assert texts and all(text.strip() in known for text in texts)

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from visiting import captions, press, show, solved, sound, use
 
+from cflengine.text import token_table
 from pages.parts.commands import command_line
 from pages.parts.corpora import recall
 
@@ -84,3 +85,28 @@ def test_labels_are_learnt_from_the_same_words(open_app, board):
     press(app, "Learn")
     job = board.get(app.session_state["study_id"])
     assert job.key[2].tokens.preset == "social"
+
+
+def test_a_pattern_that_is_too_slow_for_the_corpus_leaves_it_as_it_was(open_app, monkeypatch):
+    monkeypatch.setattr(token_table, "SLOWEST_TEXT_S", 0.2)
+    token_table.span_finder.cache_clear()
+    app = use(open_app(), "posts.csv", csv(["short one", "a" * 2000 + "!"] * 4))
+    before = app.session_state["corpus_id"]
+    sound(next(one for one in app.radio if one.label == "A token is").set_value("own").run())
+    field = next(one for one in app.text_input if one.label == "Regular expression")
+    sound(field.set_value(r"(?:a|aa)+b|\w{2,9}(?=!)x|zz").run())
+    buttons = [button for button in app.button if button.label == "Cut the corpus like this"]
+    if buttons:
+        sound(buttons[0].click().run())
+    assert app.session_state["corpus_id"] == before and app.error
+    token_table.span_finder.cache_clear()
+
+
+def test_the_sample_comes_back_as_the_sample(open_app):
+    app = open_app()
+    sound(next(one for one in app.radio if one.label == "A token is").set_value("contractions").run())
+    press(app, "Cut the corpus like this")
+    assert app.session_state["corpus_id"] != "sample"
+    sound(next(one for one in app.radio if one.label == "A token is").set_value("words").run())
+    press(app, "Cut the corpus like this")
+    assert app.session_state["corpus_id"] == "sample" and app.session_state["path_id"] == "sample"

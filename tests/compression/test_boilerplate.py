@@ -55,6 +55,15 @@ def test_passages_are_as_long_as_can_be_and_counted():
     assert not len(repeated_passages(table, 12)) and repeated_passages(table, 12).fresh.all()
 
 
+def test_a_passage_that_a_later_document_has_in_part_is_found_whole():
+    words = [f"w{k}" for k in range(15)]
+    texts = [" ".join(words), " ".join(["x", *words[4:12], "y"]), " ".join(words)]
+    found = repeated_passages(Tokenizer()(texts), 12)
+    assert found.length.tolist() == [15] and found.source.tolist() == [0]
+    found = repeated_passages(Tokenizer()(texts), 8)
+    assert found.length.tolist()[:1] == [8] and not found.fresh[-15:].any()
+
+
 def test_too_short_passages_are_refused_and_a_stop_is_heard():
     table = Tokenizer()(["a b c"])
     with pytest.raises(ValueError, match="at least 8 words"):

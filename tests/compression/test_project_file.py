@@ -76,6 +76,13 @@ def test_everything_comes_back(project, tmp_path):
         assert np.array_equal(here.result.marks, there.result.marks)
 
 
+def test_only_what_reading_knows_comes_back(project):
+    data = written(project)
+    odd = {"text_column": "t", "x=__import__('os').system('id'), y": 1, "limit": "many"}
+    back = read_project(changed(data, "project.json", json.dumps(header_of(data) | {"reading": odd}).encode()))
+    assert back.reading == {"text_column": "t"}
+
+
 def test_a_project_without_a_path(project):
     bare = Project(project.corpus, project.tokens, "some.csv", {}, {})
     assert read_project(io.BytesIO(written(bare))).points is None
@@ -86,6 +93,7 @@ def test_what_is_no_project_is_one_sentence(project, tmp_path):
     (tmp_path / "x.zip").write_bytes(data[: len(data) // 2])
     assert not is_project(tmp_path / "x.zip") and not is_project(tmp_path / "none")
     header = header_of(data)
+    bad, worse = (header["tokens"] | change for change in ({"own": "("}, {"preset": "x"}))
     cases = {
         b"no zip at all": "not a project",
         data[: len(data) // 2]: "truncated",
@@ -100,10 +108,14 @@ def test_what_is_no_project_is_one_sentence(project, tmp_path):
         changed(data, "project.json", json.dumps(header | {"max_gram": 99}).encode()).getvalue(): "K is 99",
         changed(data, "project.json", json.dumps({**header, "max_gram": 4}).encode()).getvalue(): "another corpus",
         changed(data, "path.cflm", b"nonsense").getvalue(): "not a model",
+        changed(data, "project.json", json.dumps(header | {"reading": "ab"}).encode()).getvalue(): "no lists",
+        changed(data, "project.json", json.dumps(header | {"settings": [[1]]}).encode()).getvalue(): "no lists",
+        changed(data, "project.json", json.dumps(header | {"tokens": bad}).encode()).getvalue(): "usable",
+        changed(data, "project.json", json.dumps(header | {"tokens": worse}).encode()).getvalue(): "one of",
     }  # fmt: skip
-    for bad, sentence in cases.items():
+    for given, sentence in cases.items():
         with pytest.raises(CorpusError, match=sentence) as caught:
-            read_project(io.BytesIO(bad), "bad.cflproject")
+            read_project(io.BytesIO(given), "bad.cflproject")
         assert "\n" not in str(caught.value)
 
 

@@ -1,14 +1,16 @@
 """Text that is there already: passages that documents repeat from earlier ones, and what each document costs given all
 others.
 
-A passage is a run of tokens, as long as can be, that an earlier document has word by word: sequences of 8 tokens are
-numbered (K = 8), each place is tied to the last earlier place of the same sequence in another document, and places
-whose ties go on side by side are chained beyond 8. Given the others, a document is encoded as cheaply as can be (§3.1
-of the paper) when a K-gram that the others use costs λ and any other λ + c.
+A passage is a run of tokens that an earlier document has word by word, as long as it can be from where it begins: all
+sequences of the least length are numbered by doubling (K-grams beyond K = 8 as pairs of shorter ones), each is tied to
+the last earlier place of the same sequence in another document, and goes on as far as both documents agree. Given the
+others, a document is encoded as cheaply as can be (§3.1 of the paper) when a K-gram that the others use costs λ and any
+other λ + c.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,11 +18,12 @@ import pandas as pd
 
 from cflengine.compression.blocks import cut_documents
 from cflengine.compression.coder import encode_tokens
+from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Poll, go_on
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.token_table import TokenTable
 
-SEED = 8  # tokens: the shortest passage that is looked for
+SHORTEST = 8  # tokens of a passage
 
 
 @dataclass(frozen=True)
@@ -70,62 +73,80 @@ class Passages:
 
 
 def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda: True) -> Passages:
-    """Passages of at least ``least`` tokens (SEED or more). Θ(n log n), plain numpy. Raises Stopped."""
-    if least < SEED:
-        raise ValueError(f"passages have at least {SEED} words, not {least}.")
+    """Passages of at least ``least`` tokens (SHORTEST or more). Θ(n log n), plain numpy. Every such sequence that an
+    earlier document has is in one of them. Raises Stopped."""
+    if least < SHORTEST:
+        raise InputError(f"passages have at least {SHORTEST} words, not {least}.")
     tokens, doc_ptr = table.tokens, table.doc_ptr
-    n, sizes = table.n_tokens, np.diff(table.doc_ptr)
-    document = np.repeat(np.arange(table.n_documents, dtype=np.int32), sizes)
-    left = np.repeat(doc_ptr[1:], sizes) - np.arange(n)  # tokens from here to the document's end
-    number = _numbered(tokens.astype(np.int64), left, poll)
-    before = _last_elsewhere(number, document, left >= SEED, poll)
-    # a chain goes on while the earlier places go on side by side, in one document on either side
+    document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(doc_ptr))
+    number = _numbered(tokens.astype(np.int64), doc_ptr, least, poll)
+    before = _last_elsewhere(number, document, poll)
     here = np.flatnonzero(before >= 0)
-    if not len(here):
-        empty = np.zeros(0, dtype=np.int32)
-        return Passages(empty, empty, np.zeros(0, dtype=np.int64), empty, empty, np.ones(n, dtype=bool))
-    tie = before[here]
-    goes_on = (
-        (np.diff(here) == 1) & (np.diff(tie) == 1) & (np.diff(document[here]) == 0) & (np.diff(document[tie]) == 0)
-    )
-    first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
-    count = np.diff(np.append(first, len(here)))
-    length = (count + SEED - 1).astype(np.int32)
-    long = length >= least
-    start, length, source = here[first][long], length[long], document[tie[first]][long]
-    go_on(poll)
-    depth = np.zeros(n + 1, dtype=np.int64)
+    found: list[tuple[int, int, int]] = []  # first token, tokens, first token of the earlier place
+    at, listed = 0, here.tolist()
+    while at < len(listed):
+        if not len(found) & 1023:
+            go_on(poll)
+        a = listed[at]
+        length = least + _agree(tokens, a + least, int(before[a]) + least, doc_ptr, document)
+        found.append((a, length, int(before[a])))
+        at = bisect_left(listed, a + length - least + 1, at)  # the sequences in between are in this passage
+    columns = np.array(found, dtype=np.int64).reshape(-1, 3)
+    start, length, earlier = columns[:, 0], columns[:, 1], columns[:, 2]
+    depth = np.zeros(table.n_tokens + 1, dtype=np.int64)
     np.add.at(depth, start, 1)
     np.add.at(depth, start + length, -1)
-    return Passages(document[start], source, start, length, _groups(tokens, start, length), np.cumsum(depth)[:n] == 0)
+    return Passages(
+        document[start], document[earlier], start, length.astype(np.int32), _groups(tokens, start, length),
+        np.cumsum(depth)[: table.n_tokens] == 0,
+    )  # fmt: skip
 
 
-def _numbered(value: np.ndarray, left: np.ndarray, poll: Poll) -> np.ndarray:
-    """int64 (n,): equal for equal sequences of SEED tokens inside a document, by doubling; -1 near a document's end."""
+def _agree(tokens: np.ndarray, a: int, b: int, doc_ptr: np.ndarray, document: np.ndarray) -> int:
+    """How many tokens from a and from b on are equal, each inside its document, that of the token before."""
+    most = min(int(doc_ptr[document[a - 1] + 1]) - a, int(doc_ptr[document[b - 1] + 1]) - b)
+    done, size = 0, 16
+    while done < most:
+        part = min(size, most - done)
+        differ = np.flatnonzero(tokens[a + done : a + done + part] != tokens[b + done : b + done + part])
+        if len(differ):
+            return done + int(differ[0])
+        done, size = done + part, 4 * size
+    return done
+
+
+def _numbered(value: np.ndarray, doc_ptr: np.ndarray, length: int, poll: Poll) -> np.ndarray:
+    """int64 (n,): equal for equal sequences of ``length`` tokens inside a document; -1 near a document's end."""
+    n = len(value)
+    left = np.repeat(doc_ptr[1:], np.diff(doc_ptr)) - np.arange(n)  # tokens from here to the document's end
     size = 1
-    while size < SEED:
+    while size < length:
         go_on(poll)
-        ahead = np.full(len(value), -1, dtype=np.int64)
-        ahead[: max(len(value) - size, 0)] = value[size:]
+        shift = min(size, length - size)  # the last pair overlaps
+        ahead = np.full(n, -1, dtype=np.int64)
+        ahead[: max(n - shift, 0)] = value[shift:]
         pair = value * (int(value.max(initial=0)) + 2) + ahead + 1
-        pair[(left < 2 * size) | (value < 0)] = -1
+        outside = (left < size + shift) | (value < 0)
+        pair[outside] = -1
         value = np.unique(pair, return_inverse=True)[1].astype(np.int64)
-        value[pair < 0] = -1
-        size *= 2
+        value[outside] = -1
+        size += shift
     return value
 
 
-def _last_elsewhere(number: np.ndarray, document: np.ndarray, whole: np.ndarray, poll: Poll) -> np.ndarray:
+def _last_elsewhere(number: np.ndarray, document: np.ndarray, poll: Poll) -> np.ndarray:
     """int64 (n,): the last earlier place with the same number in another document, -1 for none."""
     go_on(poll)
-    places = np.flatnonzero(whole & (number >= 0))
+    places = np.flatnonzero(number >= 0)
     order = places[np.argsort(number[places], kind="stable")]
     found = np.full(len(number), -1, dtype=np.int64)
+    if not len(order):
+        return found
     same = number[order][1:] == number[order][:-1]
     new_document = document[order][1:] != document[order][:-1]
     # of a run in one document all go back to the last place before the run
     begins = np.concatenate([[True], ~same | new_document])
-    run = np.flatnonzero(begins)[np.cumsum(begins) - 1] if len(order) else np.zeros(0, dtype=np.int64)
+    run = np.flatnonzero(begins)[np.cumsum(begins) - 1]
     tied = run > 0
     tied[tied] &= number[order][run[tied] - 1] == number[order][tied]
     found[order[tied]] = order[run[tied] - 1]

@@ -109,8 +109,10 @@ class BoilerplateRun:
 
 
 def clean_frame(corpus: Corpus, texts: Sequence[str], documents: np.ndarray) -> pd.DataFrame:
-    """The clean corpus as a table: text, the other columns, the record in the source."""
+    """The clean corpus as a table: text, the other columns, the record in the source, each under a name of its own."""
     frame = corpus.metadata.iloc[documents].reset_index(drop=True)
-    frame.insert(0, "text", list(texts), allow_duplicates=True)
-    frame["record"] = corpus.rows[documents]
+    for place, name, values in ((0, "text", list(texts)), (len(frame.columns) + 1, "record", corpus.rows[documents])):
+        while name in frame.columns:
+            name += " (clean)"
+        frame.insert(place, name, values)
     return frame

@@ -178,8 +178,8 @@ def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     with st.container(horizontal=True, gap="small"):
         if st.button("Go on with the clean corpus", type="primary", disabled=not stays, key="boilerplate_take"):
             texts, kept = run.clean(corpus, most / 100, cut)
-            frame = clean_frame(corpus, texts, kept)
-            clean = Corpus.from_texts(texts, f"{stem}, clean", frame.drop(columns="text"), min_words=0)
+            own = corpus.metadata.iloc[kept].reset_index(drop=True)
+            clean = Corpus.from_texts(texts, f"{stem}, clean", own, min_words=0)
             take_corpus(corpora.remember(clean, source=f"{stem}-clean.csv", options={"text_column": "text"},
                                          tokens=loaded.tokens))  # fmt: skip
             st.rerun()

@@ -30,11 +30,10 @@ COLUMNS = {
 def choose_group(run: CompareRun) -> str:
     """The group that is looked at."""
     names = list(run.frames)
-    group = st.segmented_control(
-        "Group", names, default=names[0], required=True, key="compare_group", format_func=plain
-    )
-    select_group(run.choice.column, group)
-    return group
+    return st.segmented_control(
+        "Group", names, default=names[0], required=True, key="compare_group", format_func=plain,
+        on_change=lambda: select_group(run.choice.column, st.session_state.compare_group),
+    )  # fmt: skip
 
 
 def _telling(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:

@@ -55,7 +55,8 @@ def _text(value: object) -> str:
 def report_html(
     loaded: LoadedCorpus, model: CompressiveFeatures, phrases: pd.DataFrame, points: CompressionPath, weighting: str
 ) -> bytes:
-    """The report as a file. phrases: a row a phrase, as :func:`~pages.parts.phrases.table.phrase_frame` gives them."""
+    """The report as a file. model: counted as the features are; phrases: a row a phrase, as
+    :func:`~pages.parts.phrases.table.phrase_frame` gives them."""
     title = f"What {_text(loaded.corpus.name)} is made of"
     parts = [
         f"<h1>{title}</h1>", _key(loaded, model), _facts(loaded, model), "<h2>Text in pieces</h2>",
@@ -124,14 +125,19 @@ def _documents(model: CompressiveFeatures, loaded: LoadedCorpus) -> str:
         at, parts, text, pointers = 0, [], view["text"], view["pointers"]
         columns = (pointers[name].tolist() for name in ("start", "end", "gram", "length"))
         for a, e, gram, length in zip(*columns, strict=True):
+            a = max(a, at)  # pieces may overlap: what two of them cover is shown once
             if a >= CHARACTERS:
                 break
+            if e <= at:
+                continue
             uses = grams[gram]["count"] if gram in grams else 0
             title = f"used {number(uses)} times" if uses else "used here alone"
             piece = f'<span class="piece w{min(length, 8)}" title="{title}">{_text(text[a:e])}</span>'
             parts += [_text(text[at:a]), piece]
             at = e
-        more = " …" if at < len(text) else ""
+        if at < CHARACTERS:
+            parts.append(_text(text[at:CHARACTERS]))
+        more = " …" if max(at, CHARACTERS) < len(text) else ""
         found.append(f"<p><b>{_text(view['title'])}</b><br>{''.join(parts)}{more}</p>")
     return "".join(found)
 

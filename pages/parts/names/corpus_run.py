@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import defuse_cell
+from cflengine.engine.files import frame_csv
 from cflengine.text.conll import write_columns
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.tags import entities
@@ -84,9 +84,9 @@ class NamesRun:
 
     def tokens_csv(self) -> bytes:
         """The tagged corpus as a table: document, sentence, token, label."""
-        lines = ["document,sentence,token,label"]
-        for sentence, (d, own, said) in enumerate(self.tagged):
-            for cells, label in zip(own, said, strict=True):
-                token = defuse_cell(cells[0]).replace('"', '""')
-                lines.append(f'{d},{sentence},"{token}","{defuse_cell(label)}"')
-        return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+        rows = [
+            (d, sentence, cells[0], label)
+            for sentence, (d, own, said) in enumerate(self.tagged)
+            for cells, label in zip(own, said, strict=True)
+        ]
+        return frame_csv(pd.DataFrame(rows, columns=["document", "sentence", "token", "label"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
@@ -75,13 +76,18 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
         )  # fmt: skip
         row = new_row(event, len(shown), f"names_index_{kind}")
         if row is not None:
-            st.session_state.names_chosen = (str(shown["name"].iloc[row]), str(shown["kind"].iloc[row]))
+            st.session_state.update(
+                names_chosen=(str(shown["name"].iloc[row]), str(shown["kind"].iloc[row])), names_document=None
+            )
             select_phrase(str(shown["name"].iloc[row]))
     with right:
-        name, own = st.session_state.get("names_chosen") or (str(shown["name"].iloc[0]), str(shown["kind"].iloc[0]))
+        name, own = st.session_state.get("names_chosen") or ("", "")
         here = places[(places["name"] == name) & (places["kind"] == own)]
+        if not len(here):  # of another corpus, or of another tagger
+            name, own = str(shown["name"].iloc[0]), str(shown["kind"].iloc[0])
+            here = places[(places["name"] == name) & (places["kind"] == own)]
         st.markdown(f"**{plain(name)}**, {plain(own)}: {many(len(here), 'place')}")
-        _draw_places(run, loaded, here)
+        _draw_places(run, loaded, here, f"names_places_{name}_{own}")
     with st.container(horizontal=True, gap="small"):
         for label, data, file in (
             ("Names (CSV)", lambda: frame_csv(index), "names.csv"),
@@ -94,7 +100,7 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
             )
 
 
-def _draw_places(run: NamesRun, loaded: LoadedCorpus, here) -> None:
+def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: str) -> None:
     rows = []
     for place in here.head(PLACES).itertuples():
         text = loaded.corpus.texts[place.document]
@@ -104,15 +110,16 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here) -> None:
              "after": " ".join(after.split())}
         )  # fmt: skip
     event = st.dataframe(
-        rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key="names_places",
+        rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key=key,
         alt="The places of the name in context",
         column_config={"before": st.column_config.TextColumn(alignment="right")},
     )  # fmt: skip
-    row = new_row(event, len(rows), "names_places")
-    document = rows[row]["doc"] if row is not None else st.session_state.get("names_document", rows[0]["doc"])
-    if not 0 <= document < len(loaded.corpus):
+    row = new_row(event, len(rows), key)
+    if row is not None:
+        st.session_state.names_document = rows[row]["doc"]
+    document = st.session_state.get("names_document")
+    if document is None or document not in {one["doc"] for one in rows}:
         document = rows[0]["doc"]
-    st.session_state.names_document = document
     st.caption(f"Document {document}, every name in it:")
     spans = sorted((a, e, name, kind) for d, a, e, name, kind, _ in run.found if d == document)
     st.html(_MARK + _marked(loaded.corpus.texts[document], spans))

@@ -148,7 +148,7 @@ def draw_tagger(run: TaggerRun) -> None:
         )  # fmt: skip
     metric_row(items)
     text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
-    answer = asked("tagged", (id(run), text), lambda: run.tagged(text), waiting=_BUSY)
+    answer = asked("tagged", (st.session_state.get(f"{TAGGER}_id"), text), lambda: run.tagged(text), waiting=_BUSY)
     rows, labels, chances = answer or ([], [], np.zeros((0, len(model.classes_))))
     if rows:
         kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})

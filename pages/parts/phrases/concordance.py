@@ -72,8 +72,10 @@ def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
     if not columns:
         return None
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        along = selected_group(columns)
-        if along is not None and st.session_state.get("phrase_group") != along:  # chosen on another page
+        along = selected_group(metadata)
+        if (
+            along is not None and along[0] in columns and st.session_state.get("phrase_group") != along
+        ):  # chosen on another page
             st.session_state.update(phrase_group=along, phrase_column=along[0])
             st.session_state[f"phrase_values_{along[0]}"] = [along[1]]
         column = st.selectbox("In", [ANY, *columns], key="phrase_column", width=190, format_func=str)

@@ -11,7 +11,7 @@ from cflengine.text.token_presets import PRESETS, TokenChoice, has_dictionary
 from cflengine.text.token_table import check_pattern, plain_tokens
 from pages.parts import corpora
 from pages.parts.corpora import LoadedCorpus
-from pages.parts.sources import take_corpus
+from pages.parts.sources import choose
 from pages.parts.words import said
 
 OWN = "own"
@@ -41,7 +41,7 @@ def draw_tokens(loaded: LoadedCorpus) -> None:
             return
         st.html(_STYLE + table)
         if chosen != now and st.button("Cut the corpus like this", type="primary", key="tokens_take"):
-            take_corpus(corpora.cut_otherwise(loaded, chosen))
+            choose(lambda: corpora.cut_otherwise(loaded, chosen))
             st.rerun()
 
 
