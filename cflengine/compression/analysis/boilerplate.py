@@ -3,9 +3,9 @@ others.
 
 A passage is a run of tokens that an earlier document has word by word, as long as it can be from where it begins: all
 sequences of the least length are numbered by doubling (K-grams beyond K = 8 as pairs of shorter ones), each is tied to
-the last earlier place of the same sequence in another document, and goes on as far as both documents agree. Given the
-others, a document is encoded as cheaply as can be (§3.1 of the paper) when a K-gram that the others use costs λ and any
-other λ + c.
+the first place of the same sequence in the last earlier document that has it, and goes on as far as both documents
+agree. Given the others, a document is encoded as cheaply as can be (§3.1 of the paper) when a K-gram that the others
+use costs λ and any other λ + c.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda
     tokens, doc_ptr = table.tokens, table.doc_ptr
     document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(doc_ptr))
     number = _numbered(tokens.astype(np.int64), doc_ptr, least, poll)
-    before = _last_elsewhere(number, document, poll)
+    before = _earlier(number, document, poll)
     here = np.flatnonzero(before >= 0)
     found: list[tuple[int, int, int]] = []  # first token, tokens, first token of the earlier place
     at, listed = 0, here.tolist()
@@ -88,9 +88,9 @@ def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda
         if not len(found) & 1023:
             go_on(poll)
         a = listed[at]
-        length = least + _agree(tokens, a + least, int(before[a]) + least, doc_ptr, document)
-        found.append((a, length, int(before[a])))
-        at = bisect_left(listed, a + length - least + 1, at)  # the sequences in between are in this passage
+        size = least + _agree(tokens, a + least, int(before[a]) + least, doc_ptr, document)
+        found.append((a, size, int(before[a])))
+        at = bisect_left(listed, a + size - least + 1, at)  # the sequences in between are in this passage
     columns = np.array(found, dtype=np.int64).reshape(-1, 3)
     start, length, earlier = columns[:, 0], columns[:, 1], columns[:, 2]
     depth = np.zeros(table.n_tokens + 1, dtype=np.int64)
@@ -134,8 +134,8 @@ def _numbered(value: np.ndarray, doc_ptr: np.ndarray, length: int, poll: Poll) -
     return value
 
 
-def _last_elsewhere(number: np.ndarray, document: np.ndarray, poll: Poll) -> np.ndarray:
-    """int64 (n,): the last earlier place with the same number in another document, -1 for none."""
+def _earlier(number: np.ndarray, document: np.ndarray, poll: Poll) -> np.ndarray:
+    """int64 (n,): the first place with the same number in the last earlier document that has it, -1 for none."""
     go_on(poll)
     places = np.flatnonzero(number >= 0)
     order = places[np.argsort(number[places], kind="stable")]
@@ -144,12 +144,12 @@ def _last_elsewhere(number: np.ndarray, document: np.ndarray, poll: Poll) -> np.
         return found
     same = number[order][1:] == number[order][:-1]
     new_document = document[order][1:] != document[order][:-1]
-    # of a run in one document all go back to the last place before the run
+    # of a run in one document all go back to the beginning of the run before it: lines of dashes are long runs
     begins = np.concatenate([[True], ~same | new_document])
     run = np.flatnonzero(begins)[np.cumsum(begins) - 1]
     tied = run > 0
     tied[tied] &= number[order][run[tied] - 1] == number[order][tied]
-    found[order[tied]] = order[run[tied] - 1]
+    found[order[tied]] = order[run[run[tied] - 1]]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pages.parts.state import BOILERPLATE, current_corpus, current_job, start_jo
 from pages.parts.words import many, number, percent, plain
 
 LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
+_WORDS = re.compile(r"[^\W\d_]{2,}")
 _NEW_MARK = "<style>.bp mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }</style>"
 
 
@@ -81,11 +83,15 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         st.info(f"No passage of {run.least} words or more stands in two documents.")
         return
     frame.insert(0, "passage", [run.text(group, texts, 160) for group in frame["group"]])
+    everything = st.toggle("Also lines and tables without words", key="boilerplate_everything")
+    said = frame["passage"].map(lambda text: len(_WORDS.findall(text)) >= 3)
+    if not everything and said.any():
+        frame = frame[said].reset_index(drop=True)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         event = st.dataframe(
             frame[["passage", "words", "times", "documents", "saved"]], hide_index=True, height=520,
-            on_select="rerun", selection_mode="single-row", key="boilerplate_passages",
+            on_select="rerun", selection_mode="single-row", key=f"boilerplate_passages_{everything}",
             column_config={
                 "passage": st.column_config.TextColumn(width="large"),
                 "saved": st.column_config.NumberColumn(help="words × (times − 1): what leaving the others out saves"),
@@ -95,7 +101,7 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         if len(run.groups) > LISTED:
             st.caption(f"The {LISTED:,} of {len(run.groups):,} that repeat most words.")
     with right:
-        row = new_row(event, len(frame), "boilerplate_passages")
+        row = new_row(event, len(frame), f"boilerplate_passages_{everything}")
         if row is not None:
             st.session_state.boilerplate_group = int(frame["group"].iloc[row])
         group = st.session_state.get("boilerplate_group")
