@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.parts.jobs import trace_route
-from pages.parts.static_routes import plotly_js_route
+from pages.parts.components.static_routes import plotly_js_route
+from pages.parts.shared.jobs import trace_route
 
 PAGES = {
     "": (("pages/corpus.py", "Corpus", "📚"),),
@@ -56,11 +56,11 @@ app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
 
 def main() -> None:
     """One script run: page frame, sidebar, page."""
-    from pages.parts.bar import draw_bar
-    from pages.parts.glossary import draw_next
-    from pages.parts.page_tools import page_tools
-    from pages.parts.sidebar import draw_sidebar
-    from pages.parts.state import start_session, warm_engine
+    from pages.parts.components.page_tools import page_tools
+    from pages.parts.shared.bar import draw_bar
+    from pages.parts.shared.glossary import draw_next
+    from pages.parts.shared.sidebar import draw_sidebar
+    from pages.parts.shared.state import start_session, warm_engine
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()
@@ -83,9 +83,9 @@ def preload() -> None:
     """Import what the first page needs, and read the sample, before anybody has asked."""
     from importlib import import_module
 
-    for name in ("pages.parts.sidebar", "pages.parts.read.first", "pages.parts.sources"):
+    for name in ("pages.parts.shared.sidebar", "pages.parts.read.first", "pages.parts.shared.sources"):
         import_module(name)
-    import_module("pages.parts.state").sample_job()
+    import_module("pages.parts.shared.state").sample_job()
 
 
 # the ASGI server imports this module once without a script run: then it wants ``app`` alone

@@ -1,16 +1,16 @@
 """Boilerplate: what documents repeat from each other, and the corpus without it."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
 from pages.parts.boilerplate.view import draw_clean, draw_controls, draw_documents, draw_passages, draw_summary
-from pages.parts.controls import draw_stage, invite
-from pages.parts.jobs import FAILED
-from pages.parts.state import BOILERPLATE, current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.shared.controls import draw_stage, invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Boilerplate")
 st.markdown(

@@ -1,12 +1,11 @@
 """Word groups: the weights of a classifier as they find their places, and how many different ones it needs."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import draw_waiting, invite
 from pages.parts.groups.controls import draw_weights_controls
 from pages.parts.groups.view import (
     draw_explained,
@@ -16,9 +15,10 @@ from pages.parts.groups.view import (
     draw_parsimony,
     draw_trajectories,
 )
-from pages.parts.jobs import FAILED
-from pages.parts.state import WEIGHTS, current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.shared.controls import draw_waiting, invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import WEIGHTS, current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Word groups")
 st.markdown(

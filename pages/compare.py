@@ -1,6 +1,6 @@
 """Compare: which phrases a group uses more than others do, and what one group costs in another's words."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
@@ -8,12 +8,12 @@ import streamlit as st
 
 from pages.parts.compare.controls import draw_compare_controls
 from pages.parts.compare.view import choose_group, draw_cross, draw_keys, draw_plot, draw_rates
-from pages.parts.concordance import draw_concordance
-from pages.parts.controls import draw_stage, invite
-from pages.parts.gate import result_or_stop
-from pages.parts.jobs import FAILED
-from pages.parts.state import COMPARE, current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.shared.concordance import draw_concordance
+from pages.parts.shared.controls import draw_stage, invite
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import COMPARE, current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Compare")
 st.markdown(

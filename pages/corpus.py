@@ -1,21 +1,21 @@
 """Corpus: upload or pick one, say which column is the text, see what was read and what was left out."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import pandas as pd
 import streamlit as st
 
-from pages.parts.corpora import SAMPLE
-from pages.parts.metrics import metric_row
 from pages.parts.read.check import draw_check
 from pages.parts.read.first import draw_first
 from pages.parts.read.tokens import draw_tokens, what_tokens
-from pages.parts.sources import draw_source
-from pages.parts.state import PATH, current_corpus, current_job, explore
-from pages.parts.views import shortened, without_midnight
-from pages.parts.words import many, number, plain
+from pages.parts.shared.corpora import SAMPLE
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.sources import draw_source
+from pages.parts.shared.state import PATH, current_corpus, current_job, explore
+from pages.parts.shared.views import shortened, without_midnight
+from pages.parts.shared.words import many, number, plain
 
 PREVIEW_ROWS = 200
 

@@ -1,18 +1,18 @@
 """Embeddings: do classes differ in their words, which words are it, and vectors that keep classes apart."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import draw_stage, invite
 from pages.parts.embeddings.close import draw_files, draw_simulation, draw_training
 from pages.parts.embeddings.controls import draw_embed_controls
 from pages.parts.embeddings.view import choose_pair, draw_answer, draw_cloud, draw_text, draw_words
-from pages.parts.jobs import FAILED
-from pages.parts.state import EMBED, current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.shared.controls import draw_stage, invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import EMBED, current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Embeddings")
 st.markdown(

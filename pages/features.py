@@ -1,6 +1,6 @@
 """Export: the features as you like, a model, a report, the whole project, and what makes them again."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
@@ -8,17 +8,17 @@ import streamlit as st
 
 from cflengine.compression.path import CompressionPath
 from cflengine.linear.weighting import WEIGHTINGS
-from pages.parts.asking import asked
-from pages.parts.counting import counted, draw_counting
+from pages.parts.export.counting import counted, draw_counting
 from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of
 from pages.parts.export.project import draw_project
 from pages.parts.export.report import report_html
 from pages.parts.export.snippets import command_line, python_lines, r_lines, sklearn_lines
-from pages.parts.gate import result_or_stop
-from pages.parts.metrics import metric_row
 from pages.parts.phrases.table import phrase_frame, spelt_dictionary
-from pages.parts.state import PATH, change_settings, current_corpus, current_job, settings
-from pages.parts.words import number, percent
+from pages.parts.shared.asking import asked
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
+from pages.parts.shared.words import number, percent
 
 st.title("Export")
 found = result_or_stop()
@@ -61,13 +61,13 @@ st.segmented_control(
     "tf-idf: both. damped: the square root of counts times idf, documents scaled to length 1; best for learning.",
 )
 model = counted_so
-features = asked(  # soft counts enter parallel kernels
-    "features",
-    (found.id, chosen.counting, chosen.temperature, chosen.weighting),
-    lambda: model.features(weighting=chosen.weighting),
-)
-if features is None:
-    st.stop()
+if chosen.counting == "soft":  # its kernels use all cores: the solver's thread computes it
+    key = (found.id, chosen.temperature, chosen.weighting)
+    features = asked("features", key, lambda: model.features(weighting=chosen.weighting))
+    if features is None:
+        st.stop()
+else:
+    features = model.features(weighting=chosen.weighting)
 metric_row(
     [
         ("Documents", number(features.shape[0])),

@@ -1,6 +1,6 @@
 """The address that the Solve page had first; links to it still lead there."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 

@@ -1,13 +1,11 @@
 """Losses: say what an error costs, and what coefficients must obey; the fit comes with a proof."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import draw_waiting, invite
-from pages.parts.jobs import FAILED
 from pages.parts.losses.controls import draw_loss_controls
 from pages.parts.losses.view import (
     draw_coefficients,
@@ -17,8 +15,10 @@ from pages.parts.losses.view import (
     draw_proof,
     draw_race,
 )
-from pages.parts.state import LOSS, current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.shared.controls import draw_waiting, invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import LOSS, current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Losses")
 st.markdown(

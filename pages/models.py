@@ -1,6 +1,6 @@
 """Saved models: a model that was learnt elsewhere, at work on the corpus at hand."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
@@ -8,9 +8,9 @@ import hashlib
 
 import streamlit as st
 
-from pages.parts.models import draw_applied, draw_model, read_uploaded
-from pages.parts.state import current_corpus
-from pages.parts.words import plain
+from pages.parts.shared.models import draw_applied, draw_model, read_uploaded
+from pages.parts.shared.state import current_corpus
+from pages.parts.shared.words import plain
 
 _MOST_MB = 200
 

@@ -1,14 +1,14 @@
 """Over time: which periods are hard to compress, which phrases come in bursts, any words by date."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.gate import result_or_stop
 from pages.parts.overtime.view import choose_periods, draw_bursts, draw_cost, draw_phrase
-from pages.parts.state import current_corpus
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.state import current_corpus
 
 st.title("Over time")
 st.markdown(

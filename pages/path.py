@@ -1,16 +1,16 @@
 """λ-path: from single words to long phrases, every solution certified, under a slider."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
-from pages.parts.jobs import FAILED
-from pages.parts.path import draw_path, draw_path_controls
-from pages.parts.state import PATH, current_job
-from pages.parts.words import plain
+from pages.parts.path.view import draw_path, draw_path_controls
+from pages.parts.shared.controls import invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import PATH, current_job
+from pages.parts.shared.words import plain
 
 st.title("Words to phrases")
 st.markdown(

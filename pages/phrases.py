@@ -1,16 +1,16 @@
 """Phrases: what the corpus is built from, as a table, and where each phrase stands."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.gate import result_or_stop
 from pages.parts.phrases.concordance import draw_search
 from pages.parts.phrases.table import draw_phrases, phrase_frame
-from pages.parts.selection import select_phrase, selected_phrase
-from pages.parts.state import current_corpus
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.selection import select_phrase, selected_phrase
+from pages.parts.shared.state import current_corpus
 
 st.title("Phrases")
 st.markdown(

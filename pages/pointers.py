@@ -1,12 +1,13 @@
 """Read: every document as the pieces it is stored in, under λ, linked with the dictionary; what each word costs."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.explorer import (
+from pages.parts.phrases.table import spelt_dictionary
+from pages.parts.read.explorer import (
     PRICES,
     choose_documents,
     choose_mode,
@@ -17,13 +18,12 @@ from pages.parts.explorer import (
     draw_prices,
     draw_token,
 )
-from pages.parts.gate import result_or_stop
-from pages.parts.gram_card import draw_force, draw_gram, with_savings
-from pages.parts.phrases.table import spelt_dictionary
-from pages.parts.prices import price_book
+from pages.parts.read.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.read.live import draw_live
-from pages.parts.selection import phrase_row, select_phrase, selected_phrase
-from pages.parts.state import current_corpus
+from pages.parts.read.prices import price_book
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.selection import phrase_row, select_phrase, selected_phrase
+from pages.parts.shared.state import current_corpus
 
 st.title("Read")
 found = result_or_stop()

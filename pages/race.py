@@ -1,18 +1,18 @@
 """Race: the papers' solvers and ours on your corpus, each from a fresh start, live."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
+from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.groups.race import draw_weights_race
-from pages.parts.jobs import FAILED, stream_url
-from pages.parts.live_chart import live_trace_chart
-from pages.parts.race import GAPS, draw_race_controls, draw_standings
-from pages.parts.state import RACE, current_job
-from pages.parts.words import plain
+from pages.parts.lab.race import GAPS, draw_race_controls, draw_standings
+from pages.parts.shared.controls import invite
+from pages.parts.shared.jobs import FAILED, stream_url
+from pages.parts.shared.state import RACE, current_job
+from pages.parts.shared.words import plain
 
 st.title("Race")
 phrases, words = st.tabs(["Dictionaries of phrases", "Weights of words"], key="race_tabs")

@@ -1,19 +1,19 @@
 """Telling sentences: which sentences the labels of documents hang on."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
-from pages.parts.jobs import FAILED
-from pages.parts.state import STUDY, current_corpus, current_job
+from pages.parts.shared.controls import invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import STUDY, current_corpus, current_job
+from pages.parts.shared.words import plain
 from pages.parts.telling.controls import draw_study_controls
 from pages.parts.telling.strengths import draw_numbers, draw_path, draw_sliders, draw_solver, solution_here
 from pages.parts.telling.tables import draw_files, draw_words
 from pages.parts.telling.view import draw_beginning, draw_document, draw_others, draw_share, draw_telling
-from pages.parts.words import plain
 
 st.title("Telling sentences")
 st.markdown(

@@ -1,18 +1,18 @@
 """Solve: drag λ, watch the solver and its proof; after a homotopy, scrub through it on your own text."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import PHASES, draw_controls, invite, live_numbers
-from pages.parts.jobs import FAILED, stream_url
-from pages.parts.live_chart import live_trace_chart
-from pages.parts.scrubber import draw_scrubber
-from pages.parts.solution import current_model
-from pages.parts.state import current_corpus, current_job
-from pages.parts.words import plain
+from pages.parts.components.live_chart import live_trace_chart
+from pages.parts.lab.scrubber import draw_scrubber
+from pages.parts.shared.controls import PHASES, draw_controls, invite, live_numbers
+from pages.parts.shared.jobs import FAILED, stream_url
+from pages.parts.shared.solution import current_model
+from pages.parts.shared.state import current_corpus, current_job
+from pages.parts.shared.words import plain
 
 st.title("Watch the solver")
 st.markdown(

@@ -1,16 +1,16 @@
 """Names: a chain CRF learnt from tagged sentences, your own sentence tagged by it, and the names of the corpus."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.jobs import FAILED
 from pages.parts.names.corpus_view import draw_corpus_names
 from pages.parts.names.view import draw_tagger, draw_tagger_controls, draw_training
-from pages.parts.state import TAGGER, current_job
-from pages.parts.words import many, plain
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import TAGGER, current_job
+from pages.parts.shared.words import many, plain
 
 st.title("Names")
 st.markdown(

@@ -1,18 +1,18 @@
 """Tasks: what the features are worth, for any column of the user's own."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.controls import invite
-from pages.parts.jobs import FAILED
-from pages.parts.state import TASKS, current_corpus, current_job
+from pages.parts.shared.controls import invite
+from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.state import TASKS, current_corpus, current_job
+from pages.parts.shared.words import plain
 from pages.parts.tasks.close import draw_errors, draw_files, draw_learning, draw_telling
 from pages.parts.tasks.controls import draw_task_controls
 from pages.parts.tasks.view import draw_answer, draw_live, draw_path, draw_table
-from pages.parts.words import plain
 
 st.title("Tasks")
 st.markdown(

@@ -1,15 +1,15 @@
 """How it works: Figure 1 of the paper, solved by the real solver, and any short text of your own."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.metrics import metric_row
-from pages.parts.text_view import text_view
-from pages.parts.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
-from pages.parts.words import number, percent, plain
+from pages.parts.components.text_view import text_view
+from pages.parts.lab.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.words import number, percent, plain
 
 st.title("How it works")
 st.markdown(

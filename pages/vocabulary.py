@@ -1,6 +1,6 @@
 """Your vocabulary: how far a dictionary of the user's own is from optimal, proved."""
 
-from pages.parts.guard import through_router
+from pages.parts.shared.guard import through_router
 
 through_router()
 
@@ -10,14 +10,14 @@ import streamlit as st
 
 from cflengine.engine.files import frame_csv
 from cflengine.engine.gaps import relative_gap
-from pages.parts.explorer import choose_documents
-from pages.parts.gate import result_or_stop
-from pages.parts.metrics import metric_row
-from pages.parts.state import current_corpus
-from pages.parts.text_view import text_view
-from pages.parts.views import stage_view
-from pages.parts.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
-from pages.parts.words import many, number, plain
+from pages.parts.components.text_view import text_view
+from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
+from pages.parts.read.explorer import choose_documents
+from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.state import current_corpus
+from pages.parts.shared.views import stage_view
+from pages.parts.shared.words import many, number, plain
 
 COLUMNS = {
     "gram": st.column_config.TextColumn("K-gram", width="medium"),

@@ -235,7 +235,7 @@ def test_page_starts_with_the_guard(path):
         body = body[1:]
     body = [node for node in body if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
     assert [ast.unparse(node) for node in body[:2]] == [
-        "from pages.parts.guard import through_router",
+        "from pages.parts.shared.guard import through_router",
         "through_router()",
     ]
 

@@ -37,7 +37,7 @@ def visited(monkeypatch) -> None:
 @pytest.fixture
 def board() -> Iterator:
     """The server's job board; whatever a test leaves running is stopped."""
-    from pages.parts.jobs import BOARD
+    from pages.parts.shared.jobs import BOARD
 
     yield BOARD
     for job in list(BOARD._jobs.values()):
@@ -60,7 +60,7 @@ def exploring() -> bool:
 @pytest.fixture
 def open_app(warm, visited, board, close_tab, exploring, monkeypatch) -> Iterator[Callable[..., AppTest]]:
     """A function: a page and a query to a session of the app that shows that page."""
-    monkeypatch.setattr("pages.parts.state.EXPLORE", exploring)
+    monkeypatch.setattr("pages.parts.shared.state.EXPLORE", exploring)
 
     def start(page: str = "corpus", **query: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)

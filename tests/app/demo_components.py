@@ -24,12 +24,12 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.parts.live_chart import live_trace_chart, sse_done, sse_rows
-from pages.parts.path_bars import path_bars
-from pages.parts.path_chart import path_chart
-from pages.parts.sentence_view import sentence_view
-from pages.parts.static_routes import plotly_js_route, site_url
-from pages.parts.text_view import text_view
+from pages.parts.components.live_chart import live_trace_chart, sse_done, sse_rows
+from pages.parts.components.path_bars import path_bars
+from pages.parts.components.path_chart import path_chart
+from pages.parts.components.sentence_view import sentence_view
+from pages.parts.components.static_routes import plotly_js_route, site_url
+from pages.parts.components.text_view import text_view
 
 STEPS, CHUNK = 1500, 15
 TITLE = "First <b>document</b>"

@@ -12,8 +12,8 @@ from visiting import captions, numbers, press, show, sound, until, use
 from cflengine import Corpus
 from cflengine.text.tokens import Tokenizer
 from pages.parts.boilerplate.run import BoilerplateRun
-from pages.parts.corpora import recall
-from pages.parts.jobs import BOARD, Job
+from pages.parts.shared.corpora import recall
+from pages.parts.shared.jobs import BOARD, Job
 
 SIGNED = "<b>Yours</b> truly, John Smith from the small office at the lake"
 TEXTS = [

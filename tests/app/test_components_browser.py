@@ -316,7 +316,7 @@ HEAT_DEMO = """
 import re, sys
 sys.path.insert(0, {root!r})
 import streamlit as st
-from pages.parts.text_view import HeatScale, text_view
+from pages.parts.components.text_view import HeatScale, text_view
 
 text = "<img src=x onerror='window.pwned = 1'> 👩‍🚀 the 𝔘nicode cat\\n" + "the dear cat sat here. " * 300 + "The end."
 text_of = [text, "שלום עולם"]

@@ -13,7 +13,6 @@ import pytest
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
-from pages.parts import state
 from pages.parts.embeddings import close, controls
 from pages.parts.embeddings.close import embed_command
 from pages.parts.embeddings.figures import (
@@ -37,7 +36,8 @@ from pages.parts.embeddings.run import (
     TrainChoice,
     TrainRun,
 )
-from pages.parts.jobs import BOARD, Job
+from pages.parts.shared import state
+from pages.parts.shared.jobs import BOARD, Job
 
 HOSTILE = "<b>*m*</b> $x$"
 
@@ -185,7 +185,7 @@ def test_the_command_finds_the_same(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     reviews().to_csv("moods.csv", index=False)
     from cflengine import read_corpus
-    from pages.parts.corpora import LoadedCorpus
+    from pages.parts.shared.corpora import LoadedCorpus
 
     corpus = read_corpus("moods.csv")
     loaded = LoadedCorpus("x", corpus, "moods.csv", {})

@@ -12,8 +12,8 @@ from visiting import captions, press, show, sound, until, use
 
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
-from pages.parts.jobs import BOARD, DONE, Job
 from pages.parts.overtime.view import time_columns
+from pages.parts.shared.jobs import BOARD, DONE, Job
 
 
 def debates() -> bytes:

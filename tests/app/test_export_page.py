@@ -12,9 +12,9 @@ from test_results import downloads  # noqa: F401
 from visiting import press, show, sound, until, upload, use
 
 from cflengine.compression.project_file import read_project
-from pages.parts.corpora import recall
-from pages.parts.jobs import BOARD
-from pages.parts.settings import Settings, settings_of
+from pages.parts.shared.corpora import recall
+from pages.parts.shared.jobs import BOARD
+from pages.parts.shared.settings import Settings, settings_of
 
 NASTY = '<script>alert("x")</script> =cmd() & <b>bold</b>'
 ROWS = pd.DataFrame(

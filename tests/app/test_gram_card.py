@@ -7,7 +7,7 @@ import pytest
 from visiting import captions, job_of, numbers, show, sound
 
 from cflengine.compression.ledger import explain, ledger
-from pages.parts import gram_card
+from pages.parts.read import gram_card
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_phrase_is_forced_in_or_refused(chosen):
 def test_lost_occurrences_name_their_winners(tiny):
     model = job_of(tiny).result
     costs, marks = model.costs_at(model.lam), model.result_.marks
-    from pages.parts import corpora
+    from pages.parts.shared import corpora
 
     corpus = corpora.recall(tiny.session_state["corpus_id"]).corpus
     seen = 0

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from visiting import until
 
 from cflengine import IterationStats
-from pages.parts import jobs, state
-from pages.parts.jobs import DONE, FAILED, QUEUED, RUNNING, Job, JobBoard
+from pages.parts.shared import jobs, state
+from pages.parts.shared.jobs import DONE, FAILED, QUEUED, RUNNING, Job, JobBoard
 
 
 def work_until_stopped(job: Job) -> str:

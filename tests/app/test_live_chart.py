@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pages.parts import live_chart, static_routes  # noqa: E402
+from pages.parts.components import live_chart, static_routes  # noqa: E402
 
 
 def test_rows_become_plain_json_numbers():
@@ -27,7 +27,7 @@ def test_rows_become_plain_json_numbers():
 
 
 def test_python_and_the_browser_mean_the_same_fields():
-    script = ROOT.joinpath("pages", "parts", "live_chart.js").read_text("utf-8")
+    script = ROOT.joinpath("pages", "parts", "components", "live_chart.js").read_text("utf-8")
     fields = re.search(r"const FIELDS = \[(.*?)\]", script)[1]
     assert tuple(json.loads(f"[{fields}]")) == live_chart.FIELDS
 

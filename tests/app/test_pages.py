@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from visiting import TINY, captions, in_address, numbers, press, show, sidebar, sound, until, upload, use
 
 from cflengine import Corpus, CorpusError
-from pages.parts import corpora, jobs, state
-from pages.parts.path_run import PathRun
+from pages.parts.shared import corpora, jobs, state
+from pages.parts.shared.path_run import PathRun
 from sample_data.solve import LAMS
 
 ROOT = Path(__file__).resolve().parents[2]

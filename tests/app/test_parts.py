@@ -20,9 +20,11 @@ from streamlit.util import AttributeDictionary
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.cli import build_parser
 from cflengine.cli.options import solver_settings
-from pages.parts import corpora, explorer, figures, prices, toy, views, words
 from pages.parts.export import files, snippets
-from pages.parts.settings import Settings, settings_from
+from pages.parts.lab import toy
+from pages.parts.read import explorer, prices
+from pages.parts.shared import corpora, figures, views, words
+from pages.parts.shared.settings import Settings, settings_from
 
 TEXTS = ["The cat sat on the mat; the cat sat.", "The dog sat on the mat.", "A cat, a dog and 👩‍🚀 on the mat!"]
 
@@ -382,8 +384,8 @@ def test_what_pages_print_can_be_run(tmp_path):
     import subprocess
     import sys
 
-    from pages.parts.commands import class_list, command_line
-    from pages.parts.corpora import LoadedCorpus
+    from pages.parts.shared.commands import class_list, command_line
+    from pages.parts.shared.corpora import LoadedCorpus
     from pages.parts.telling.run import Wanted
     from pages.parts.telling.tables import study_command
 
@@ -424,7 +426,7 @@ def test_what_pages_print_can_be_run(tmp_path):
      ("box", False)],
 )  # fmt: skip
 def test_paths_are_read_only_where_nobody_else_can_come(monkeypatch, address, alone):
-    from pages.parts import sources
+    from pages.parts.shared import sources
 
     monkeypatch.setattr(sources.st, "get_option", lambda name: address)
     assert sources.only_this_computer() is alone

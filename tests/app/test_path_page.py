@@ -16,9 +16,10 @@ from cflengine.compression.certificate import binary_solution, dual_bound
 from cflengine.compression.path import path_lams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from naive.programs import solve_relaxation
-from pages.parts import jobs, path_bars, path_chart, path_run
-from pages.parts.jobs import BOARD, Job
-from pages.parts.path_run import PathRun
+from pages.parts.components import path_bars, path_chart
+from pages.parts.shared import jobs, path_run
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.path_run import PathRun
 
 LAMS = (0.05, 0.3, 2.0)
 SETTINGS = GuidedSettings(tol=1e-4)

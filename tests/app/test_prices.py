@@ -21,7 +21,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.certificate import dual_bound
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
-from pages.parts import explorer, prices
+from pages.parts.read import explorer, prices
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [
@@ -235,7 +235,7 @@ def heat_path(page: str, hot: str) -> np.ndarray:
 
 
 def test_the_colours_are_in_order_for_every_eye_and_text_stays_readable_on_them():
-    css = ROOT.joinpath("pages/parts/text_view.css").read_text("utf-8")
+    css = ROOT.joinpath("pages/parts/components/text_view.css").read_text("utf-8")
     ((light, dark),) = re.findall(r"--hot: light-dark\((#\w+), (#\w+)\)", css)
     assert re.search(r"\.heat \.p \{[^}]*color-mix\(in oklab, var\(--hot\) var\(--level\)", css)
     for page, hot, text in (("#ffffff", light, 0.0), ("#0e1117", dark, 1.0), ("#191815", dark, 1.0)):
@@ -373,7 +373,7 @@ def test_occurrences_may_have_further_columns():
     def page():
         import pandas as pd
 
-        from pages.parts.explorer import draw_occurrences
+        from pages.parts.read.explorer import draw_occurrences
 
         row = {"document": 7, "before": "a", "K-gram": "b", "after": "c", "lost to": "d"}
         draw_occurrences(pd.DataFrame([row]), key="lost")

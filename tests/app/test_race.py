@@ -14,9 +14,10 @@ from cflengine import CompressiveFeatures, IterationStats
 from cflengine.compression.solvers import SOLVERS
 from cflengine.engine.registry import Registry
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
-from pages.parts import jobs, race
-from pages.parts.jobs import BOARD, Job
-from pages.parts.race import Lane, Race, Standing, race_table, reached, run_race, standings, verdict
+from pages.parts.lab import race
+from pages.parts.lab.race import Lane, Race, Standing, race_table, reached, run_race, standings, verdict
+from pages.parts.shared import jobs
+from pages.parts.shared.jobs import BOARD, Job
 
 TEXTS = ["the cat sat on the mat ; the cat sat .", "the dog sat on the mat .", "a cat , a dog and the mat !"] * 3
 NAN = math.nan

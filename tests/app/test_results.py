@@ -19,7 +19,8 @@ from visiting import captions, in_address, job_of, numbers, press, show, solved,
 from cflengine import CompressiveFeatures
 from cflengine.engine.files import restore_cell
 from cflengine.linear.weighting import WEIGHTINGS
-from pages.parts import corpora, jobs, toy
+from pages.parts.lab import toy
+from pages.parts.shared import corpora, jobs
 
 # ---- pointers
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.linear.model import LinearModel
-from pages.parts.jobs import BOARD, Job
-from pages.parts.labels import label_columns
-from pages.parts.sentence_view import cut_pieces
+from pages.parts.components.sentence_view import cut_pieces
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.labels import label_columns
 from pages.parts.telling.figures import path_figure
 from pages.parts.telling.run import LAMS, MODELS, TOL, StudyRun, Wanted
 

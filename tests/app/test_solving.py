@@ -9,7 +9,7 @@ from visiting import captions, in_address, job_of, numbers, press, show, sidebar
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.memory import MemoryLimitError
-from pages.parts import controls, jobs
+from pages.parts.shared import controls, jobs
 
 
 def test_run_watch_stop(open_app):
@@ -70,7 +70,7 @@ def test_the_guided_solver_reaches_its_gap(tiny):
 def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app, monkeypatch):
     app = show(use(open_app()), "solve")
     assert not app.radio and app.expander[0].label == "Solver: homotopy, then guided"
-    monkeypatch.setattr("pages.parts.settings.QUICK_S", 0.0)
+    monkeypatch.setattr("pages.parts.shared.settings.QUICK_S", 0.0)
     sound(app.run())
     assert app.expander[0].label == "Solver: guided"
     assert "about" in app.radio[0].options[0] and "homotopy first" in app.radio[0].options[1]

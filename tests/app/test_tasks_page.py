@@ -9,8 +9,9 @@ import pandas as pd
 from visiting import captions, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
-from pages.parts import state
-from pages.parts.jobs import BOARD, Job
+from cflengine.text.token_presets import USUAL_TOKENS
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.settings import settings_from
 from pages.parts.tasks.close import tasks_command
 from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
@@ -95,7 +96,7 @@ def test_the_command_makes_the_same(tmp_path, monkeypatch):
     path = tmp_path / "mine.csv"
     reviews().to_csv(path, index=False)
     run = ran("mood", rivals=False, how="group", by="who")
-    line = tasks_command(SimpleNamespace(source=str(path), options={}), run)
+    line = tasks_command(SimpleNamespace(source=str(path), options={}, tokens=USUAL_TOKENS), run)
     monkeypatch.chdir(tmp_path)
     assert main([*shlex.split(line)[1:], "--quiet"]) == 0
     table = pd.read_csv(tmp_path / "worth" / "methods.csv").set_index("method")
@@ -128,5 +129,5 @@ def test_features_are_counted_as_chosen(open_app):
 
 
 def test_ways_to_count_stand_in_the_address():
-    assert state._settings_from({"counting": "soft"}).counting == "soft"
-    assert state._settings_from({"counting": "<b>"}).counting == "pointers"
+    assert settings_from({"counting": "soft"}).counting == "soft"
+    assert settings_from({"counting": "<b>"}).counting == "pointers"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pages.parts import text_view  # noqa: E402
+from pages.parts.components import text_view  # noqa: E402
 
 
 def document(text: str, spans: list[tuple[int, int]], weight: list[float] | None = None) -> dict:
@@ -244,5 +244,5 @@ def test_a_marked_span_is_counted_as_javascript_counts(text, a, length):
 
 def test_scripts_never_write_html():
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
-    for script in ROOT.joinpath("pages", "parts").glob("*.js"):
+    for script in ROOT.joinpath("pages", "parts").rglob("*.js"):
         assert not re.search(forbidden, script.read_text("utf-8")), script.name

@@ -7,8 +7,8 @@ import pytest
 from visiting import captions, press, show, solved, sound, use
 
 from cflengine.text import token_table
-from pages.parts.commands import command_line
-from pages.parts.corpora import recall
+from pages.parts.shared.commands import command_line
+from pages.parts.shared.corpora import recall
 
 CHINESE = ["房间很干净，下次还会来。", "房间有点小，早餐很好。", "服务很好，房间很干净。"] * 6
 TWEETS = ["@you it's #great \U0001f44d\U0001f3fd", "so #great, isn't it? http://a.b/c", "plain words here"] * 8

@@ -14,8 +14,9 @@ from cflengine import CompressiveFeatures, CorpusError, GuidedSettings
 from cflengine.compression.certificate import binary_solution
 from cflengine.compression.encoding import count_matrix
 from cflengine.engine.files import frame_csv
-from pages.parts import corpora, vocabulary
-from pages.parts.vocabulary import Brought, measure, pointer_counts, read_phrases, verdict
+from pages.parts.lab import vocabulary
+from pages.parts.lab.vocabulary import Brought, measure, pointer_counts, read_phrases, verdict
+from pages.parts.shared import corpora
 
 HOSTILE = ["<script>alert(1)</script>", "**bold** $x$ :red[a]", "=cmd()|' /C calc'!A0", "[x](javascript:alert(1))"]
 
@@ -143,7 +144,7 @@ def send(app: AppTest, text: str) -> AppTest:
 
 
 def texts(app: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in app.main.get(kind))
+    return "\n".join(element.value for kind in ("markdown", "caption", "header") for element in app.main.get(kind))
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from test_results import downloads  # noqa: F401
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
-from pages.parts.concordance import occurrences
 from pages.parts.groups.figures import explained_figure, film_figure, parsimony_figure, trajectories_figure
 from pages.parts.groups.run import TIES, TITLES, TOL, WeightsRun, WeightsWish
-from pages.parts.jobs import BOARD, Job
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.names.tag_view import parts_of
+from pages.parts.shared.concordance import occurrences
+from pages.parts.shared.jobs import BOARD, Job
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
 

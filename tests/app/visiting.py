@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import state
-from pages.parts.jobs import BOARD, Job
+from pages.parts.shared import state
+from pages.parts.shared.jobs import BOARD, Job
 
 TINY = (
     "id,text,=who\n"

@@ -12,17 +12,17 @@ import streamlit as st
 
 from cflengine import Corpus
 from cflengine.engine.files import frame_csv
-from pages.parts import corpora
 from pages.parts.boilerplate.run import LEAST, BoilerplateRun, clean_frame
-from pages.parts.controls import run_and_stop
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.explorer import new_row
-from pages.parts.jobs import Job
-from pages.parts.metrics import metric_row
-from pages.parts.solution import current_solution
-from pages.parts.sources import take_corpus
-from pages.parts.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
-from pages.parts.words import many, number, percent, plain
+from pages.parts.read.explorer import new_row
+from pages.parts.shared import corpora
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.solution import current_solution
+from pages.parts.shared.sources import take_corpus
+from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.words import many, number, percent, plain
 
 LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
 _WORDS = re.compile(r"[^\W\d_]{2,}")

@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.compare.run import CompareChoice, CompareRun
-from pages.parts.controls import run_and_stop
-from pages.parts.jobs import Job
-from pages.parts.labels import current_label_columns
-from pages.parts.solution import Solution
-from pages.parts.state import COMPARE, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.solution import Solution
+from pages.parts.shared.state import COMPARE, current_corpus, current_job, start_job, stop_job
 
 MOST_GROUPS, FIRST = 12, 6
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from scipy.stats import rankdata
 
 from pages.parts.embeddings.figures import html
-from pages.parts.figures import BLUE, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREY, ORANGE
 
 MOST_POINTS, NAMED = 2_500, 12
 

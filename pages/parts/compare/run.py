@@ -14,7 +14,7 @@ from cflengine.compression.analysis import CrossCost, cross_compress, keyness
 from cflengine.compression.counting import count_occurrences, places_of
 from cflengine.engine.progress import Stopped
 from cflengine.text.phrasebook import Phrasebook
-from pages.parts.jobs import Job
+from pages.parts.shared.jobs import Job
 
 
 @dataclass(frozen=True)

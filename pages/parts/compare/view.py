@@ -9,10 +9,10 @@ import streamlit as st
 from cflengine.engine.files import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
-from pages.parts.explorer import new_row
-from pages.parts.jobs import Job
-from pages.parts.selection import select_group, select_phrase
-from pages.parts.words import many, number, percent, plain
+from pages.parts.read.explorer import new_row
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.selection import select_group, select_phrase
+from pages.parts.shared.words import many, number, percent, plain
 
 SHOWN = 2_000
 COLUMNS = {

@@ -15,9 +15,6 @@ from cflengine.embedding.settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISE
 from cflengine.embedding.vectors import write_text
 from cflengine.engine.files import frame_csv, report_bytes
 from cflengine.linear.export import about_corpus
-from pages.parts.commands import class_list, command_line
-from pages.parts.controls import queue_notes, rerun_at_end
-from pages.parts.corpora import LoadedCorpus
 from pages.parts.embeddings.controls import (
     HAS_NEURAL,
     set_simulation,
@@ -30,11 +27,14 @@ from pages.parts.embeddings.controls import (
 from pages.parts.embeddings.figures import film_figure, laws_figure, moment_figure, power_figure, training_figure
 from pages.parts.embeddings.run import OVERLAP_SIZE, EmbedRun, TrainRun
 from pages.parts.embeddings.view import Pair, pair_names
-from pages.parts.jobs import BOARD, FAILED, Job
-from pages.parts.metrics import metric_row
-from pages.parts.models import model_download
-from pages.parts.state import TRAIN, current_corpus, current_job, stop_job
-from pages.parts.words import many, percent, plain
+from pages.parts.shared.commands import class_list, command_line
+from pages.parts.shared.controls import queue_notes, rerun_at_end
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.models import model_download
+from pages.parts.shared.state import TRAIN, current_corpus, current_job, stop_job
+from pages.parts.shared.words import many, percent, plain
 
 _NETWORKS = {"mean": "mean of the vectors", "cnn": "convolution", "gru": "GRU", "bilstm": "BiLSTM"}
 _PENALTIES = {

@@ -8,13 +8,13 @@ from typing import Any
 import streamlit as st
 
 from cflengine.embedding.classifier import has_neural
-from pages.parts import corpora
-from pages.parts.controls import run_and_stop
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
-from pages.parts.jobs import Job
-from pages.parts.labels import current_label_columns
-from pages.parts.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
-from pages.parts.words import plain
+from pages.parts.shared import corpora
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
+from pages.parts.shared.words import plain
 
 MOST_CLASSES = 6  # chosen to begin with
 KERNELS = {"gaussian": "gaussian", "laplace": "Laplace", "linear": "linear: means alone"}

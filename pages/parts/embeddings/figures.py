@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.ndimage import gaussian_filter
 
-from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second class is blue
 _SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]

@@ -17,7 +17,7 @@ from cflengine.embedding.warm import warm_up
 from cflengine.engine.progress import Stopped
 from cflengine.linear.labels import Labels, read_labels, split_documents
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from pages.parts.jobs import Job
+from pages.parts.shared.jobs import Job
 
 SIZES = (10, 20, 50, 100, 200)  # documents of a simulation
 OVERLAP_SIZE = 50  # documents, where the laws' overlap varies

@@ -10,13 +10,13 @@ import streamlit as st
 from cflengine.embedding.comparison import Comparison
 from cflengine.embedding.witness import witness_values
 from cflengine.text.sentences import sentence_spans
-from pages.parts.concordance import draw_concordance
-from pages.parts.corpora import LoadedCorpus
+from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure, plane, witness_figure
 from pages.parts.embeddings.run import EmbedRun
-from pages.parts.metrics import metric_row
-from pages.parts.sentence_view import cut_pieces, sentence_view
-from pages.parts.words import many, number, percent, plain
+from pages.parts.shared.concordance import draw_concordance
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.words import many, number, percent, plain
 
 Pair = tuple[int, int]
 

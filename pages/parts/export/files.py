@@ -17,9 +17,9 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.export import pointer_table
 from cflengine.engine.files import frame_csv
 from cflengine.linear import feature_files as write
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.models import model_download
-from pages.parts.words import many
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.models import model_download
+from pages.parts.shared.words import many
 
 PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
 RECORD = "record"

@@ -11,11 +11,11 @@ import streamlit as st
 
 from cflengine.compression.project_file import SUFFIX, Project, read_project, write_project
 from cflengine.engine.files import finite
-from pages.parts import corpora
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.path_run import PathRun
-from pages.parts.settings import Settings, settings_of
-from pages.parts.state import PATH, current_job, keep_path, settings
+from pages.parts.shared import corpora
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.settings import Settings, settings_of
+from pages.parts.shared.state import PATH, current_job, keep_path, settings
 
 
 def draw_project(loaded: LoadedCorpus) -> None:

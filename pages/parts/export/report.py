@@ -19,11 +19,11 @@ import plotly.io
 from cflengine import CompressiveFeatures
 from cflengine.compression.path import CompressionPath
 from cflengine.engine.results import versions
-from pages.parts.corpora import LoadedCorpus
 from pages.parts.export.snippets import command_line, python_lines
-from pages.parts.figures import BLUE, ORANGE
-from pages.parts.views import final_view
-from pages.parts.words import gap_words, many, number
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.figures import BLUE, ORANGE
+from pages.parts.shared.views import final_view
+from pages.parts.shared.words import gap_words, many, number
 
 VERSION = versions()["cflengine"]
 PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900

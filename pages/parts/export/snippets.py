@@ -7,9 +7,9 @@ from typing import Any
 
 from cflengine import CompressiveFeatures
 from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
-from pages.parts.commands import command_line as make_command
-from pages.parts.commands import reading_options
-from pages.parts.corpora import NEWSGROUPS, LoadedCorpus
+from pages.parts.shared.commands import command_line as make_command
+from pages.parts.shared.commands import reading_options
+from pages.parts.shared.corpora import NEWSGROUPS, LoadedCorpus
 
 
 def _solving(settings: Any) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from cflengine.loglinear.settings import CLUSTERINGS
-from pages.parts.controls import run_and_stop
 from pages.parts.groups.run import RIDGES, WeightsRun, WeightsWish
-from pages.parts.jobs import Job
-from pages.parts.labels import current_label_columns
-from pages.parts.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
 _CLUSTERINGS = {
     "chunks": "chunks of sorted weights (the paper's)",

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cflengine.loglinear.parsimony import TiedFit
-from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 #: Hues, symbols and dashes of clusters from the smallest weights up: never by colour alone.
 HUES = (BLUE, "#56b4e9", GREEN, "#8a8a8a", "#e69f00", ORANGE, "#cc79a7", "#7a5195")

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.groups.run import TITLES, WeightsRun, contestants
-from pages.parts.jobs import FAILED, Job, stream_url
-from pages.parts.live_chart import live_trace_chart
-from pages.parts.state import WEIGHTS, current_job
-from pages.parts.words import gap_text, number, plain
+from pages.parts.shared.jobs import FAILED, Job, stream_url
+from pages.parts.shared.state import WEIGHTS, current_job
+from pages.parts.shared.words import gap_text, number, plain
 
 GAPS = (1e-2, 1e-4, 1e-6)
 
@@ -24,7 +24,7 @@ def draw_weights_race() -> None:
         "same with clusters drawn at random, and this project's default."
     )
     if job is None or job.state == FAILED:
-        st.info("Learn on the page Word groups first: its solvers are what is shown here.")
+        st.caption("Learn on the page Word groups first: its solvers are what is shown here.")
         st.page_link("pages/clusters.py", label="Word groups", icon="🪢")
         return
     draw_race(job)

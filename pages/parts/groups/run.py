@@ -32,7 +32,7 @@ from cflengine.loglinear.solvers import solve
 from cflengine.loglinear.warm import warm_up
 from cflengine.text.tags import Score
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from pages.parts.jobs import Job, trace_row
+from pages.parts.shared.jobs import Job, trace_row
 
 TITLES = {
     "lbfgs": "plain L-BFGS",

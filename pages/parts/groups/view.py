@@ -11,9 +11,6 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.linear.export import about_study
-from pages.parts.concordance import draw_concordance
-from pages.parts.controls import rerun_at_end
-from pages.parts.corpora import LoadedCorpus
 from pages.parts.groups.figures import (
     MOST_FILMED,
     MOST_SHOWN,
@@ -23,11 +20,14 @@ from pages.parts.groups.figures import (
     trajectories_figure,
 )
 from pages.parts.groups.run import WeightsRun
-from pages.parts.jobs import BOARD, FAILED, Job
-from pages.parts.metrics import metric_row
-from pages.parts.models import model_download
-from pages.parts.state import watch_job
-from pages.parts.words import gap_text, many, number, percent, plain
+from pages.parts.shared.concordance import draw_concordance
+from pages.parts.shared.controls import rerun_at_end
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.models import model_download
+from pages.parts.shared.state import watch_job
+from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 
 def draw_numbers(run: WeightsRun) -> None:

@@ -11,13 +11,13 @@ import streamlit as st
 from cflengine import CompressiveFeatures
 from cflengine.linear.labels import MOST_CLASSES
 from cflengine.plq.losses import LOSSES
-from pages.parts.controls import run_and_stop
-from pages.parts.jobs import Job
-from pages.parts.labels import label_columns
 from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
-from pages.parts.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
-from pages.parts.words import plain
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import label_columns
+from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
+from pages.parts.shared.words import plain
 
 _FEWEST_NUMBERS = 5  # different values of a column that is worth predicting as a number
 _CONSTRAINTS = {"nonnegative": "no coefficient below 0", "box": "coefficients from −1 to 1", "fair": "fair to a column"}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 MOST_POINTS = 1500
 

@@ -21,7 +21,7 @@ from cflengine.plq.settings import DescentSettings
 from cflengine.plq.study import RiskStudy
 from cflengine.plq.warm import warm_up
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from pages.parts.jobs import Job, trace_row
+from pages.parts.shared.jobs import Job, trace_row
 
 TOL, LIMIT_S = 1e-6, 120.0
 RACE_DOCUMENTS, RACE_TOL, RACE_LIMIT_S = 1500, 1e-8, 20.0

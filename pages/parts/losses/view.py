@@ -13,18 +13,18 @@ from cflengine.engine.files import frame_csv
 from cflengine.linear.export import about_study, row_names, study_pipeline
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.export import coefficients_frame, documents_frame
-from pages.parts.commands import command_line
-from pages.parts.concordance import draw_concordance
-from pages.parts.controls import rerun_at_end
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.jobs import BOARD, FAILED, Job, stream_url
-from pages.parts.live_chart import live_trace_chart
+from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
 from pages.parts.losses.run import DRAWN, RACE_DOCUMENTS, LossChoice, LossRun
-from pages.parts.metrics import metric_row
-from pages.parts.models import model_download
-from pages.parts.words import gap_text, many, number, percent, plain
+from pages.parts.shared.commands import command_line
+from pages.parts.shared.concordance import draw_concordance
+from pages.parts.shared.controls import rerun_at_end
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.models import model_download
+from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 
 def draw_proof(job: Job) -> None:

@@ -14,8 +14,8 @@ from cflengine.text.conll import write_columns
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.tags import entities
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
-from pages.parts.jobs import Job
 from pages.parts.names.run import TaggerRun
+from pages.parts.shared.jobs import Job
 
 AT_ONCE = 200  # documents between two looks at the stop
 

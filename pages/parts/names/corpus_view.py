@@ -8,15 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
-from pages.parts.controls import draw_stage, run_and_stop
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.explorer import new_row
-from pages.parts.jobs import FAILED, Job
 from pages.parts.names.corpus_run import NamesRun
 from pages.parts.names.run import TaggerRun
-from pages.parts.selection import select_phrase
-from pages.parts.state import NAMES, current_corpus, current_job, start_job, stop_job
-from pages.parts.words import many, plain
+from pages.parts.read.explorer import new_row
+from pages.parts.shared.controls import draw_stage, run_and_stop
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import FAILED, Job
+from pages.parts.shared.selection import select_phrase
+from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.words import many, plain
 
 LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
 _AROUND = 50

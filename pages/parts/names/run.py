@@ -17,7 +17,7 @@ from cflengine.loglinear.tagging import TaggedFile
 from cflengine.loglinear.warm import warm_up
 from cflengine.text.templates import parse_template
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
-from pages.parts.jobs import Job
+from pages.parts.shared.jobs import Job
 
 SAMPLE_FILE = Path(__file__).resolve().parents[3] / "sample_data" / "tagged.conll"
 TOL = 1e-4

@@ -12,15 +12,15 @@ from cflengine.engine.files import frame_csv
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.text.corpus import CorpusError
 from cflengine.text.tags import entities
-from pages.parts.asking import asked
-from pages.parts.controls import queue_notes, rerun_at_end, run_and_stop
-from pages.parts.jobs import BOARD, Job
-from pages.parts.metrics import metric_row
-from pages.parts.models import model_download
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.names.tag_view import tag_view
-from pages.parts.state import TAGGER, current_job, start_job, stop_job
-from pages.parts.words import gap_text, many, number, percent, plain
+from pages.parts.shared.asking import asked
+from pages.parts.shared.controls import queue_notes, rerun_at_end, run_and_stop
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.models import model_download
+from pages.parts.shared.state import TAGGER, current_job, start_job, stop_job
+from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 _BUSY = "The engine is busy with a solve; your sentence is tagged when it is done."
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pages.parts.embeddings.figures import html
-from pages.parts.figures import BLUE
+from pages.parts.shared.figures import BLUE
 
 
 def rates_figure(frames: Mapping[str, pd.DataFrame], title: str, form: str) -> go.Figure:

@@ -13,13 +13,13 @@ from cflengine.compression.encoding import count_matrix
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
 from cflengine.text.concordance import find_words
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.explorer import new_row
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
-from pages.parts.selection import select_phrase, selected_phrase
-from pages.parts.solution import Solution
-from pages.parts.words import many, number, said
+from pages.parts.read.explorer import new_row
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.selection import select_phrase, selected_phrase
+from pages.parts.shared.solution import Solution
+from pages.parts.shared.words import many, number, said
 
 UNITS = ("year", "month", "day")
 MOST_GROUPS = 6

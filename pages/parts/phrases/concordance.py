@@ -13,11 +13,11 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
 from cflengine.text.concordance import ORDERS, Places, context_frame, find_pattern, find_words, sort_places
 from cflengine.text.token_table import TokenTable
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.explorer import new_row
-from pages.parts.selection import selected_group
-from pages.parts.views import without_midnight
-from pages.parts.words import many, number, plain, said
+from pages.parts.read.explorer import new_row
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.selection import selected_group
+from pages.parts.shared.views import without_midnight
+from pages.parts.shared.words import many, number, plain, said
 
 SHOWN, EXPORTED = 1_000, 200_000
 MOST_VALUES = 200

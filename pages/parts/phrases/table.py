@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.text.phrasebook import Phrasebook
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.explorer import new_row
-from pages.parts.solution import Solution
-from pages.parts.words import many
+from pages.parts.read.explorer import new_row
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.solution import Solution
+from pages.parts.shared.words import many
 
 LISTED = 5_000
 COLUMNS = {

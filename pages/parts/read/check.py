@@ -8,8 +8,8 @@ import streamlit as st
 
 from cflengine.text.check import CorpusCheck, check_corpus
 from cflengine.text.token_presets import TokenChoice
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.words import many, number, percent
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.words import many, number, percent
 
 MOST_TOKENS = 12_000_000  # more are looked at when asked for: it takes some seconds
 _SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Hiragana", "KATAKANA": "Katakana"}

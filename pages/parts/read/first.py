@@ -7,18 +7,18 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts.controls import PHASES, queue_notes, rerun_at_end
-from pages.parts.corpora import SAMPLE, LoadedCorpus
-from pages.parts.jobs import BOARD, FAILED, Job, stream_url
-from pages.parts.live_chart import live_trace_chart
-from pages.parts.live_text import live_text
-from pages.parts.path_run import PathRun
+from pages.parts.components.live_chart import live_trace_chart
+from pages.parts.components.live_text import live_text
+from pages.parts.components.text_view import text_view
+from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.read.points import live_points, telling_documents
-from pages.parts.scrubber import draw_scrubber
-from pages.parts.state import PATH, change_settings, current_corpus, settings, stop_job
-from pages.parts.text_view import text_view
-from pages.parts.views import stage_view
-from pages.parts.words import percent, plain
+from pages.parts.shared.controls import PHASES, queue_notes, rerun_at_end
+from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.state import PATH, change_settings, current_corpus, settings, stop_job
+from pages.parts.shared.views import stage_view
+from pages.parts.shared.words import percent, plain
 
 SHOWN = 3  # documents
 MOST = 120  # tokens of each

@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 
 from cflengine import Corpus
-from pages.parts.explorer import places_found
-from pages.parts.live_text import live_text
-from pages.parts.path_run import PathRun
+from pages.parts.components.live_text import live_text
+from pages.parts.read.explorer import places_found
 from pages.parts.read.points import live_points
-from pages.parts.solution import Solution
-from pages.parts.state import PATH, change_settings, current_job, settings
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.solution import Solution
+from pages.parts.shared.state import PATH, change_settings, current_job, settings
 
 MOST = 150_000  # tokens shown, times the λ that are sent along with them
 KEY = "read_text"

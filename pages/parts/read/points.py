@@ -8,10 +8,10 @@ import numpy as np
 
 from cflengine import Corpus
 from cflengine.compression.path import PathPoint
-from pages.parts.live_text import LivePoint
-from pages.parts.path_run import PathRun
-from pages.parts.views import stage_view
-from pages.parts.words import gap_words, many, number
+from pages.parts.components.live_text import LivePoint
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.views import stage_view
+from pages.parts.shared.words import gap_words, many, number
 
 LISTED = 14  # phrases beside the text
 

@@ -9,10 +9,10 @@ import streamlit as st
 from cflengine.text.check import suggested_tokens
 from cflengine.text.token_presets import PRESETS, TokenChoice, has_dictionary
 from cflengine.text.token_table import check_pattern, plain_tokens
-from pages.parts import corpora
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.sources import choose
-from pages.parts.words import said
+from pages.parts.shared import corpora
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.sources import choose
+from pages.parts.shared.words import said
 
 OWN = "own"
 _SHOWN = 260  # characters of the preview

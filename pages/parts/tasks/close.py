@@ -16,17 +16,17 @@ from cflengine.experiments.findings import Finding, final_model
 from cflengine.linear.export import about_corpus
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.text.sentences import sentence_spans
-from pages.parts.commands import command_line
-from pages.parts.concordance import draw_concordance
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.models import model_download
-from pages.parts.sentence_view import cut_pieces, sentence_view
-from pages.parts.settings import LAMBDAS
-from pages.parts.state import change_settings
+from pages.parts.components.sentence_view import cut_pieces, sentence_view
+from pages.parts.shared.commands import command_line
+from pages.parts.shared.concordance import draw_concordance
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.models import model_download
+from pages.parts.shared.settings import LAMBDAS
+from pages.parts.shared.state import change_settings
+from pages.parts.shared.words import plain
 from pages.parts.tasks.figures import curve_figure, points_figure
 from pages.parts.tasks.run import TasksRun
 from pages.parts.tasks.view import confusions, most_wrong, telling_rows
-from pages.parts.words import plain
 
 
 def draw_telling(finding: Finding, loaded: LoadedCorpus) -> None:

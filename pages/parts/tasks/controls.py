@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from cflengine.experiments.targets import read_target
-from pages.parts.controls import gram_slider, run_and_stop
-from pages.parts.jobs import Job
-from pages.parts.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
+from pages.parts.shared.controls import gram_slider, run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
 
 MOST_COLUMNS = 8

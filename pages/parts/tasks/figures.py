@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 _LOOKS = {
     "compressed:pointers": (ORANGE, "dash", "square"),

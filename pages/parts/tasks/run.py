@@ -19,7 +19,7 @@ from cflengine.experiments.evaluate import make_tasks
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.findings import Finding, find
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from pages.parts.jobs import Job
+from pages.parts.shared.jobs import Job
 
 HOW = {
     "usual": "by the column split, else a quarter at random, few in folds",

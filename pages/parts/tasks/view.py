@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.experiments.findings import Finding
-from pages.parts.controls import queue_notes, rerun_at_end
-from pages.parts.jobs import BOARD, Job
-from pages.parts.metrics import metric_row
+from pages.parts.shared.controls import queue_notes, rerun_at_end
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.words import many, number, percent, plain
 from pages.parts.tasks.figures import lam_figure
 from pages.parts.tasks.run import TasksRun
-from pages.parts.words import many, number, percent, plain
 
 NAMES = {
     "unigrams": "words",

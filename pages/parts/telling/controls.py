@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from cflengine.sentence_lasso.warm import warm_up
-from pages.parts.controls import run_and_stop
-from pages.parts.jobs import Job
-from pages.parts.labels import current_label_columns
-from pages.parts.state import STUDY, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.state import STUDY, current_corpus, current_job, start_job, stop_job
 from pages.parts.telling.run import StudyRun, Wanted
 
 FEW, MOST_TOLD = 4, 12  # classes at first, at most

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cflengine.sentence_lasso.result import SentenceResult
-from pages.parts.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 MOST_WEIGHTS = 12
 _DASHES = ("solid", "dash", "dot", "dashdot")

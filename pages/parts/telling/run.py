@@ -25,7 +25,7 @@ from cflengine.sentence_lasso.reading import Reading, quick_penalties, reading
 from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.study import SentenceStudy, prepare
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from pages.parts.jobs import Job
+from pages.parts.shared.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
 LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 9))  # what the sliders offer

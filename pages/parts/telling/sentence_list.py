@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts.assets import asset
+from pages.parts.components.assets import asset
 
 _component = st.components.v2.component(
     "cfl_sentence_list",

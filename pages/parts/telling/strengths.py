@@ -9,13 +9,13 @@ import numpy as np
 import streamlit as st
 
 from cflengine.linear.model import LinearModel
-from pages.parts.controls import rerun_at_end
-from pages.parts.jobs import BOARD, FAILED, Job
-from pages.parts.metrics import metric_row
-from pages.parts.state import watch_job
+from pages.parts.shared.controls import rerun_at_end
+from pages.parts.shared.jobs import BOARD, FAILED, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.state import watch_job
+from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.telling.figures import path_figure
 from pages.parts.telling.run import LAMS, Rows, StudyRun
-from pages.parts.words import gap_text, many, number, percent, plain
 
 PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
 MOST_LISTED = 2000

@@ -14,11 +14,11 @@ from cflengine.linear.export import about_study, largest_weights
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
-from pages.parts.commands import class_list, command_line
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.models import model_download
+from pages.parts.shared.commands import class_list, command_line
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.models import model_download
+from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.telling.run import Rows, StudyRun, Wanted
-from pages.parts.words import gap_text, many, number, percent, plain
 
 TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
            "frequency": "frequency-weighted net"}  # fmt: skip

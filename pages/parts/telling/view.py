@@ -11,14 +11,14 @@ import streamlit as st
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.reading import Reading, telling_sentences
 from cflengine.sentence_lasso.study import SentenceStudy
-from pages.parts.controls import queue_notes, rerun_at_end
-from pages.parts.corpora import LoadedCorpus
-from pages.parts.jobs import BOARD, Job
-from pages.parts.sentence_view import cut_pieces, sentence_view
+from pages.parts.components.sentence_view import cut_pieces, sentence_view
+from pages.parts.shared.controls import queue_notes, rerun_at_end
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, Job
+from pages.parts.shared.words import many, percent, plain
 from pages.parts.telling.run import MODELS, Rows, StudyRun
 from pages.parts.telling.sentence_list import sentence_list
 from pages.parts.telling.tables import TITLES, draw_comparison
-from pages.parts.words import many, percent, plain
 
 MOST_LISTED = 2000
 LISTED = 20  # sentences of a class

@@ -1,0 +1,135 @@
+"""Text in pieces under a λ slider that runs in the browser: every solved λ is sent along, so moving it needs no
+request.
+
+Beside the text stand the most used phrases, above it what is proved. Texts and labels come from strangers: they travel
+as data and reach the page through ``textContent`` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.components.assets import asset
+from pages.parts.components.path_bars import CSS as BARS
+from pages.parts.components.text_view import HTML as TEXT
+from pages.parts.components.text_view import encode_document, legend_counts, spans_found
+
+_HTML = f"""
+<div class="lt">
+  <p class="lt-line" aria-live="off"></p>
+  <p class="lt-note"></p>
+  <div class="lt-bar">
+    <span>single words</span>
+    <input type="range" min="0" step="1" aria-label="λ: from single words to long phrases">
+    <span>long phrases</span>
+    <output></output>
+    <button type="button">▶ Play</button>
+  </div>
+  <div class="lt-shares" role="img"></div>
+  <div class="lt-two">
+    <div>{TEXT}</div>
+    <div><h3>Most used phrases</h3><div class="bars lt-top" role="group" aria-label="Most used phrases"></div></div>
+  </div>
+</div>
+"""
+
+_component = st.components.v2.component(
+    "cfl_live_text",
+    html=_HTML,
+    css=asset("text_view.css", "live_text.css") + BARS,
+    js=asset("text_pieces.js", "bars.js", "live_text.js"),
+)
+
+
+@dataclass(frozen=True)
+class LivePoint:
+    """What is shown at a λ.
+
+    line: parts of the sentence above, each with whether it is bold; note: smaller, below it. shares: of the pieces of
+    1 .. K words. views: of each document its pointers, as :func:`~pages.parts.components.text_view.text_view` takes
+    them. grams: id → (label, uses, cost) of those pointers. top: rows (gram, label, length, uses), most used first.
+    """
+
+    lam: float
+    line: Sequence[tuple[str, bool]]
+    note: str
+    shares: Sequence[float]
+    views: Sequence[Mapping[str, Any]]
+    grams: Mapping[int, tuple[str, int, float]]
+    top: Sequence[tuple[int, str, int, int]]
+
+
+def live_text(
+    documents: Sequence[Mapping[str, str]],
+    points: Sequence[LivePoint],
+    *,
+    key: str,
+    lam: float,
+    selected: int | None = None,
+    alone: bool = False,
+    found: Sequence[tuple[int, int, int]] = (),
+    height: int = 520,
+    on_move: Callable[[], None] | None = None,
+    on_choose: Callable[[], None] | None = None,
+) -> None:
+    """Show documents at every λ of ``points``, by rising λ, the slider at the one nearest to ``lam``.
+
+    documents: dicts of "title", "text" and "meta". selected: a gram that is framed; alone: without the most used
+    phrases. found: spans (document, start, end) of a search, each lit. height: of the text, in pixels, at most.
+    ``on_move`` is called before the run that follows when the slider is let go, with {"lam"} in
+    ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen, {"gram", "lam"} in "choose".
+    """
+    payload = _encoded(documents, points)
+    header = {
+        "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
+        "lam": lam,
+        "selected": selected,
+        "alone": alone,
+        "found": spans_found(documents, found),
+        "height": height,
+        "unit": "word",
+        "counted": "used",
+    }
+    _component(
+        key=key,
+        data=json.dumps(header).encode() + b"\n" + payload,
+        on_move_change=on_move or _nothing,
+        on_choose_change=on_choose or _nothing,
+    )
+
+
+def _nothing() -> None:
+    """Streamlit reports only events that have a callback."""
+
+
+def _encoded(documents: Sequence[Mapping[str, str]], points: Sequence[LivePoint]) -> bytes:
+    plain = [encode_document({**document, "pointers": _NONE}) for document in documents]
+    shared = [{name: document[name] for name in _SHARED} for document in plain]
+    view = {"documents": shared, "points": [_point(documents, point) for point in points]}
+    return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+_NONE: dict[str, list[int]] = {"start": [], "end": [], "gram": [], "length": []}
+_SHARED = ("title", "meta", "text")
+
+
+def _point(documents: Sequence[Mapping[str, str]], point: LivePoint) -> dict[str, Any]:
+    encoded = [
+        encode_document({**document, "pointers": view}) for document, view in zip(documents, point.views, strict=True)
+    ]
+    return {
+        "lam": point.lam,
+        "line": [list(part) for part in point.line],
+        "note": point.note,
+        "shares": [round(float(share), 4) for share in point.shares],
+        "documents": [{name: doc[name] for name in doc if name not in _SHARED} for doc in encoded],
+        "grams": {int(gram): [label, int(uses), float(cost)] for gram, (label, uses, cost) in point.grams.items()},
+        "counts": legend_counts(encoded),
+        "top": [[int(gram), label, int(length), int(uses)] for gram, label, length, uses in point.top],
+    }

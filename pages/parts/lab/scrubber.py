@@ -1,0 +1,91 @@
+"""The recorded homotopy under the user's hand: ζ beside the document it decides on, and what it has cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from cflengine import CompressiveFeatures, Corpus
+from cflengine.compression.result import StageSnapshot
+from pages.parts.components.text_view import text_view
+from pages.parts.shared.figures import stages_figure
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.views import final_view, stage_view
+from pages.parts.shared.words import number, percent
+
+_STEP_S = 0.7  # of Play
+
+
+@st.fragment
+def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[StageSnapshot]) -> None:
+    """The ζ slider with Play, and what it shows; a fragment, so that dragging reruns nothing else."""
+    zetas = [stage.zeta for stage in stages]
+    state = st.session_state
+    if state.get("zeta") not in zetas:  # left over from a run that went further
+        state.zeta = zetas[0]
+    if state.get("zeta_playing"):
+        state.zeta = zetas[min(zetas.index(state.zeta) + 1, len(zetas) - 1)]
+        state.zeta_playing = state.zeta != zetas[-1]
+    with st.container(horizontal=True, gap="medium"):  # unlike columns it wraps where the text would be left no width
+        hand, text = st.container(width=420), st.container(width="stretch")
+    with hand:
+        zeta = _slider(zetas)
+        stage = next(stage for stage in stages if stage.zeta == zeta)
+        metric_row(
+            [
+                ("Decided", percent(stage.binary_share, 1), "Of the pointers with w > 0.01, those with w ≥ 0.99."),
+                ("Pointers chosen", number(stage.n_pointers)),
+                ("Cost, rounded here", number(stage.objective)),
+                ("Re-encoded", number(stage.repaired), "The same dictionary, used as cheaply as it can be."),
+            ]
+        )
+        bound = model.result_.lower_bound
+        st.plotly_chart(stages_figure(stages, stage.zeta, bound), key="stages", config={"displayModeBar": False})
+        stays = stages[0].stays_optimal
+        if 0 < stays <= 1:
+            st.caption(
+                f"Up to the dotted line, ζ = {stays:.2f}, every token has a pointer of at least that weight in the "
+                "relaxation already, which therefore stays optimal. Circles: where the homotopy starts and ends."
+            )
+    with text:
+        document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
+        st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
+        documents, grams = stage_view(model.corpus_, corpus, [document], stage.marks, stage.weights)
+        text_view(documents, grams=grams, key="text_before", height=300, counted="occurs")
+        st.markdown("**At the end**")
+        documents, grams = final_view(model, corpus, [document])
+        text_view(documents, grams=grams, key="text_after", height=300)
+    with st.expander("All stages as a table"):
+        st.dataframe(pd.DataFrame([s.summary() for s in stages]), hide_index=True)
+    if state.get("zeta_playing"):
+        time.sleep(_STEP_S)  # a touch of any control interrupts it
+        try:
+            st.rerun(scope="fragment")
+        except StreamlitAPIException:  # this run is of the whole page
+            st.rerun()
+
+
+def _slider(zetas: list[float]) -> float:
+    """ζ and Play; where there is one stage alone, it is said."""
+    if len(zetas) == 1:
+        st.caption("The solve ended at ζ = 0, so there is one stage to look at.")
+        return zetas[0]
+    slider, button = st.columns([5, 2], vertical_alignment="bottom")
+    zeta = slider.select_slider(
+        "ζ, how decided pointers have to be", zetas, format_func=lambda value: f"{value:.1f}", key="zeta",
+        help="0: the relaxation, pointers may be used in part. 1: every pointer is in or out.",
+    )  # fmt: skip
+    playing = bool(st.session_state.get("zeta_playing"))
+    button.button("❚❚ Pause" if playing else "▶ Play", key="play_zeta", on_click=_play, args=(zetas,), width="stretch")
+    return zeta
+
+
+def _play(zetas: list[float]) -> None:
+    state = st.session_state
+    state.zeta_playing = not state.get("zeta_playing")
+    if state.zeta_playing and state.get("zeta") == zetas[-1]:
+        state.zeta = zetas[0]

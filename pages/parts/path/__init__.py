@@ -1,0 +1,1 @@
+"""The page Words to phrases."""

@@ -1,0 +1,74 @@
+"""The bar above every page: what is looked at, at which λ, how near to the best that is proved to be, a link."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from cflengine.compression.path import nearest_lam
+from pages.parts.shared.corpora import SAMPLE
+from pages.parts.shared.glossary import draw_glossary
+from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
+from pages.parts.shared.solution import current_standing, path_lams_here
+from pages.parts.shared.state import change_settings, current_corpus, settings
+from pages.parts.shared.words import gap_words, many, plain
+
+
+def draw_bar() -> None:
+    """Corpus, λ, K, the proved gap, a link."""
+    loaded, found = current_corpus(), current_standing()
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
+        st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
+        _lam()
+        if found is None:
+            st.caption("not compressed yet", width="content")
+        else:
+            gap = gap_words(found.gap)
+            proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
+            more = " · still improving" if found.improving else ""
+            st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
+        _selection()
+        with st.popover("Share", width="content"):
+            _share(loaded.id)
+        with st.popover("Words", width="content", help="What the words on these pages mean"):
+            draw_glossary()
+
+
+def _lam() -> None:
+    """λ, of those that are certified; a page shows no value that nothing was solved for."""
+    lams = path_lams_here()
+    if len(lams) < 2:
+        st.caption(f"λ = {settings().lam:g}", width="content")
+        return
+    here = nearest_lam(lams, settings().lam)
+    st.selectbox(
+        "λ", lams, index=lams.index(here), format_func=lambda lam: f"λ = {lam:g}", key=f"widget_bar_{lams}_{here}",
+        label_visibility="collapsed", width=120, help="λ: from single words (small) to long phrases (large)",
+        on_change=lambda: change_settings(lam=st.session_state[f"widget_bar_{lams}_{here}"]),
+    )  # fmt: skip
+
+
+def _selection() -> None:
+    """The phrase and the group that go along."""
+    phrase = selected_phrase()
+    group = selected_group(current_corpus().corpus.metadata)
+    if group is not None:
+        st.button(
+            f"{plain(group[0])}: {plain(group[1][:30])} ✕", key="bar_group", type="tertiary", on_click=forget_group,
+            help="The group goes with you from page to page; press to let it go.",
+        )  # fmt: skip
+    if phrase:
+        st.button(
+            f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key="bar_phrase", type="tertiary",
+            on_click=forget_selection, help="The phrase goes with you from page to page; press to let it go.",
+        )  # fmt: skip
+
+
+def _share(corpus_id: str) -> None:
+    st.caption(
+        "This address brings back corpus, settings and results, as long as this server runs."
+        if corpus_id != SAMPLE
+        else "This address brings back the sample with these settings."
+    )
+    st.code(st.context.url or "", language=None, wrap_lines=True)

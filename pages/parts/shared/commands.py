@@ -1,0 +1,38 @@
+"""The command that makes again what a page shows: one way for all pages, so that it can be run as it is printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pages.parts.shared.corpora import LoadedCorpus
+
+_READING = {"documents": "line", "min_words": 1, "limit": None, "text_column": None, "encoding": None}
+
+
+def reading_options(loaded: LoadedCorpus) -> dict[str, Any]:
+    """The options of reading that differ from their defaults."""
+    return {name: value for name, value in loaded.options.items() if value != _READING.get(name)}
+
+
+def class_list(names: Sequence[str]) -> str:
+    """Names of classes as ``--classes`` takes them: a row of CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def command_line(command: str, loaded: LoadedCorpus, options: Mapping[str, Any], out: str) -> str:
+    """A call of ``cflengine``: how the corpus was read, then ``options`` by the names of their fields.
+
+    Values stand behind "=", since one that begins with a dash would be taken for an option; so would a file.
+    """
+    source = "./" + loaded.source if loaded.source.startswith("-") else loaded.source
+    given = reading_options(loaded) | dict(options)
+    cut = {} if command == "train-crf" else loaded.tokens.options()
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    flags = [f"--{name.replace('_', '-')}" + (f"={value}" if value else "") for name, value in cut.items()]
+    return shlex.join(["cflengine", command, source, *words, *flags, f"--out={out}"])

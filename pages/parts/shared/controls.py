@@ -1,0 +1,296 @@
+"""The controls of a solve, and its numbers while it runs."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from typing import Any
+
+import streamlit as st
+
+from cflengine.compression.relay import estimated_seconds
+from cflengine.compression.solvers import SOLVERS
+from pages.parts.shared.jobs import BOARD, QUEUED, Job
+from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.settings import LAMBDAS
+from pages.parts.shared.state import (
+    change_settings,
+    current_corpus,
+    current_job,
+    is_stale,
+    run_solver,
+    settings,
+    solve_settings,
+    stop_job,
+)
+from pages.parts.shared.words import duration, many, number, percent, plain
+
+_RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
+_GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
+
+#: The solvers that can run here; the exact one needs a package that is not required.
+SOLVERS_HERE = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
+
+#: Those that can race each other.
+CONTESTANTS = tuple(name for name in SOLVERS_HERE if name != "relay")
+
+#: What they are called on pages.
+TITLES = {
+    "guided": "guided",
+    "homotopy": "homotopy",
+    "reweighting": "reweighting",
+    "relay": "homotopy, then guided",
+    "exact": "exact",
+}
+
+#: What is written into the chart where a solver's relaxation is solved.
+PHASES = {
+    "guided": "search from here",
+    "homotopy": "ζ > 0 from here",
+    "relay": "ζ > 0 from here|guided search from here",
+    "reweighting": "reweighted from here",
+    "exact": "branch and cut from here",
+}
+
+
+def lam_slider(*, disabled: bool = False) -> None:
+    """λ, for whoever solves at one λ."""
+    st.select_slider(
+        "λ, the cost of a pointer",
+        LAMBDAS,
+        value=settings().lam,
+        format_func=lambda value: f"{value:g}",
+        key="widget_lam",
+        on_change=_take("lam", "widget_lam"),
+        help="0 keeps single words: pointers are free, only the dictionary costs. High values store long phrases.",
+        disabled=disabled,
+    )
+
+
+def gram_slider(*, disabled: bool = False) -> None:
+    """K."""
+    st.slider(
+        "K, the longest K-gram in words",
+        1,
+        8,
+        value=settings().max_gram,
+        key="widget_k",
+        on_change=_take("max_gram", "widget_k"),
+        disabled=disabled,
+    )
+
+
+def run_and_stop(
+    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = ""
+) -> None:
+    """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs."""
+    busy = job is not None and job.active
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.button(label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key=f"run{key}")
+        st.button(
+            "Stop",
+            on_click=stop,
+            disabled=not busy or job.stop.is_set(),
+            width="stretch",
+            key=f"stop{key}",
+            help="Keeps what has been found so far, certified.",
+        )
+
+
+def invite(button: str, purpose: str) -> None:
+    """What to press where nothing was run yet; ``purpose`` says what for, with {} where the corpus comes."""
+    loaded = current_corpus()
+    sizes = f"{many(len(loaded.corpus), 'document')}, {many(loaded.table.n_tokens, 'token')}"
+    st.info(f"Press **{button}** to {purpose.format(f'{plain(loaded.corpus.name)} ({sizes})')}.")
+
+
+def draw_controls() -> None:
+    """λ, K, Run and Stop in one row; the solver and its settings folded away."""
+    job = current_job()
+    lam, gram, buttons = st.columns([5, 3, 2.8], vertical_alignment="bottom")
+    with lam:
+        lam_slider()
+    with gram:
+        gram_slider()
+    with buttons:
+        run_and_stop(job, run_solver, stop_job)
+    if is_stale() and not job.active:
+        st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
+    chosen = solve_settings()
+    if settings().solver is None and chosen.solver != "relay":
+        _open_choice()
+    with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
+        _solver_settings()
+
+
+def _open_choice() -> None:
+    """Which solver, where the homotopy would take long: nobody should wait for it unasked."""
+    n_pointers = settings().max_gram * current_corpus().table.n_tokens
+    homotopy, guided = (duration(estimated_seconds(n_pointers, name)) for name in ("homotopy", "guided"))
+    st.radio(
+        "How to solve this corpus",
+        ["guided", "relay"],
+        format_func={
+            "guided": f"Guided: proved to one per cent in about {guided}, then better",
+            "relay": f"The homotopy first, to watch it (about {homotopy}), then guided",
+        }.__getitem__,
+        key="widget_how",
+        on_change=_take("solver", "widget_how"),
+    )
+
+
+def _solver_settings() -> None:
+    chosen = solve_settings()
+    st.segmented_control(
+        "Solver", SOLVERS_HERE, default=chosen.solver, required=True, key="widget_solver", label_visibility="collapsed",
+        format_func=TITLES.__getitem__, on_change=_take("solver", "widget_solver"),
+    )  # fmt: skip
+    st.caption(f"{SOLVERS[chosen.solver].summary.capitalize()}.")
+    own, limit = st.columns([2, 1])
+    with own:
+        if chosen.solver in ("guided", "relay"):
+            _guided_settings()
+        if chosen.solver in ("homotopy", "relay"):
+            _homotopy_settings()
+        elif chosen.solver == "reweighting":
+            st.number_input(
+                "Rounds of reweighting, at most", 1, 100, value=chosen.rounds, key="widget_rounds",
+                on_change=_take("rounds", "widget_rounds"),
+                help="The rounds end sooner when the solution is binary, or when three of them found nothing better.",
+            )  # fmt: skip
+    limit.number_input(
+        "Time limit in seconds (0: none)",
+        0.0,
+        86400.0,
+        value=chosen.time_limit or 0.0,
+        step=10.0,
+        format="%g",
+        key="widget_limit",
+        on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
+    )
+
+
+def _guided_settings() -> None:
+    gap = settings().gap
+    st.select_slider(
+        "Stop when the gap is proved to be at most",
+        _GAPS,
+        value=min(_GAPS, key=lambda choice: abs(choice - gap)),
+        format_func=lambda value: f"{100 * value:g} %" if value else "0 %: search on",
+        key="widget_gap",
+        on_change=_take("gap", "widget_gap"),
+        help="0 %: until the search brings nothing any more. Some gap remains: the bound is that of a relaxation.",
+    )
+
+
+def _homotopy_settings() -> None:
+    chosen = settings()
+    steps, precision, last = st.columns(3)
+    last.select_slider(
+        "Last ζ", [i / 10 for i in range(11)], value=chosen.last_zeta, format_func=lambda value: f"{value:.1f}",
+        key="widget_last_zeta", on_change=_take("last_zeta", "widget_last_zeta"),
+        help="1: on to a solution in which every pointer is in or out. 0: the relaxation alone.",
+    )  # fmt: skip
+    steps.number_input(
+        "Steps at each ζ > 0, at most",
+        1,
+        2000,
+        value=chosen.stage_iterations,
+        key="widget_steps",
+        on_change=_take("stage_iterations", "widget_steps"),
+        help="The paper takes 150. ζ rises by 0.1 earlier if the residuals are small.",
+    )
+    names = list(_RELAXATIONS)
+    current = next((name for name, gap in _RELAXATIONS.items() if gap == chosen.relaxation_gap), names[0])
+    precision.selectbox(
+        "Relaxation (ζ = 0) solved",
+        names,
+        index=names.index(current),
+        key="widget_precision",
+        on_change=lambda: change_settings(relaxation_gap=_RELAXATIONS[st.session_state.widget_precision]),
+        help="The paper's residuals are strict; a proved gap ends the first stage much earlier on large corpora.",
+    )
+
+
+def _take(name: str, widget: str) -> Any:
+    """A callback that makes a widget's value a setting."""
+    return lambda: change_settings(**{name: st.session_state[widget]})
+
+
+def live_numbers(job: Job) -> None:
+    """Cost, bound, gap and progress; ticks while the job is active and reruns the page once at its end."""
+    st.fragment(_numbers, run_every=0.5 if job.active else None)(job.id)
+
+
+def _numbers(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    row = job.rows[-1] if job.rows else {}
+    result = getattr(job.result, "result_", None)
+    best = result.objective if result else row.get("best", math.nan)
+    bound = result.lower_bound if result else row.get("bound", math.nan)
+    gap = result.gap if result else row.get("gap", math.nan)
+    metrics = [
+        ("Best cost", number(best), "Pointers × λ plus the dictionary."),
+        ("Proved bound", number(bound), "No dictionary of phrases of up to K words is cheaper."),
+        ("Gap, proved", percent(gap)),
+    ]
+    if result:
+        metrics += [("K-grams kept", number(result.dictionary_size)), ("Pointers", number(result.n_pointers))]
+    else:
+        metrics += [("Stage", row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
+    metric_row(metrics)
+    queue_notes(job)
+    rerun_at_end(job)
+
+
+def queue_notes(job: Job) -> None:
+    """What a job that shows nothing yet is waiting for."""
+    if job.state == QUEUED and BOARD.before(job):
+        st.caption(f"Queued: {many(BOARD.before(job), 'solve')} before yours.")
+    elif job.active and job.stop.is_set():
+        st.caption("Stopping: re-encoding and certifying the best solution so far …")
+
+
+def rerun_at_end(job: Job) -> None:
+    """One rerun of the whole page when a job has ended, however many fragments watch it."""
+    ended = st.session_state.setdefault("ended_jobs", set())
+    if not job.active and job.id not in ended:
+        ended.add(job.id)
+        st.rerun()
+
+
+def draw_stage(job: Job, shown: int = 0) -> None:
+    """What a job does at the moment; reruns the page at its end, and once it has the first of ``frames`` to show, of
+    which ``shown`` are on the page."""
+    st.fragment(_stage, run_every=0.5)(job.id, shown)
+
+
+def _stage(job_id: str, shown: int) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    st.caption(f"{plain(job.so_far.stage)} …")
+    if not shown and getattr(job.so_far, "frames", None):
+        st.rerun()
+    rerun_at_end(job)
+
+
+def draw_waiting(job: Job, before: str) -> None:
+    """What a job that is on its way waits for, ``before`` its first event; reruns the page at its end."""
+    st.fragment(_waiting, run_every=0.4)(job.id, before)
+
+
+def _waiting(job_id: str, before: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    queue_notes(job)
+    if not job.rows:
+        st.caption(before)
+    rerun_at_end(job)

@@ -1,0 +1,146 @@
+"""Corpora in memory, shared by the pages and sessions of this server, by digest; uploads on their way there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from cflengine import Corpus, read_corpus
+from cflengine.text.newsgroups import NEWSGROUPS, load_newsgroups
+from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.text.token_table import plain_tokens
+from cflengine.text.tokens import Tokenizer, TokenTable
+
+SAMPLE = "sample"
+_KEEP = 4
+SMALL = 2_000_000  # characters, which are cut into tokens in a fraction of a second by any means
+_SAMPLE_FILE = Path(__file__).resolve().parents[3] / "sample_data" / "reviews.csv"
+SAMPLE_PATH, SAMPLE_MAX_GRAM = _SAMPLE_FILE.with_suffix(".path"), 3  # written by sample_data/solve.py
+
+
+@dataclass(frozen=True)
+class LoadedCorpus:
+    """A corpus, its tokens, and how it can be had again: ``source`` and the options it was read with.
+
+    content: see :func:`content_id`. tokens: what a token is.
+    """
+
+    id: str
+    corpus: Corpus
+    source: str
+    options: dict[str, Any] = field(default_factory=dict)
+    content: str = ""
+    tokens: TokenChoice = USUAL_TOKENS
+
+    @cached_property
+    def table(self) -> TokenTable:
+        """The texts in tokens."""
+        chosen = self.tokens
+        if sum(map(len, self.corpus.texts)) < SMALL:  # nothing compiled is waited for
+            return plain_tokens(self.corpus.texts, chosen.pattern, lowercase=chosen.lowercase)
+        return Tokenizer(chosen.pattern, chosen.lowercase)(self.corpus.texts)
+
+
+_corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
+_lock = threading.Lock()
+
+
+def remember(
+    corpus: Corpus,
+    *,
+    source: str,
+    name: str | None = None,
+    options: dict[str, Any] | None = None,
+    tokens: TokenChoice = USUAL_TOKENS,
+) -> LoadedCorpus:
+    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped."""
+    content = content_id(corpus)
+    if tokens != USUAL_TOKENS:
+        content += hashlib.blake2b(repr(tokens).encode("utf-8", "replace"), digest_size=3).hexdigest()
+    loaded = LoadedCorpus(name or content, corpus, source, options or {}, content, tokens)
+    with _lock:
+        known = _corpora.pop(loaded.id, None)
+        if known is not None and known.content == content and known.options == loaded.options:
+            loaded = known  # its tokens may be there already
+        _corpora[loaded.id] = loaded
+        while len(_corpora) > _KEEP:
+            _corpora.popitem(last=False)
+    return loaded
+
+
+def content_id(corpus: Corpus) -> str:
+    """Hex digits for texts and metadata: the same texts with other labels are another corpus."""
+    columns = corpus.metadata.astype(str)
+    rows = pd.util.hash_pandas_object(columns, index=False).to_numpy() if len(columns.columns) else np.zeros(0)
+    digest = hashlib.blake2b(repr(list(columns.columns)).encode("utf-8", "replace"), digest_size=4)
+    digest.update(rows.tobytes())
+    return corpus.digest + digest.hexdigest()
+
+
+def recall(corpus_id: str | None) -> LoadedCorpus | None:
+    """The corpus of that id if this server still has it; the sample is read whenever it is asked for."""
+    with _lock:
+        loaded = _corpora.get(corpus_id) if corpus_id else None
+        if loaded is not None:
+            _corpora.move_to_end(loaded.id)
+            return loaded
+    if corpus_id == SAMPLE:
+        options = {"text_column": "text"}
+        return remember(
+            read_corpus(_SAMPLE_FILE, text_column="text"),
+            source="sample_data/reviews.csv",
+            name=SAMPLE,
+            options=options,
+        )
+    return None
+
+
+def cut_otherwise(loaded: LoadedCorpus, tokens: TokenChoice) -> LoadedCorpus:
+    """The same corpus in other tokens."""
+    named = {"sample_data/reviews.csv": SAMPLE, NEWSGROUPS: NEWSGROUPS}
+    name = named.get(loaded.source) if tokens == USUAL_TOKENS else None
+    return remember(loaded.corpus, source=loaded.source, name=name, options=loaded.options, tokens=tokens)
+
+
+def fetch_newsgroups() -> LoadedCorpus:
+    """20 Newsgroups through scikit-learn; CorpusError without network."""
+    return recall(NEWSGROUPS) or remember(load_newsgroups(), source=NEWSGROUPS, name=NEWSGROUPS)
+
+
+def spill(upload: Any) -> Path:
+    """Move an upload to a temporary file and out of the server's memory.
+
+    Streamlit keeps uploads in memory even after their tab is closed, at twice their size. The file is removed
+    when the session ends.
+    """
+    handle, name = tempfile.mkstemp(prefix="cflengine-", suffix=Path(upload.name).suffix[:12])
+    with os.fdopen(handle, "wb") as file:
+        file.write(upload.getbuffer())
+    _session_files().append(Path(name))
+    context = get_script_run_ctx()
+    manager = getattr(context, "uploaded_file_mgr", None)
+    if manager is not None:
+        manager.remove_file(context.session_id, upload.file_id)
+    return Path(name)
+
+
+def _remove_files(files: list[Path]) -> None:
+    for path in files:
+        path.unlink(missing_ok=True)
+
+
+@st.cache_resource(scope="session", on_release=_remove_files, show_spinner=False)
+def _session_files() -> list[Path]:
+    return []

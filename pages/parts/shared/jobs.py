@@ -1,0 +1,242 @@
+"""Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
+
+The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
+takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page
+has gone (closed tab, lost browser) is stopped after a grace period long enough for a reload to find it again by the job
+id in its address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from cflengine import IterationStats
+from cflengine.compression.run import FINISHED
+from pages.parts.components.live_chart import sse_done, sse_rows
+from pages.parts.components.static_routes import site_url
+
+_log = logging.getLogger(__name__)
+
+QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
+SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
+KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results held for reloads and other tabs
+TRACE_PATH = "/cfl/trace"
+
+
+@dataclass
+class Job:
+    """A piece of solver work and what it has shown so far. Fields are written by the worker alone, but for ``stop``."""
+
+    label: str
+    key: tuple[Any, ...]
+    work: Callable[[Job], Any] = field(repr=False)
+    size: int = 0  # tokens, which its result's memory goes by
+    solver: str = ""
+    passing: bool = False  # of no interest once it is done: forgotten before any other
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: str = QUEUED
+    rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    so_far: Any = field(default=None, repr=False)  # what pages may look at before the result is there
+    result: Any = field(default=None, repr=False)
+    error: str = ""
+    last_seen: float = field(default_factory=time.monotonic)
+    orphaned_at: float | None = None
+    stop: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @property
+    def active(self) -> bool:
+        return self.state in (QUEUED, RUNNING)
+
+    def touch(self) -> None:
+        """A browser is looking."""
+        self.last_seen = time.monotonic()
+        self.orphaned_at = None
+
+    def poll(self) -> bool:
+        """Whether to go on (asked by the solver between chunks of work)."""
+        now = time.monotonic()
+        if self.orphaned_at is not None and now - self.orphaned_at > GRACE_S:
+            self.stop.set()
+        if now - self.last_seen > SILENCE_S:
+            self.stop.set()
+        return not self.stop.is_set()
+
+    def __call__(self, stats: IterationStats) -> bool:
+        """The solver's listener."""
+        self.rows.append(trace_row(stats))
+        return self.poll()
+
+    @property
+    def reason(self) -> str:
+        """Why the work ended, in a word or two."""
+        result = getattr(self.result, "result_", None)
+        if result is not None:
+            return str(result.reason)
+        if self.state == FAILED:
+            return "failed"
+        return "interrupted" if self.stop.is_set() else "done"
+
+
+def trace_row(stats: IterationStats) -> dict[str, Any]:
+    """An event as a row of the live chart (``live_chart.FIELDS``), and the stage of the solver in words."""
+    relaxing = stats.stage == "relaxation" or stats.extra.get("round") == 1
+    words = stats.stage
+    if stats.stage == "homotopy":
+        words = f"ζ = {stats.get('zeta'):.1f}"
+    elif "round" in stats.extra:
+        words = f"round {stats.extra['round']:.0f}"
+    return {
+        "t": stats.elapsed_s,
+        "i": stats.iteration,
+        "objective": stats.objective,
+        "best": stats.best_objective,
+        # later on w no longer solves the relaxation, and its value says nothing of interest
+        "relaxed": stats.get("relaxation") if stats.iteration and relaxing else math.nan,
+        "bound": stats.lower_bound,
+        # the guided solver has no ζ of its own
+        "zeta": math.nan if stats.stage.startswith("guided: ") else stats.get("zeta"),
+        "lam": stats.lam,
+        "gap": stats.gap,
+        "phase": _phase(stats.stage, relaxing),
+        "stage": words,
+    }
+
+
+def _phase(stage: str, relaxing: bool) -> float:
+    """0 while the relaxation is solved, then 1; 2 where the guided solver has taken over; NaN for the result."""
+    if stage.endswith(FINISHED):
+        return math.nan
+    return 2.0 if stage.startswith("guided: ") else float(not relaxing)
+
+
+class JobBoard:
+    """All jobs of this server."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._kept: dict[str, Job] = {}
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
+
+    def submit(self, job: Job) -> Future:
+        """Queue a job and forget the oldest finished ones."""
+        self.add(job)
+        return self._pool.submit(self._run, job)
+
+    def add(self, job: Job) -> None:
+        """List a job, and forget the oldest finished ones."""
+        with self._lock:
+            self._jobs[job.id] = job
+            for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
+                tokens = sum(other.size for other in self._jobs.values())
+                if old.passing or len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
+                    del self._jobs[old.id]
+
+    def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
+        """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""
+        future = self.enqueue(work)
+        try:
+            return future.result(timeout=patience_s)
+        except TimeoutError:
+            future.cancel()
+            raise
+
+    def enqueue(self, work: Callable[[], Any]) -> Future:
+        """Run something in the solver's thread, unlisted, after what is queued already."""
+        return self._pool.submit(work)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return any(job.active for job in list(self._jobs.values()))
+
+    def keep(self, job: Job) -> None:
+        """List a job that is done, for as long as the server runs."""
+        with self._lock:
+            self._kept[job.id] = job
+
+    def get(self, job_id: str | None) -> Job | None:
+        """A job by its id; None if there is none (any more)."""
+        return (self._jobs.get(job_id) or self._kept.get(job_id)) if job_id else None
+
+    def before(self, job: Job) -> int:
+        """How many active jobs stand before this one."""
+        with self._lock:
+            ids = [other.id for other in self._jobs.values() if other.active]
+        return ids.index(job.id) if job.id in ids else 0
+
+    @staticmethod
+    def _run(job: Job) -> None:
+        if not job.poll():
+            job.error, job.state = "Stopped before it began.", FAILED
+            return
+        job.state = RUNNING
+        try:
+            job.result = job.work(job)
+            job.state = DONE
+        except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
+            job.error, job.state = str(error), FAILED
+        except Exception:
+            _log.exception("a solve failed")
+            job.error, job.state = "The solver failed unexpectedly; the terminal has the details.", FAILED
+
+
+BOARD = JobBoard()
+
+
+def stream_url(job: Job) -> str:
+    """Where the job's trace can be followed."""
+    return f"{TRACE_PATH}/{job.id}"
+
+
+def trace_route() -> Route:
+    """The server-sent-events route, to be given to ``st.App(..., routes=[...])``."""
+    return Route(site_url(TRACE_PATH + "/{job}"), _trace, methods=["GET"])
+
+
+async def _trace(request: Request) -> Response:
+    job = BOARD.get(request.path_params["job"])
+    if job is None:
+        return PlainTextResponse("no such job", status_code=404)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(job), media_type="text/event-stream", headers=headers)
+
+
+async def _events(job: Job) -> AsyncIterator[str]:
+    """Rows as they come, about 16 times a second; a comment line keeps a quiet connection open."""
+    sent, quiet = 0, 0
+    yield "retry: 1000\n\n"
+    while True:
+        active = job.active  # read before the rows: none can come after it is false
+        rows = job.rows[sent:]
+        if rows:
+            sent += len(rows)
+            quiet = 0
+            yield sse_rows(rows)
+        elif quiet >= 16:
+            quiet = 0
+            yield ": waiting\n\n"
+        if not active:
+            break
+        # not touch(): the last turn of a closed tab's stream may come after the session was released
+        job.last_seen = time.monotonic()
+        quiet += 1
+        await asyncio.sleep(0.06)
+    result = getattr(job.result, "result_", None)
+    objective, bound, gap = (getattr(result, name, math.nan) for name in ("objective", "lower_bound", "gap"))
+    yield sse_done(job.reason, objective=objective, bound=bound, gap=gap)

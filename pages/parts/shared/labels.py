@@ -1,0 +1,46 @@
+"""Columns that may be labels."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from cflengine.linear.labels import MOST_CLASSES
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.state import current_corpus
+
+_LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
+
+
+def label_columns(metadata: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text)."""
+    found: dict[str, list[str]] = {}
+    for column in metadata.columns:
+        values = metadata[column].dropna().astype(str)
+        counts = values.value_counts()
+        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= 5:
+            found[str(column)] = [str(name) for name in counts.index]
+
+    def unlikely(column: str) -> tuple[bool, int]:
+        return column.lower() not in _LIKELY, len(found[column])
+
+    return {column: found[column] for column in sorted(found, key=unlikely)}
+
+
+def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
+    """The label columns of a corpus, looked for once."""
+    known = st.session_state.get("study_columns")
+    if known is None or known[0] != loaded.id:
+        known = st.session_state.study_columns = (loaded.id, label_columns(loaded.corpus.metadata))
+    return known[1]
+
+
+def current_label_columns() -> dict[str, list[str]]:
+    """The label columns of the session's corpus; where it has none, that is said."""
+    columns = _columns(current_corpus())
+    if not columns:
+        st.info(
+            "This corpus has no column with labels: a column of 2 to 50 different values. Choose another corpus, or "
+            "one with a label for every document."
+        )
+    return columns

@@ -1,0 +1,112 @@
+"""What a user sets: the model, the solver, how far and how long it may go; from an address, and from a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cflengine import ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings
+from cflengine.compression.counting import COUNTINGS
+from cflengine.compression.relay import RelaySettings, estimated_seconds
+from cflengine.compression.solvers import SOLVERS
+from cflengine.linear.weighting import WEIGHTINGS
+from pages.parts.shared.path_run import QUICK_S
+
+LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 13.0, 20.0, 50.0)
+TEMPERATURES = ("0.1", "0.3", "0.5", "1", "3", "10", "30")  # of soft counts
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user has set: the model, the solver, and how far and how long it may go.
+
+    solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
+    gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
+    reweighting. counting, temperature: how the features are counted.
+    """
+
+    lam: float = 1.0
+    max_gram: int = 3
+    weighting: str = "count"
+    counting: str = "pointers"
+    temperature: float = 3.0
+    solver: str | None = None
+    gap: float = 1e-3
+    stage_iterations: int = 150
+    relaxation_gap: float | None = None
+    last_zeta: float = 1.0
+    rounds: int = 20
+    time_limit: float | None = None
+
+    def for_tokens(self, n_tokens: int) -> Settings:
+        """The same with a solver: the homotopy first where it takes less than ``QUICK_S`` by estimate."""
+        if self.solver is not None:
+            return self
+        quick = estimated_seconds(self.max_gram * n_tokens, "homotopy") < QUICK_S
+        return replace(self, solver="relay" if quick else "guided")
+
+    def homotopy_settings(self) -> HomotopySettings:
+        """The homotopy's own settings; a time limit is for the whole solve."""
+        return HomotopySettings(
+            stage_iterations=self.stage_iterations,
+            relaxation_gap=self.relaxation_gap,
+            last_zeta=self.last_zeta,
+            keep_stages=True,
+        )
+
+    def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
+        """What a solve depends on: not on counting and weighting, which only read its result, nor on another solver's
+        settings."""
+        return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
+
+    def solver_settings(self) -> Any:
+        """The chosen solver's own settings."""
+        if self.solver == "homotopy":
+            return replace(self.homotopy_settings(), time_limit=self.time_limit)
+        if self.solver == "relay":
+            return RelaySettings(tol=self.gap, time_limit=self.time_limit, homotopy=self.homotopy_settings())
+        if self.solver == "reweighting":
+            return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
+        if self.solver == "exact":
+            return ExactSettings(time_limit=self.time_limit)
+        return GuidedSettings(tol=self.gap, time_limit=self.time_limit)
+
+
+def settings_from(query: Any) -> Settings:
+    """Settings from an address; what does not parse or is out of range is left at its default."""
+    found: dict[str, Any] = {}
+    try:
+        lam = float(query.get("lam", "nan"))
+    except ValueError:
+        lam = math.nan  # a link somebody typed
+    if 0 <= lam <= LAMBDAS[-1]:
+        found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
+    if query.get("k") in tuple("12345678"):
+        found["max_gram"] = int(query["k"])
+    if query.get("temperature") in TEMPERATURES:
+        found["temperature"] = float(query["temperature"])
+    for name, choices in (("weighting", WEIGHTINGS), ("counting", COUNTINGS), ("solver", SOLVERS)):
+        if query.get(name) in choices:
+            found[name] = query[name]
+    return Settings(**found)
+
+
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """Settings from a project's file; what is unknown or out of range is left at its default."""
+    query = {"lam": given.get("lam"), "k": given.get("max_gram"), "temperature": given.get("temperature")}
+    named = {name: given.get(name) for name in ("weighting", "counting", "solver")}
+    limits = {
+        "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
+        "rounds": (1, 100), "time_limit": (0.001, 86400.0),
+    }  # fmt: skip
+    kept = {
+        name: value
+        for name, (low, high) in limits.items()
+        if isinstance(value := given.get(name), int | float) and not isinstance(value, bool) and low <= value <= high
+    }
+    query = {name: value for name, value in query.items() if isinstance(value, str | int | float)}
+    query = {name: value for name, value in query.items() if isinstance(value, str) or abs(value) < 1e6}
+    spelt = {name: f"{value:g}" if isinstance(value, int | float) else value for name, value in (query | named).items()}
+    return replace(settings_from({name: value for name, value in spelt.items() if isinstance(value, str)}), **kept)

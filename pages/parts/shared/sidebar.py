@@ -1,0 +1,100 @@
+"""The sidebar: which corpus, which settings, and how the session's jobs stand, on every page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.shared.controls import TITLES, rerun_at_end
+from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
+from pages.parts.shared.state import (
+    KINDS,
+    SOLVE,
+    current_corpus,
+    current_job,
+    engine_is_warm,
+    is_stale,
+    solve_settings,
+    stop_job,
+)
+from pages.parts.shared.words import many, number, percent, plain
+
+_NAMES = {
+    "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
+    "tagger": "Training the tagger", "names": "Names",
+    "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
+    "compare": "Compare", "boilerplate": "Boilerplate",
+}  # fmt: skip
+
+
+def draw_sidebar() -> None:
+    """Everything in the sidebar."""
+    loaded, chosen = current_corpus(), solve_settings()
+    with st.sidebar:
+        st.markdown(f"**{plain(loaded.corpus.name)}**")
+        st.caption(f"{many(len(loaded.corpus), 'document')} · {many(loaded.table.n_tokens, 'token')}")
+        st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting} · {TITLES[str(chosen.solver)]}")
+        if st.session_state.notice:
+            st.info(st.session_state.notice)
+        if not engine_is_warm():
+            _warming()
+        for kind in KINDS:
+            job = current_job(kind)
+            if job is not None and (kind == SOLVE or job.active):
+                # a fragment that ticks only while there is something to wait for; it is also the job's heartbeat
+                st.fragment(_job_status, run_every=1.0 if job.active else None)(job.id, kind)
+        st.caption("Nothing leaves this computer.")
+
+
+@st.fragment(run_every=1.0)
+def _warming() -> None:
+    if engine_is_warm():
+        st.rerun()
+    st.caption("⏳ Compiling the engine: once after an installation, about half a minute.")
+
+
+def _job_status(job_id: str, kind: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    st.divider()
+    if job.active:
+        _running(job, kind)
+    elif job.state == FAILED:
+        st.error(plain(job.error))
+    elif kind == SOLVE and job.state == DONE:
+        result = job.result.result_
+        st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
+        ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
+        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{ended}")
+        if is_stale():
+            st.caption("⚠ Settings have changed since: run again to see their effect.")
+    rerun_at_end(job)
+
+
+def _running(job: Job, kind: str) -> None:
+    if kind != SOLVE:
+        st.markdown(f"**{_NAMES[kind]}**")
+    ahead = BOARD.before(job)
+    if job.state == QUEUED and ahead:
+        st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
+    elif job.stop.is_set():
+        st.markdown("Stopping: certifying the best solution so far …")
+    elif getattr(job.so_far, "stage", None) and engine_is_warm():
+        st.markdown(plain(job.so_far.stage))
+    elif not job.rows:
+        st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
+        if kind != SOLVE and engine_is_warm():
+            st.caption("The first time after an installation its solver is compiled: up to half a minute.")
+    else:
+        row = job.rows[-1]
+        where = f"{row['stage']} · step {row['i']:,}"
+        if job.solver in ("homotopy", "relay") and row["zeta"] >= 0:
+            st.progress(min(max(row["zeta"], 0.0), 1.0), text=where)
+        else:
+            # the stages of a solve in two parts say themselves whose they are
+            who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"
+            st.markdown(where if job.solver == "relay" else f"{who}: {where}")
+    st.button(
+        "Stop", key=f"stop_sidebar_{kind}", on_click=stop_job, args=(kind,), disabled=job.stop.is_set(), width="stretch"
+    )

@@ -1,0 +1,216 @@
+"""Where a corpus comes from: the sample, an upload, a path on this computer, 20 Newsgroups."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from cflengine import CorpusError, preview_corpus, read_corpus
+from cflengine.compression.project_file import is_project
+from cflengine.engine.checks import InputError
+from cflengine.text.check import suggested_tokens
+from cflengine.text.token_presets import TokenChoice
+from pages.parts.export.project import open_project
+from pages.parts.shared import corpora
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.state import active_jobs, choose_corpus, current_corpus
+from pages.parts.shared.views import shortened
+from pages.parts.shared.words import plain
+
+FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), a ZIP of .txt files, or a project file"
+
+
+def draw_source() -> None:
+    """Where a corpus may come from: the file that is dropped is read at once; what it may be read as else is folded
+    away."""
+    _pending()
+    drop, others = st.columns([5, 3], gap="medium", vertical_alignment="center")
+    with drop:
+        _upload()
+    with others, st.container(horizontal=True, gap="small"):
+        if st.session_state.corpus_id != corpora.SAMPLE:
+            st.button("Sample reviews", on_click=_take_sample, key="use_sample")
+        with st.popover("A path on this computer"):
+            _path()
+        with st.popover("20 Newsgroups"):
+            st.caption("18,846 posts, fetched once by scikit-learn (needs the network), without headers or quotes.")
+            if st.button("Fetch and use 20 Newsgroups", key="use_newsgroups"):
+                choose(corpora.fetch_newsgroups)
+    _reread()
+
+
+def _pending() -> None:
+    """A corpus that would stop what runs: nothing is stopped unasked."""
+    waiting = corpora.recall(st.session_state.get("pending_corpus"))
+    if waiting is None:
+        return
+    st.warning(
+        f"A solve of {plain(current_corpus().corpus.name)} is still running. Stop it and go on with "
+        f"{plain(waiting.corpus.name)}?"
+    )
+    with st.container(horizontal=True, gap="small"):
+        st.button("Stop it and go on", type="primary", key="pending_yes", on_click=_take_pending, args=(waiting.id,))
+        st.button("Let it run", key="pending_no", on_click=lambda: st.session_state.update(pending_corpus=None))
+
+
+def _take_pending(corpus_id: str) -> None:
+    st.session_state.pending_corpus = None
+    loaded = corpora.recall(corpus_id)
+    if loaded is not None:
+        choose_corpus(loaded)
+
+
+def _take_sample() -> None:
+    loaded = corpora.recall(corpora.SAMPLE)
+    assert loaded is not None
+    take_corpus(loaded)
+
+
+def _path() -> None:
+    if not only_this_computer():
+        st.info(
+            "This server can be reached from other computers, so it reads no files by their path: everyone who can "
+            "open this page could read them. Upload the file, or start the app on localhost."
+        )
+        return
+    path = st.text_input(
+        "File or folder", key="path", placeholder="/home/me/reviews.csv",
+        help="Read where it is: nothing is copied. For large corpora and folders of .txt files.",
+    )  # fmt: skip
+    if path and st.session_state.get("path_read") != path:
+        st.session_state.path_read = path
+        _read({"path": Path(path).expanduser(), "name": Path(path).name, "source": path})
+
+
+def only_this_computer() -> bool:
+    """Whether the server listens to this computer alone."""
+    address = st.get_option("server.address")
+    return address == "localhost" or (isinstance(address, str) and _is_loopback(address))
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:  # a name: it may mean any address
+        return False
+
+
+def _upload() -> None:
+    generation = st.session_state.setdefault("upload_generation", 0)
+    upload = st.file_uploader(
+        f"Drop your file here: {FORMATS}", key=f"upload_{generation}", help="Stays on this computer."
+    )
+    if upload is not None:
+        path = corpora.spill(upload)
+        # a fresh uploader: the old one's bytes have just been removed from memory
+        st.session_state.upload_generation = generation + 1
+        _read({"path": path, "name": upload.name, "source": upload.name})
+        st.rerun()
+
+
+def _read(file: dict[str, Any]) -> None:
+    """Read a file as it is read by default; where its text is not plain to see, ask."""
+    state = st.session_state
+    state.update(opened=file, reading_error="", ask_column=False)
+    if is_project(file["path"]):
+        state.opened = None  # there is nothing in it that could be read otherwise
+        choose(lambda: open_project(file["path"], file["name"]))
+        return
+    try:
+        preview = preview_corpus(file["path"], name=file["name"])
+    except CorpusError as error:
+        state.reading_error = str(error)
+        return
+    options: dict[str, Any] = {}
+    if _has_columns(preview):
+        if preview.suggested_text_column is None:
+            state.ask_column = True
+            return
+        options["text_column"] = preview.suggested_text_column
+    choose(lambda: _loaded(file, options))
+
+
+def _loaded(file: dict[str, Any], options: dict[str, Any]) -> LoadedCorpus:
+    corpus = read_corpus(file["path"], name=file["name"], **options)
+    tokens = TokenChoice(suggested_tokens(corpus.texts))
+    return corpora.remember(corpus, source=file["source"], options=options, tokens=tokens)
+
+
+def _has_columns(preview: Any) -> bool:
+    return bool(preview.columns) and preview.format not in ("txt", "zip", "folder")
+
+
+def _reread() -> None:
+    """The file that was opened last, to be read in another way; and what went wrong with it."""
+    state = st.session_state
+    if state.get("reading_error"):
+        st.error(plain(state.reading_error))
+    file = state.get("opened")
+    if file is None:
+        return
+    if not file["path"].exists():  # an upload goes with the session's connection
+        state.opened = None
+        return
+    if state.get("ask_column"):
+        st.info(f"Which column of {plain(file['name'])} holds the text?")
+        _mapping(file)
+    elif not state.get("reading_error"):
+        with st.expander(f"Read {plain(file['name'])} otherwise", key="reread"):
+            _mapping(file)
+
+
+def _mapping(file: dict[str, Any]) -> None:
+    """Preview a file and let the user say what its text is; errors leave the current corpus alone."""
+    name, by_paragraph = file["name"], False
+    if ".txt" in name.lower():
+        by_paragraph = st.toggle("A document is a paragraph (set off by blank lines), not a line")
+    documents = "paragraph" if by_paragraph else "line"
+    try:
+        preview = preview_corpus(file["path"], name=name, documents=documents)
+    except CorpusError as error:
+        st.error(plain(str(error)))
+        return
+    options: dict[str, Any] = {"documents": documents}
+    left, middle, right = st.columns(3)
+    if _has_columns(preview):
+        columns = list(preview.columns)
+        suggested = preview.suggested_text_column
+        options["text_column"] = left.selectbox(
+            "Column that holds the text", columns, key=f"column_{name}", format_func=str,
+            index=columns.index(suggested) if suggested in columns else None, placeholder="Choose a column",
+        )  # fmt: skip
+    options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
+    limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
+    options["limit"] = limit or None
+    st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
+    ready = options.get("text_column", "") is not None
+    if st.button("Use this corpus", type="primary", disabled=not ready):
+        choose(lambda: _loaded(file, options))
+
+
+def choose(load: Callable[[], LoadedCorpus]) -> None:
+    """Load a corpus and make it the current one; one sentence if it cannot be."""
+    state = st.session_state
+    try:
+        with st.spinner("Reading and counting …"):
+            loaded = load()
+            if loaded.table.n_tokens == 0:
+                raise CorpusError("This corpus holds no token: nothing could be compressed.")
+    except InputError as error:
+        state.reading_error = str(error)
+        return
+    state.update(reading_error="", ask_column=False)
+    take_corpus(loaded)
+    st.rerun()
+
+
+def take_corpus(loaded: LoadedCorpus) -> None:
+    """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
+    if loaded.id != st.session_state.corpus_id and active_jobs():
+        st.session_state.pending_corpus = loaded.id
+    else:
+        choose_corpus(loaded)

@@ -1,0 +1,319 @@
+"""What a session is about: a corpus, the settings, its jobs; kept across pages and in the address.
+
+``st.session_state`` holds them under names that belong to no widget, since Streamlit forgets a widget's value
+when its page is left. The address's query mirrors them, so a link or a reload brings them back (a corpus that
+was uploaded, and a job's result, as long as this server runs).
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from cflengine import (
+    CompressiveFeatures,
+    GuidedSettings,
+    warm_up,
+)
+from cflengine.compression.path import nearest_lam, path_lams
+from pages.parts.shared import corpora
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, DONE, Job
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.settings import Settings, settings_from
+
+# what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
+SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
+EXPLORE = True  # whether a corpus that is chosen is solved at once
+#: tokens at most, and the λ of a path that nobody has set
+USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (300_000, (0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)),
+    (3_000_000, (0.1, 0.3, 1.0, 2.0, 4.0)),
+    (30_000_000, (0.3, 1.0, 3.0)),
+    (1 << 62, (1.0,)),
+)
+SAMPLE_JOB = "sample"  # the id of the shipped λ-path
+TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
+BOILERPLATE, NAMES = "boilerplate", "names"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES)
+
+
+_COMPILED = threading.Event()
+
+
+@st.cache_resource(show_spinner=False)
+def _warm() -> Future[None]:
+    """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
+    it. Then take what exists out of the collector's hands."""
+
+    def work() -> None:
+        warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
+        gc.collect()
+        gc.freeze()
+        _COMPILED.set()
+
+    return BOARD.enqueue(work)
+
+
+def warm_engine() -> None:
+    """Begin to compile, unless that is done or under way."""
+    _warm()
+
+
+def engine_is_warm() -> bool:
+    """Whether every kernel is compiled (a first start takes about half a minute)."""
+    return _COMPILED.is_set()
+
+
+def _orphan(job_ids: list[str]) -> None:
+    for job_id in job_ids:
+        job = BOARD.get(job_id)
+        if job is not None and job.active:
+            job.orphaned_at = time.monotonic()
+
+
+@st.cache_resource(scope="session", on_release=_orphan, show_spinner=False)
+def _session_jobs() -> list[str]:
+    """The jobs this session looks after; released when its tab closes."""
+    return []
+
+
+@cache
+def sample_job() -> Job:
+    """The sample's λ-path as it is shipped, checked and certified anew; listed as long as the server runs."""
+    loaded = corpora.recall(corpora.SAMPLE)
+    assert loaded is not None
+    run = PathRun.kept(corpora.SAMPLE_PATH, loaded.table, corpora.SAMPLE_MAX_GRAM, loaded.corpus.texts)
+    job = Job(loaded.corpus.name, (corpora.SAMPLE, PATH, "shipped"), lambda job: run, id=SAMPLE_JOB, so_far=run)
+    job.result, job.state = run, DONE
+    BOARD.keep(job)
+    return job
+
+
+def start_session() -> None:
+    """Read the address once, then keep it in step with the session."""
+    state = st.session_state
+    if "settings" not in state:
+        query = st.query_params
+        state.settings = settings_from(query)
+        state.corpus_id = query.get("corpus", corpora.SAMPLE)
+        state.update({f"{kind}_id": query.get(kind) for kind in KINDS})
+        state.notice = ""
+        if corpora.recall(state.corpus_id) is None:
+            state.notice = "The corpus in this link is not on this server (any more); here is the sample instead."
+            state.corpus_id = corpora.SAMPLE
+            state.update({f"{kind}_id": None for kind in KINDS})
+    for name in [f"{kind}_id" for kind in KINDS]:
+        if state[name] and BOARD.get(state[name]) is None:
+            state[name] = None
+        if name == f"{PATH}_id" and not state[name] and state.corpus_id == corpora.SAMPLE:
+            state[name] = sample_job().id
+        if state[name] and state[name] not in _session_jobs():
+            _session_jobs().append(state[name])
+    _write_query()
+
+
+def _write_query() -> None:
+    state, settings, default = st.session_state, st.session_state.settings, Settings()
+    wanted = {
+        "corpus": state.corpus_id if state.corpus_id != corpora.SAMPLE else None,
+        "lam": f"{settings.lam:g}" if settings.lam != default.lam else None,
+        "k": str(settings.max_gram) if settings.max_gram != default.max_gram else None,
+        "weighting": settings.weighting if settings.weighting != default.weighting else None,
+        "counting": settings.counting if settings.counting != default.counting else None,
+        "temperature": f"{settings.temperature:g}" if settings.temperature != default.temperature else None,
+        "solver": settings.solver if settings.solver != default.solver else None,
+    }
+    wanted |= {kind: state[f"{kind}_id"] for kind in KINDS}
+    if wanted[PATH] == SAMPLE_JOB:
+        wanted[PATH] = None
+    for name, value in wanted.items():
+        if value is None:
+            if name in st.query_params:
+                del st.query_params[name]
+        elif st.query_params.get(name) != value:
+            st.query_params[name] = value
+
+
+def settings() -> Settings:
+    """The current settings."""
+    return st.session_state.settings
+
+
+def solve_settings() -> Settings:
+    """The current settings with the solver that a run of the current corpus would take."""
+    return settings().for_tokens(current_corpus().table.n_tokens)
+
+
+def change_settings(**changes: Any) -> None:
+    """Replace some settings (for widget callbacks)."""
+    st.session_state.settings = replace(st.session_state.settings, **changes)
+
+
+def current_corpus() -> LoadedCorpus:
+    """The session's corpus; the sample if another one has been dropped from memory."""
+    loaded = corpora.recall(st.session_state.corpus_id)
+    if loaded is None:
+        st.session_state.corpus_id = corpora.SAMPLE
+        loaded = corpora.recall(corpora.SAMPLE)
+        assert loaded is not None  # the sample is always there
+    return loaded
+
+
+def choose_corpus(loaded: LoadedCorpus) -> None:
+    """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
+    if loaded.id != st.session_state.corpus_id:
+        for job in active_jobs():
+            job.stop.set()
+        st.session_state.update({f"{kind}_id": None for kind in KINDS})
+        _forget_results()
+    st.session_state.update(corpus_id=loaded.id, notice="", path_wanted=None)
+    project, chosen = st.session_state.get("project_settings", (None, None))
+    if project == loaded.id:
+        st.session_state.update(settings=chosen, project_settings=(None, None))
+    opened, job_id = st.session_state.get("opened_path", (None, None))
+    if loaded.id == corpora.SAMPLE:
+        st.session_state[f"{PATH}_id"] = SAMPLE_JOB
+    elif opened == loaded.id and BOARD.get(job_id) is not None:
+        st.session_state[f"{PATH}_id"] = job_id
+        _session_jobs().append(job_id)
+    elif EXPLORE and current_job(PATH) is None:
+        explore()
+    _write_query()
+
+
+#: what pages keep of results; of another corpus it would only hold memory
+_RESULTS = (
+    "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "wish", "counted",
+    "corpus_check", "phrase_places", "bursts", "find_counts", "selected_group", "gram", "names_chosen", "study_open",
+    "boilerplate_group", "boilerplate_document", "applied",
+)  # fmt: skip
+
+
+def _forget_results() -> None:
+    state = st.session_state
+    for name in [name for name in state if name in _RESULTS or str(name).startswith("asked_")]:
+        del state[name]
+
+
+def current_job(kind: str = SOLVE) -> Job | None:
+    """The session's job of that kind, if it is about the session's corpus."""
+    job = BOARD.get(st.session_state.get(f"{kind}_id"))
+    return job if job is not None and job.key[0] == st.session_state.corpus_id else None
+
+
+def active_jobs() -> list[Job]:
+    """What the session has running or queued."""
+    jobs = [current_job(kind) for kind in KINDS]
+    return [job for job in jobs if job is not None and job.active]
+
+
+def finished_job() -> Job | None:
+    """The last finished solve of the session's corpus: the current one, or the one before it while that runs."""
+    job = current_job()
+    if job is not None and job.state == DONE:
+        return job
+    earlier = BOARD.get(st.session_state.get("finished_id"))
+    return earlier if earlier is not None and earlier.key[0] == st.session_state.corpus_id else None
+
+
+def is_stale() -> bool:
+    """Whether the settings have changed since the solve was started."""
+    job = current_job()
+    return job is not None and job.key != solve_settings().solve_key(st.session_state.corpus_id)
+
+
+def run_solver() -> None:
+    """Start a solve of the current corpus with the current settings."""
+    loaded, wanted = current_corpus(), solve_settings()
+    before = current_job()
+    if before is not None and before.active:
+        return
+    if before is not None and before.state == DONE:
+        st.session_state.finished_id = before.id  # its result stays in view until the new one is there
+
+    def work(job: Job) -> CompressiveFeatures:
+        warm_up("guided", "homotopy", str(wanted.solver))
+        model = CompressiveFeatures(
+            lam=wanted.lam,
+            max_gram=wanted.max_gram,
+            token_pattern=loaded.tokens.pattern,
+            lowercase=loaded.tokens.lowercase,
+            solver=str(wanted.solver),
+            listeners=(job,),
+            settings=wanted.solver_settings(),
+        )
+        model.fit_tokens(loaded.table)
+        model.set_params(listeners=())  # the model outlives the job
+        return model
+
+    key = wanted.solve_key(loaded.id)
+    start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=str(wanted.solver)))
+
+
+def start_job(kind: str, job: Job) -> None:
+    """Queue a job as the session's of that kind."""
+    st.session_state[f"{kind}_id"] = job.id
+    watch_job(job)
+    _write_query()
+
+
+def watch_job(job: Job) -> None:
+    """Queue a job that ends with the session's tab."""
+    _session_jobs().append(job.id)
+    BOARD.submit(job)
+
+
+def wanted_lams() -> tuple[float, ...]:
+    """The λ of the session's path: what the user has set, else round ones, the fewer the larger the corpus."""
+    own = st.session_state.get("path_wanted")
+    if own is not None and own[0] < own[1]:
+        return tuple(path_lams(*own))
+    size = current_corpus().table.n_tokens
+    return next(lams for most, lams in USUAL_LAMS if size <= most)
+
+
+def path_key() -> tuple[Any, ...]:
+    """What the session's path depends on."""
+    chosen = settings()
+    return (st.session_state.corpus_id, PATH, wanted_lams(), chosen.max_gram, chosen.gap)
+
+
+def explore() -> None:
+    """Queue a path over the session's corpus, its own λ first."""
+    loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
+    run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts, loaded.tokens)
+    first = nearest_lam(lams, chosen.lam)
+
+    def work(job: Job) -> PathRun:
+        warm_up("guided", "homotopy")
+        run.solve(loaded.table, job, first=first)
+        return run
+
+    # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
+    job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
+    st.session_state.update(path_here=None, path_gram=None, path_refine=None)
+    start_job(PATH, job)
+
+
+def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
+    """A path that is there already, as the session's once ``loaded`` is chosen."""
+    key, size = (loaded.id, PATH, "opened"), 2 * loaded.table.n_tokens
+    job = Job(loaded.corpus.name, key, lambda job: run, size=size, so_far=run)
+    job.result, job.state = run, DONE
+    BOARD.add(job)
+    st.session_state.opened_path = (loaded.id, job.id)
+
+
+def stop_job(kind: str = SOLVE) -> None:
+    """Ask the session's job of that kind to stop; it keeps what it has."""
+    job = current_job(kind)
+    if job is not None:
+        job.stop.set()
