@@ -324,13 +324,13 @@ def look_at_pointers(page) -> None:
     # a row of the table (a canvas): its K-gram is chosen, and typing a filter afterwards does not choose another
     box = page.locator("[data-testid=stDataFrame]").first.bounding_box()
     page.mouse.click(box["x"] + 16, box["y"] + 52)
-    page.wait_for_function("old => !document.querySelector('h3').innerText.includes(old)", arg=f"“{gram}”")
-    chosen = page.locator("h3").first.inner_text()
+    page.wait_for_function("old => !document.querySelector('h2').innerText.includes(old)", arg=f"“{gram}”")
+    chosen = page.locator("h2").first.inner_text()
     page.get_by_placeholder("part of a phrase").fill("pwned")
     page.keyboard.press("Enter")
     page.get_by_text(re.compile(r"^\d+ phrases?\. Choose a row")).wait_for()
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    assert page.locator("h3").first.inner_text() == chosen
+    assert page.locator("h2").first.inner_text() == chosen
 
 
 def take_features_away(page) -> None:
