@@ -29,8 +29,9 @@ def test_axe_finds_nothing(open_tab, theme):  # noqa: F811
         if title not in ("See what your text is made of", "Saved models") or link.count():
             link.click()
         page.get_by_role("heading", name=title, exact=True).first.wait_for()
-        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
-        page.wait_for_timeout(700)  # what is put there in the browser
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        page.wait_for_timeout(1000)  # what is put there in the browser
+        page.wait_for_function("!document.querySelector('[data-testid=stFileUploaderDropzone][role=presentation]')")
         for violation in axe.run(page).response["violations"]:
             nodes = [str(node["target"]) for node in violation["nodes"][:3]]
             found.append((title, violation["id"], violation["impact"], nodes))

@@ -131,7 +131,7 @@ def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url)
     assert state["same"] and state["range"] == zoomed and state["hidden"] == ["relaxation (estimate)"]
     assert state["ordered"] and max(state["points"]) <= 600 and state["points"][-2] > 100
     assert "ζ > 0 from here" in state["labels"][0]
-    assert page.locator(PLOT).get_attribute("role") == "img"
+    assert page.locator(PLOT).get_attribute("role") == "figure"
 
     page.get_by_role("button", name="reset zoom").click()
     page.get_by_label("iterations").check()

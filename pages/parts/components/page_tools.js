@@ -31,7 +31,7 @@ function watch() {
     waiting = true;
     setTimeout(look, 250); // charts that move change their nodes sixty times a second
   });
-  tools.observer.observe(document.body, { childList: true, subtree: true });
+  tools.observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["role"] });
   look();
   return tools;
 }
