@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from cflengine._version import __version__
 
@@ -57,14 +58,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    _prepare_streams()
-    from cflengine.cli.options import settle_tokens
-
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
-        arguments = build_parser().parse_args(argv)
-        name = f"cflengine {arguments.command}"
-        settle_tokens(arguments)
+        with _exit_at_interrupt():
+            from cflengine.cli.options import settle_tokens
+
+            _prepare_streams()
+            arguments = build_parser().parse_args(argv)
+            name = f"cflengine {arguments.command}"
+            settle_tokens(arguments)
         return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()
@@ -106,9 +108,28 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
+@contextmanager
+def _exit_at_interrupt() -> Iterator[None]:
+    """Ctrl-C ends the process at once while its packages are imported: an extension whose import was broken off cannot
+    be imported again, not even to say what happened, and nothing has been written yet."""
+
+    def leave(*_: object) -> None:
+        with suppress(OSError):
+            os.write(2, b"cflengine: interrupted, nothing was written.\n")
+        os._exit(130)
+
+    try:
+        before = signal.signal(signal.SIGINT, leave)
+    except ValueError:  # not in the main thread, where no Ctrl-C arrives
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _ignore_interrupts() -> None:
     """No further Ctrl-C while the process ends."""
-    import signal
-
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
