@@ -113,12 +113,14 @@ def _server(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://localhost:{port}"
-            while True:
+            while process.poll() is None:
                 try:
                     urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
                     break
                 except OSError:
                     time.sleep(0.1)
+            else:
+                raise RuntimeError(f"the app did not start: {(folder / 'log.txt').read_text(errors='replace')[-500:]}")
             yield url, process
         finally:
             process.terminate()
@@ -218,7 +220,7 @@ def _use(page: Any, pid: int, minutes: float) -> dict[str, Any]:
     half = len(server) // 2
     return {
         "rounds": rounds, "minutes": minutes, "server at the end, MiB": server[-1], "tab at the end, MiB": heap[-1],
-        "server grows, MiB a round": _slope(server[half:]), "tab grows, MiB a round": _slope(heap[half:]),
+        "server grows, MiB a round": _growth(server[half:]), "tab grows, MiB a round": _growth(heap[half:]),
         "server": server, "tab": heap,
     }  # fmt: skip
 
@@ -228,5 +230,5 @@ def _resident(pid: int) -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _slope(values: list[float]) -> float:
+def _growth(values: list[float]) -> float:
     return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else 0.0

@@ -24,9 +24,9 @@ if job is None:
 elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
-    draw_stage(job, len(job.so_far.frames))
+    draw_stage(job)
 run = None if job is None else job.so_far
-if run is not None and run.passages is not None:
+if run is not None and run.ready:
     draw_summary(run)
     passages, documents, clean = st.tabs(["Passages", "Documents", "Clean corpus"], key="boilerplate_tabs")
     with passages:

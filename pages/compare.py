@@ -28,9 +28,9 @@ if possible and job is None:
 elif possible and job.state == FAILED:
     st.error(plain(job.error))
 elif possible and job.active:
-    draw_stage(job, len(job.so_far.frames))
+    draw_stage(job)
 run = None if job is None else job.so_far
-if possible and run is not None and run.frames:
+if possible and run is not None and run.ready:
     group = choose_group(run)
     keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"])
     with keys:

@@ -1,5 +1,6 @@
 """Telling sentences: which sentences the labels of documents hang on."""
 
+from pages.parts.shared.controls import draw_stage
 from pages.parts.shared.guard import through_router
 
 through_router()
@@ -13,7 +14,7 @@ from pages.parts.shared.words import plain
 from pages.parts.telling.controls import draw_study_controls
 from pages.parts.telling.strengths import draw_numbers, draw_path, draw_sliders, draw_solver, solution_here
 from pages.parts.telling.tables import draw_files, draw_words
-from pages.parts.telling.view import draw_beginning, draw_document, draw_others, draw_share, draw_telling
+from pages.parts.telling.view import draw_document, draw_others, draw_share, draw_telling
 
 st.title("Telling sentences")
 st.markdown(
@@ -29,8 +30,8 @@ if job is None:
     invite("Learn", "learn from the labels of {}")
 elif job.state == FAILED:
     st.error(plain(job.error))
-elif job.so_far.first is None:
-    draw_beginning(job)
+elif not job.so_far.ready:
+    draw_stage(job)
 else:
     run, loaded = job.so_far, current_corpus()
     above = st.container()

@@ -297,7 +297,8 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text.newsgroups import READING, read_input
+    from cflengine.text.newsgroups import read_input
+    from cflengine.text.readers import READING
     from cflengine.text.sources import reading_until
 
     with reading_until(clock.ends):

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,9 +27,10 @@ from cflengine.compression.path_file import read_path, write_path
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.results import versions
+from cflengine.linear.feature_files import arrow_column
 from cflengine.text.corpus import Corpus, CorpusError
 from cflengine.text.kgrams import index_by_sorting, index_kgrams
-from cflengine.text.readers import read_corpus
+from cflengine.text.readers import READING, read_corpus
 from cflengine.text.token_presets import TokenChoice
 from cflengine.text.token_table import check_pattern
 from cflengine.text.tokens import Tokenizer
@@ -43,11 +43,6 @@ _MOST_HEADER = 1 << 20
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, RuntimeError, KeyError
 )  # fmt: skip
-#: how a source was read: option -> the kinds of its values
-READING: dict[str, tuple[type, ...]] = {
-    "documents": (str,), "min_words": (int,), "limit": (int, type(None)), "text_column": (str, type(None)),
-    "encoding": (str, type(None)),
-}  # fmt: skip
 SMALL_TOKENS = 1_000_000  # whose K-grams are numbered in plain numpy: nothing has to be compiled first
 
 
@@ -87,11 +82,7 @@ def write_project(file: IO[bytes], project: Project) -> None:
 def _table(corpus: Corpus) -> pa.Table:
     columns = {_TEXT: pa.array(corpus.texts, type=pa.large_string()), _RECORD: pa.array(corpus.rows)}
     for name in corpus.metadata.columns:
-        column = corpus.metadata[name]
-        try:
-            columns[str(name)] = pa.Array.from_pandas(column)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):  # values of several kinds, as text
-            columns[str(name)] = pa.array([None if pd.isna(value) is True else str(value) for value in column])
+        columns[str(name)] = arrow_column(corpus.metadata[name])
     return pa.table(columns)
 
 
@@ -155,7 +146,7 @@ def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes |
     given, settings = header["reading"], header["settings"]
     if not isinstance(given, dict) or not isinstance(settings, dict):
         raise InputError("how it was read, or its settings, are no lists of names.")
-    reading = {name: given[name] for name, kinds in READING.items() if isinstance(given.get(name, 0.0), kinds)}
+    reading = {name: given[name] for name, (kinds, _) in READING.items() if isinstance(given.get(name, 0.0), kinds)}
     project = Project(corpus, tokens, source, reading, settings, max_gram)
     if path_bytes is None:
         return project

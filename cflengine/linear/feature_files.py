@@ -145,7 +145,7 @@ def _joined(documents: pd.DataFrame | None, defused: bool, taken: Sequence[str])
         return found
     frame, used = (defuse_frame(documents) if defused else documents), set(taken)
     for i, name in enumerate(map(str, frame.columns)):
-        found[_free(name, used, " (column)")] = _arrow(frame.iloc[:, i])
+        found[_free(name, used, " (column)")] = arrow_column(frame.iloc[:, i])
     return found
 
 
@@ -157,7 +157,8 @@ def _free(name: str, taken: set[str], more: str) -> str:
     return name
 
 
-def _arrow(column: pd.Series) -> pa.Array:
+def arrow_column(column: pd.Series) -> pa.Array:
+    """A column for Parquet; values of several kinds as text."""
     try:
         return pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # lists beside numbers, half characters: as they are spelled

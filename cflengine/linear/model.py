@@ -48,12 +48,16 @@ class LinearModel:
 
     def predict(self, X: sparse.csr_matrix) -> np.ndarray:
         """int64 (N,): the likelier class."""
-        scores = self.scores(X)
-        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return predicted_classes(self.scores(X))
 
     def accuracy(self, X: sparse.csr_matrix, y: np.ndarray) -> float:
         """Share of documents whose class (int, N) is the predicted one."""
         return float(np.mean(self.predict(X) == y))
+
+
+def predicted_classes(scores: np.ndarray) -> np.ndarray:
+    """int64 (N,): the likelier class by scores (N,) of class 1 of two, or (N, C), one against the rest."""
+    return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def class_probabilities(scores: np.ndarray) -> np.ndarray:

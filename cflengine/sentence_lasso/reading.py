@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cflengine.linear.model import LinearModel
+from cflengine.linear.model import LinearModel, predicted_classes
 from cflengine.sentence_lasso.penalties import Penalty
 from cflengine.sentence_lasso.study import SentenceStudy
 
@@ -70,7 +70,7 @@ def _predicted(study: SentenceStudy, model: LinearModel, added: np.ndarray, read
     where, n = study.table.document[read], len(study.documents)
     columns = [np.bincount(where, weights=added[read, k], minlength=n) for k in range(added.shape[1])]
     scores = np.column_stack(columns) + model.intercept
-    return (scores[:, 0] > 0).astype(np.int64) if added.shape[1] == 1 else scores.argmax(axis=1)
+    return predicted_classes(scores[:, 0] if added.shape[1] == 1 else scores)
 
 
 def towards(added: np.ndarray, k: int) -> np.ndarray:
@@ -81,9 +81,9 @@ def towards(added: np.ndarray, k: int) -> np.ndarray:
 def telling_sentences(
     study: SentenceStudy, texts: Sequence[str], found: Reading, k: int, most: int = 20
 ) -> pd.DataFrame:
-    """The sentences that most say class k, the strongest first: position (of the document in the study), start, end,
-    said (what it adds), times (how often the very words stand in the documents; it is listed once). texts: of the
-    corpus."""
+    """The sentences that most say class k, the strongest first: sentence (its number in the study's table), position
+    (of the document in the study), start, end, said (what it adds), times (how often the very words stand in the
+    documents; it is listed once). texts: of the corpus."""
     said, table = towards(found.added, k), study.table
     order = np.argsort(-said, kind="stable")
     rows: dict[str, list[float]] = {}
@@ -95,10 +95,10 @@ def telling_sentences(
         if words in rows:
             rows[words][-1] += 1
         elif len(rows) < most:
-            rows[words] = [position, start, end, float(said[s]), 1]
-        elif said[s] < min(row[3] for row in rows.values()) - 1e-12:
+            rows[words] = [s, position, start, end, float(said[s]), 1]
+        elif said[s] < min(row[4] for row in rows.values()) - 1e-12:
             break
-    columns = ["position", "start", "end", "said", "times"]
+    columns = ["sentence", "position", "start", "end", "said", "times"]
     return pd.DataFrame(list(rows.values()), columns=columns).astype({name: int for name in columns if name != "said"})
 
 

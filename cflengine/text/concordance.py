@@ -156,15 +156,15 @@ def context_frame(
     done with each text."""
     document = places.documents(table)
     spans = zip(document.tolist(), table.start[places.first].tolist(), table.end[places.last].tolist(), strict=True)
-    rows = [
-        (d, _line(texts[d][max(0, a - around) : a]), _line(texts[d][a:e]), _line(texts[d][e : e + around]))
-        for d, a, e in spans
-    ]
+    rows = [(d, *in_context(texts[d], a, e, around)) for d, a, e in spans]
     frame = pd.DataFrame(rows, columns=["document", "before", "match", "after"])
     for name in ("before", "match", "after"):
         frame[name] = frame[name].map(show)
     return frame
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def in_context(text: str, start: int, end: int, around: int) -> tuple[str, str, str]:
+    """What stands before characters start to end, there, and behind, each on one line of at most ``around``
+    characters on either side."""
+    before, match, after = text[max(0, start - around) : start], text[start:end], text[end : end + around]
+    return " ".join(before.split()), " ".join(match.split()), " ".join(after.split())

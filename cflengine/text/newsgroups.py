@@ -11,7 +11,6 @@ from cflengine.text.corpus import Corpus, CorpusError
 from cflengine.text.readers import read_corpus
 
 NEWSGROUPS = "20newsgroups"
-READING = ("text_column", "documents", "min_words", "limit", "encoding")  # arguments of a command that say how
 
 
 def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:

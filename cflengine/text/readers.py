@@ -87,6 +87,13 @@ def preview_corpus(
     return _with_table(source, name, format, documents, encoding, max_bytes, first_records)
 
 
+#: how a command or a project says that a source was read: option -> the kinds of its values, and the default
+READING: dict[str, tuple[tuple[type, ...], Any]] = {
+    "documents": ((str,), "line"), "min_words": ((int,), 1), "limit": ((int, type(None)), None),
+    "text_column": ((str, type(None)), None), "encoding": ((str, type(None)), None),
+}  # fmt: skip
+
+
 def read_corpus(
     source: Source,
     *,

@@ -135,7 +135,7 @@ def lowercased(table: TokenTable) -> TokenTable:
 @lru_cache(maxsize=32)
 def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
     """A function from a text to where its tokens begin and end, in code points, none of them empty. It raises
-    InputError where somebody's pattern takes longer than SLOWEST_TEXT_S for one text."""
+    InputError where a user's pattern takes longer than SLOWEST_TEXT_S for one text."""
     if is_dictionary(pattern):
         check_dictionary()
         punctuation = pattern == DICTIONARY

@@ -193,7 +193,7 @@ def test_a_model_comes_back_and_predicts_the_corpus(page, tmp_path):
     data = model_bytes(tmp_path, model, target="mood", learnt_from=HOSTILE, n_documents=90)
     show(page, "models")
     sound(page.file_uploader(key="widget_model").upload("m.cflm", data, "application/zip").run())
-    until(lambda: page.session_state["applied"][1].done())
+    until(lambda: page.session_state["asked_applied"][1].done())
     sound(page.run())
     assert numbers(page)["Predicts"] == "mood" and numbers(page)["Classes"] == "2"
     assert "A logistic regression, learnt from" in captions(page) and "this very corpus" not in captions(page)

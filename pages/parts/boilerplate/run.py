@@ -30,7 +30,11 @@ class BoilerplateRun:
     groups: pd.DataFrame = field(default_factory=pd.DataFrame)
     share: np.ndarray = field(default_factory=lambda: np.zeros(0))
     cost: np.ndarray | None = None
-    frames: list[int] = field(default_factory=list)  # what can be shown already, for the page's fragment
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is something to show."""
+        return self.passages is not None
 
     def run(self, table: TokenTable, model: CompressiveFeatures | None, job: Job) -> None:
         """Find, then encode. A stop keeps what is there."""
@@ -40,7 +44,6 @@ class BoilerplateRun:
             raise ValueError("Stopped before the passages were found.") from None
         self.table, self.groups, self.share = table, found.frame(), found.repeated_share(table.doc_ptr)
         self.passages = found
-        self.frames.append(1)
         if model is None or not job.poll():
             return
         self.stage = "Encoding every document with the others' dictionary"
@@ -55,8 +58,8 @@ class BoilerplateRun:
         assert found is not None and table is not None
         words = np.diff(table.doc_ptr)
         source = np.full(len(words), -1)
-        for p in np.argsort(found.length, kind="stable").tolist():
-            source[found.document[p]] = found.source[p]
+        rising = np.argsort(found.length, kind="stable")  # of equal indices numpy keeps what is assigned last
+        source[found.document[rising]] = found.source[rising]
         frame = pd.DataFrame(
             {"document": np.arange(len(words)), "words": words, "repeated": self.share, "source": source}
         )
@@ -77,13 +80,12 @@ class BoilerplateRun:
         first, last = old[np.concatenate([[0], cut + 1])], old[np.append(cut, len(old) - 1)]
         return list(zip(table.start[a + first].tolist(), table.end[a + last].tolist(), strict=True))
 
-    def text(self, group: int, texts: Sequence[str], most: int = 600) -> str:
-        """A passage as it first stands."""
-        found, table = self.passages, self.table
-        assert found is not None and table is not None
-        p = int(np.flatnonzero(found.group == group)[0])
-        a, last = int(found.start[p]), int(found.start[p] + found.length[p] - 1)
-        text = texts[int(found.document[p])][int(table.start[a]) : int(table.end[last])]
+    def text(self, place: int, words: int, texts: Sequence[str], most: int = 600) -> str:
+        """A passage of so many words from a token on, as it stands there."""
+        table = self.table
+        assert table is not None
+        document = int(np.searchsorted(table.doc_ptr, place, side="right")) - 1
+        text = texts[document][int(table.start[place]) : int(table.end[place + words - 1])]
         text = " ".join(text.split())
         return text if len(text) <= most else text[:most] + " …"
 

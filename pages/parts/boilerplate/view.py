@@ -22,11 +22,14 @@ from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.sources import take_corpus
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import many, number, percent, plain
+from pages.parts.shared.words import in_tags, many, number, percent, plain
 
 LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_NEW_MARK = "<style>.bp mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }</style>"
+_STYLE = """<style>
+.bp { white-space: pre-wrap; max-height: 30rem; overflow-y: auto }
+.bp mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }
+</style>"""
 
 
 def draw_controls() -> None:
@@ -82,7 +85,8 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     if not len(frame):
         st.info(f"No passage of {run.least} words or more stands in two documents.")
         return
-    frame.insert(0, "passage", [run.text(group, texts, 160) for group in frame["group"]])
+    places = zip(frame["place"], frame["words"], strict=True)
+    frame.insert(0, "passage", [run.text(place, words, texts, 160) for place, words in places])
     everything = st.toggle("Also lines and tables without words", key="boilerplate_everything")
     said = frame["passage"].map(lambda text: len(_WORDS.findall(text)) >= 3)
     if not everything and said.any():
@@ -108,8 +112,10 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         if group is None or group not in set(frame["group"]):
             group = int(frame["group"].iloc[0])
         where = run.where(group)
+        first = frame.loc[frame["group"] == group].iloc[0]
         shown = ", ".join(str(d) for d in where[:WHERE]) + (", …" if len(where) > WHERE else "")
-        st.html(f"<p>{html.escape(run.text(group, texts))}</p>")
+        passage = html.escape(run.text(int(first["place"]), int(first["words"]), texts))
+        st.html(f"<p>{passage}</p>")
         st.caption(f"In {many(len(where), 'document')}: {shown}")
 
 
@@ -147,19 +153,9 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         if not 0 <= document < len(loaded.corpus):
             document = int(shown["document"].iloc[0])
         st.markdown(f"**Document {document}** · {percent(float(run.share[document]), 1)} repeated")
-        st.html(_NEW_MARK + _marked(loaded.corpus.texts[document], run.spans(document)))
-
-
-def _marked(text: str, spans: list[tuple[int, int]]) -> str:
-    parts, at = [], 0
-    for a, e in spans:
-        if a >= CHARACTERS:
-            break
-        e = min(e, CHARACTERS)
-        parts += [html.escape(text[at:a]), f"<mark>{html.escape(text[a:e])}</mark>"]
-        at = e
-    parts.append(html.escape(text[at:CHARACTERS]) + (" …" if len(text) > CHARACTERS else ""))
-    return f'<div class="bp" style="white-space: pre-wrap; max-height: 30rem; overflow-y: auto">{"".join(parts)}</div>'
+        spans = ((a, e, "") for a, e in run.spans(document))
+        marked = in_tags(loaded.corpus.texts[document], spans, "mark", CHARACTERS)
+        st.html(f'{_STYLE}<div class="bp">{marked}</div>')
 
 
 def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:

@@ -9,8 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from scipy.stats import rankdata
 
-from pages.parts.embeddings.figures import html
-from pages.parts.shared.figures import BLUE, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREY, ORANGE, html
 
 MOST_POINTS, NAMED = 2_500, 12
 

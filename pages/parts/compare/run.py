@@ -43,6 +43,11 @@ class CompareRun:
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     cross: CrossCost | None = None
 
+    @property
+    def ready(self) -> bool:
+        """Whether the phrases of a first group can be shown."""
+        return bool(self.frames)
+
     def run(self, model: CompressiveFeatures, texts: list[str], metadata: pd.DataFrame, job: Job) -> None:
         """Count, compare, compress. Raises ValueError for groups that cannot be compared."""
         names = self.choice.groups

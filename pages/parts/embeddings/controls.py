@@ -12,7 +12,7 @@ from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, 
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.labels import current_label_columns, own_split
 from pages.parts.shared.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -162,9 +162,8 @@ def set_train(**changes: Any) -> None:
 def start_training(compared: Job) -> None:
     """Queue a training on the classes that were compared."""
     loaded, about = current_corpus(), compared.result
-    metadata = loaded.corpus.metadata
-    own = "split" in metadata and (metadata["split"].iloc[about.documents] == "test").any()
-    choice = replace(train_choice(), test="split=test" if own else 0.25)
+    own = own_split(loaded.corpus.metadata.iloc[about.documents])
+    choice = replace(train_choice(), test=own or 0.25)
     run = TrainRun(choice)
 
     def work(job: Job) -> TrainRun:

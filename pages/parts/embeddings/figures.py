@@ -11,17 +11,12 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.ndimage import gaussian_filter
 
-from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE, html
 
 FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second class is blue
 _SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]
 _BINS = 70
 MOST_WORDS = 1_000  # in a cloud
-
-
-def html(text: Any) -> str:
-    """A stranger's text as Plotly shows it, which reads a little HTML."""
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace("%{", "% {")
 
 
 def plane(M: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

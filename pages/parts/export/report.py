@@ -23,7 +23,7 @@ from pages.parts.export.snippets import command_line, python_lines
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, ORANGE
 from pages.parts.shared.views import final_view
-from pages.parts.shared.words import gap_words, many, number
+from pages.parts.shared.words import gap_words, many, number, proved_sentence
 
 VERSION = versions()["cflengine"]
 PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900
@@ -74,13 +74,9 @@ def report_html(
 
 
 def _key(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
-    result = model.result_
-    longest = "single words" if model.max_gram == 1 else f"phrases of up to {model.max_gram} words"
-    pieces = f"<b>{many(result.dictionary_size, 'piece')}</b>"
-    return (
-        f'<p class="key">{many(len(loaded.corpus), "document")} are built from {pieces}; no dictionary of {longest} '
-        f"can do <b>more than {gap_words(result.gap)} better</b> (proved).</p>"
-    )
+    size, gap = model.result_.dictionary_size, model.result_.gap
+    parts = proved_sentence(size, gap, model.max_gram, len(loaded.corpus), "document")
+    return f'<p class="key">{"".join(f"<b>{_text(part)}</b>" if bold else _text(part) for part, bold in parts)}</p>'
 
 
 def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
@@ -176,7 +172,7 @@ def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
     gaps.update_yaxes(title_text="size: λ × uses + words stored")
     parts = ["<h2>From words to phrases</h2>"]
     for figure, said in (
-        (shares, "Share of uses by the length of the phrase, as uses get dearer (λ)."),
+        (shares, "Share of uses by the length of the phrase, as the cost of a use (λ) rises."),
         (gaps, "The size found and the proved bound below it; they are nearly one line."),
     ):
         figure.update_xaxes(title_text="λ, the cost of a use", type="log")
@@ -206,14 +202,18 @@ def _certificate(model: CompressiveFeatures) -> str:
 def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     result = model.result_
     case = ", lower-cased" if model.lowercase else ""
+    proved = "how far it is from the optimum has not been proved yet"
+    if np.isfinite(result.gap):
+        proved = f"it is within {gap_words(result.gap)} of the optimum, certified by a lower bound"
+        proved += " that was recomputed from the data"
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
         f"matches of <code>{_text(model.token_pattern)}</code>{case}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
         f"words. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
-        f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; it is within "
-        f"{gap_words(result.gap)} of the optimum, certified by a lower bound that was recomputed from the data.</p>"
+        f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; "
+        f"{proved}.</p>"
     )
 
 

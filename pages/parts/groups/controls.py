@@ -11,7 +11,7 @@ from cflengine.loglinear.settings import CLUSTERINGS
 from pages.parts.groups.run import RIDGES, WeightsRun, WeightsWish
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.labels import current_label_columns, own_split
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
 _CLUSTERINGS = {
@@ -87,8 +87,7 @@ def _wish(columns: dict[str, list[str]]) -> WeightsWish:
     if not wish or wish.name not in columns.get(wish.column, []):
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        own = "split" in metadata and (metadata["split"] == "test").any()
-        wish = WeightsWish(column, columns[column][0], test="split=test" if own else 0.2)
+        wish = WeightsWish(column, columns[column][0], test=own_split(metadata) or 0.2)
         st.session_state.weights_wish = wish
     return wish
 

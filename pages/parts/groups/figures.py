@@ -60,7 +60,7 @@ def trajectories_figure(
 
 
 def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str], cluster_of: np.ndarray) -> None:
-    """Words at the ends of their lines, the most telling (the first) before others, none upon another."""
+    """Words at the ends of their lines, the most telling (the first) before others, none over another."""
     ends = paths[-1]
     low, high = float(ends.min(initial=0.0)), float(ends.max(initial=0.0))
     apart = (high - low) / MOST_NAMED or 1.0

@@ -34,13 +34,12 @@ def draw_weights_race() -> None:
 
 def draw_race(job: Job) -> None:
     """Objective and bound of every contestant by seconds or passes, live."""
-    wish = job.key[2]
     live_trace_chart(
         rows=None if job.active else job.rows,
         stream_url=stream_url(job) if job.active else None,
         key=f"weights_race_{job.id}",
         on_done=lambda: None,
-        series=[TITLES[name] for name in contestants(wish)],
+        series=[TITLES[name] for name in contestants(job.key[2])],
         levels=GAPS[:2],
         log=True,
         height=400,

@@ -23,6 +23,7 @@ from pages.parts.groups.run import WeightsRun
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
@@ -75,7 +76,7 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
         help="The largest weights speak for the class, the smallest against it.",
     )  # fmt: skip
     top = run.watch[:shown]
-    names = [str(run.names[j]).replace("&", "&amp;").replace("<", "&lt;") for j in top]
+    names = [html(run.names[j]) for j in top]
     figure = trajectories_figure(run.plain.trajectories[:, :shown], names, cluster_of[top], titles, chosen)
     picked = st.plotly_chart(
         figure, key=f"weights_paths_{k}_{shown}_{chosen}", config={"displayModeBar": False}, on_select="rerun",
@@ -102,7 +103,7 @@ def draw_film(run: WeightsRun) -> None:
         return
     most = min(MOST_FILMED, len(run.watch))
     own = run.own_clusters()
-    names = [str(run.names[j]).replace("&", "&amp;").replace("<", "&lt;") for j in run.watch[:most]]
+    names = [html(run.names[j]) for j in run.watch[:most]]
     stages = scheme.trace["stage"].tolist()
     figure = film_figure(scheme.trajectories[:, :most], stages, names, None if own is None else own[:most])
     st.plotly_chart(figure, key="weights_film", config={"displayModeBar": False})

@@ -15,7 +15,7 @@ from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import label_columns
+from pages.parts.shared.labels import label_columns, own_split
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -204,8 +204,7 @@ def _choice(columns: dict[str, bool]) -> LossChoice:
         st.session_state.loss_corpus = corpus
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        own = "split" in metadata and (metadata["split"] == "test").any()
-        choice = LossChoice(column, columns[column], _usual(columns[column]), test="split=test" if own else 0.2)
+        choice = LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata) or 0.2)
         st.session_state.loss_choice = choice
     return choice
 

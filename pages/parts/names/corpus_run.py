@@ -53,9 +53,9 @@ class NamesRun:
             places += [(first + d, b, c) for b, c in pairwise(borders) if c > b]
         words = [[table.vocabulary[t] for t in table.tokens[b:c]] for _, b, c in places]
         rows = [self.tagger.rows_of_tokens(sentence) for sentence in words]
-        labels, chances = model.predict(rows), model.predict_marginals(rows)
+        labels, marginals = model.predict(rows), model.predict_marginals(rows)
         number = {label: c for c, label in enumerate(model.classes_)}
-        for (d, b, _), own, said, sure in zip(places, rows, labels, chances, strict=True):
+        for (d, b, _), own, said, sure in zip(places, rows, labels, marginals, strict=True):
             self.tagged.append((d, own, list(said)))
             for p, q, kind in entities(said):
                 least = min(float(sure[k, number[said[k]]]) for k in range(p, q))

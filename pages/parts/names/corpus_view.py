@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
-
 import pandas as pd
 import streamlit as st
 
 from cflengine.engine.files import frame_csv
+from cflengine.text.concordance import in_context
 from pages.parts.names.corpus_run import NamesRun
 from pages.parts.names.run import TaggerRun
 from pages.parts.read.explorer import new_row
@@ -16,11 +15,14 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import FAILED, Job
 from pages.parts.shared.selection import select_phrase
 from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import many, plain
+from pages.parts.shared.words import in_tags, many, plain
 
 LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
 _AROUND = 50
-_MARK = "<style>.nm mark { background: color-mix(in srgb, #0072b2 26%, transparent); color: inherit }</style>"
+_STYLE = """<style>
+.nm { white-space: pre-wrap; max-height: 15rem; overflow-y: auto }
+.nm mark { background: color-mix(in srgb, #0072b2 26%, transparent); color: inherit }
+</style>"""
 
 
 def draw_corpus_names(trained: Job) -> None:
@@ -103,12 +105,8 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
 def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: str) -> None:
     rows = []
     for place in here.head(PLACES).itertuples():
-        text = loaded.corpus.texts[place.document]
-        before, after = text[max(0, place.start - _AROUND) : place.start], text[place.end : place.end + _AROUND]
-        rows.append(
-            {"doc": place.document, "before": " ".join(before.split()), "name": place.name,
-             "after": " ".join(after.split())}
-        )  # fmt: skip
+        before, _, after = in_context(loaded.corpus.texts[place.document], place.start, place.end, _AROUND)
+        rows.append({"doc": place.document, "before": before, "name": place.name, "after": after})
     event = st.dataframe(
         rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key=key,
         alt="The places of the name in context",
@@ -121,19 +119,6 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
     if document is None or document not in {one["doc"] for one in rows}:
         document = rows[0]["doc"]
     st.caption(f"Document {document}, every name in it:")
-    spans = sorted((a, e, name, kind) for d, a, e, name, kind, _ in run.found if d == document)
-    st.html(_MARK + _marked(loaded.corpus.texts[document], spans))
-
-
-def _marked(text: str, spans: list[tuple[int, int, str, str]]) -> str:
-    parts, at = [], 0
-    for a, e, _, kind in spans:
-        if a < at or e > CHARACTERS:
-            continue
-        parts += [
-            html.escape(text[at:a]),
-            f"<mark>{html.escape(text[a:e])}</mark><sub> {html.escape(kind)}</sub>",
-        ]
-        at = e
-    parts.append(html.escape(text[at:CHARACTERS]))
-    return f'<div class="nm" style="white-space: pre-wrap; max-height: 15rem; overflow-y: auto">{"".join(parts)}</div>'
+    spans = sorted((a, e, kind) for d, a, e, _, kind, _ in run.found if d == document)
+    marked = in_tags(loaded.corpus.texts[document], spans, "mark", CHARACTERS)
+    st.html(f'{_STYLE}<div class="nm">{marked}</div>')

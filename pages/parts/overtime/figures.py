@@ -8,8 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pages.parts.embeddings.figures import html
-from pages.parts.shared.figures import BLUE
+from pages.parts.shared.figures import BLUE, html
 
 
 def rates_figure(frames: Mapping[str, pd.DataFrame], title: str, form: str) -> go.Figure:

@@ -16,6 +16,7 @@ from cflengine import CompressionSession, CompressiveFeatures, Corpus, WishPrice
 from cflengine.compression.ledger import GramExplanation, explain, ledger
 from cflengine.compression.session import QUICK
 from cflengine.compression.vocabulary import match_vocabulary
+from cflengine.text.concordance import in_context
 from cflengine.text.tokens import Tokenizer
 from pages.parts.read.explorer import draw_occurrences
 from pages.parts.shared.asking import asked
@@ -106,16 +107,8 @@ def lost_occurrences(model: CompressiveFeatures, corpus: Corpus, found: GramExpl
     for p in np.flatnonzero(~found.used)[:LISTED].tolist():
         i = int(found.positions[p])
         document = int(np.searchsorted(table.doc_ptr, i, side="right")) - 1
-        text, a, b = corpus.texts[document], int(table.start[i]), int(table.end[i + length - 1])
-        rows.append(
-            (
-                document,
-                " ".join(text[max(0, a - _CONTEXT) : a].split()),
-                " ".join(text[a:b].split()),
-                " ".join(text[b : b + _CONTEXT].split()),
-                gram_names(model, [gram for gram, _ in found.winners(p)]),
-            )
-        )
+        context = in_context(corpus.texts[document], int(table.start[i]), int(table.end[i + length - 1]), _CONTEXT)
+        rows.append((document, *context, gram_names(model, [gram for gram, _ in found.winners(p)])))
     return pd.DataFrame(rows, columns=["document", "before", "K-gram", "after", "lost to"])
 
 

@@ -11,7 +11,7 @@ from cflengine.compression.path import PathPoint
 from pages.parts.components.live_text import LivePoint
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import gap_words, many, number
+from pages.parts.shared.words import number, proved_sentence
 
 LISTED = 14  # phrases beside the text
 
@@ -34,10 +34,12 @@ def live_points(
         shown, grams = stage_view(run.corpus, corpus, documents, point.result.marks, most=most)
         ids = np.fromiter(grams, np.int64, len(grams))
         counts = run.counts(point, ids)
+        size, gap = point.result.dictionary_size, point.result.gap
+        said = proved_sentence(size, gap, run.max_gram, len(corpus), one)
         labels = dict(zip(ids.tolist(), run.phrases.spell(ids), strict=True))
         points.append(
             LivePoint(
-                point.lam, sentence(run, point, len(corpus), one), note(point), point.shares.tolist(),
+                point.lam, said, note(point), point.shares.tolist(),
                 [view["pointers"] for view in shown],
                 {gram: (labels[gram], counts.get(gram, 0), grams[gram]["cost"]) for gram in labels},
                 [(row["gram"], row["label"], row["length"], row["count"]) for row in _top(run, point)],
@@ -51,25 +53,6 @@ def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:
     """The most used phrases, or single words where there are none."""
     found = run.top(point, min(2, run.max_gram), LISTED, telling=True)
     return found or run.top(point, 1, LISTED, telling=True) or run.top(point, 1, LISTED)
-
-
-def sentence(run: PathRun, point: PathPoint, n_documents: int, one: str) -> list[tuple[str, bool]]:
-    """What was found at a λ, and how good it is, in parts that are bold or not."""
-    longest = "single words" if run.max_gram == 1 else f"phrases up to {_NUMBERS[run.max_gram]} words"
-    if not np.isfinite(point.result.gap):
-        proved = [("; how much better another dictionary could do is not proved yet", False)]
-    else:
-        proved = [
-            (f"; no dictionary of {longest} can do ", False),
-            (f"more than {gap_words(point.result.gap)} better", True),
-            (" (proved)", False),
-        ]
-    return [
-        (f"{many(n_documents, one)} {'is' if n_documents == 1 else 'are'} built from ", False),
-        (many(point.result.dictionary_size, "piece"), True),
-        *proved,
-        (".", False),
-    ]
 
 
 def note(point: PathPoint) -> str:
@@ -98,4 +81,3 @@ def telling_documents(run: PathRun, count: int, lam: float) -> list[int]:
 
 
 _SHORTEST, _LONGEST = 30, 70
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 import streamlit as st
 
 from cflengine.text.check import suggested_tokens
@@ -12,7 +10,7 @@ from cflengine.text.token_table import check_pattern, plain_tokens
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.sources import choose
-from pages.parts.shared.words import said
+from pages.parts.shared.words import in_tags, said
 
 OWN = "own"
 _SHOWN = 260  # characters of the preview
@@ -76,8 +74,5 @@ def _preview(chosen: TokenChoice, loaded: LoadedCorpus) -> str:
     """The beginning of the longest of the first documents, its tokens in frames. Raises ValueError."""
     text = max(loaded.corpus.texts[:50], key=len)[:_SHOWN]
     table = plain_tokens([text], check_pattern(chosen.pattern), lowercase=False)
-    parts, at = [], 0
-    for a, e in zip(table.start.tolist(), table.end.tolist(), strict=True):
-        parts += [html.escape(text[at:a]), f"<span>{html.escape(text[a:e])}</span>"]
-        at = e
-    return f'<p class="cut" aria-label="Preview">{"".join(parts)}{html.escape(text[at:])}</p>'
+    spans = ((a, e, "") for a, e in zip(table.start.tolist(), table.end.tolist(), strict=True))
+    return f'<p class="cut" aria-label="Preview">{in_tags(text, spans, "span")}</p>'

@@ -8,14 +8,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cflengine.text.readers import READING
 from pages.parts.shared.corpora import LoadedCorpus
-
-_READING = {"documents": "line", "min_words": 1, "limit": None, "text_column": None, "encoding": None}
 
 
 def reading_options(loaded: LoadedCorpus) -> dict[str, Any]:
     """The options of reading that differ from their defaults."""
-    return {name: value for name, value in loaded.options.items() if value != _READING.get(name)}
+    return {name: value for name, value in loaded.options.items() if name in READING and value != READING[name][1]}
 
 
 def class_list(names: Sequence[str]) -> str:

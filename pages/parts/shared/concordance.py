@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from cflengine.text.concordance import in_context
 from pages.parts.shared.words import plain
 
 
@@ -31,13 +32,10 @@ def occurrences(texts: Sequence[str], word: str, *, most: int = 200, around: int
     """Where a word, or a K-gram, stands: document, the text before it, the word, the text behind it; in any case."""
     words = r"\s*".join(map(re.escape, word.split()))
     pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-    rows = []
+    rows: list[tuple[int, str, str, str]] = []
     began = time.monotonic()
     for d, text in enumerate(texts):
-        for match in pattern.finditer(text):
-            before = " ".join(text[max(0, match.start() - around) : match.start()].split())
-            after = " ".join(text[match.end() : match.end() + around].split())
-            rows.append({"document": d, "before": before, "word": match[0], "after": after})
+        rows += [(d, *in_context(text, *match.span(), around)) for match in pattern.finditer(text)]
         if len(rows) >= most or time.monotonic() - began > 2.0:
             break
     return pd.DataFrame(rows[:most], columns=["document", "before", "word", "after"])

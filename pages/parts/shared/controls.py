@@ -262,20 +262,24 @@ def rerun_at_end(job: Job) -> None:
         st.rerun()
 
 
-def draw_stage(job: Job, shown: int = 0) -> None:
-    """What a job does at the moment; reruns the page at its end, and once it has the first of ``frames`` to show, of
-    which ``shown`` are on the page."""
-    st.fragment(_stage, run_every=0.5)(job.id, shown)
+def draw_stage(job: Job) -> None:
+    """What a job does at the moment; reruns the page at its end, and when what it has so far gets ``ready`` to be
+    shown, if it can be before."""
+    st.fragment(_stage, run_every=0.5)(job.id, _ready(job))
 
 
-def _stage(job_id: str, shown: int) -> None:
+def _ready(job: Job) -> bool:
+    return getattr(job.so_far, "ready", False)
+
+
+def _stage(job_id: str, shown: bool) -> None:
     job = BOARD.get(job_id)
     if job is None:
         return
     job.touch()
     queue_notes(job)
     st.caption(f"{plain(job.so_far.stage)} …")
-    if not shown and getattr(job.so_far, "frames", None):
+    if not shown and _ready(job):
         st.rerun()
     rerun_at_end(job)
 

@@ -12,6 +12,11 @@ from cflengine.compression.result import StageSnapshot
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#8a8a8a"
 
 
+def html(text: object) -> str:
+    """A stranger's text as Plotly shows it, which reads a little HTML."""
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace("%{", "% {")
+
+
 def stages_figure(stages: Sequence[StageSnapshot], zeta: float, bound: float) -> go.Figure:
     """Cost of the rounded solution over ζ, above the proved bound, and the share of w that is decided.
 

@@ -27,6 +27,11 @@ def label_columns(metadata: pd.DataFrame) -> dict[str, list[str]]:
     return {column: found[column] for column in sorted(found, key=unlikely)}
 
 
+def own_split(metadata: pd.DataFrame) -> str | None:
+    """The test set that the corpus brings along, as ``COLUMN=VALUE``."""
+    return "split=test" if "split" in metadata and (metadata["split"] == "test").any() else None
+
+
 def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     """The label columns of a corpus, looked for once."""
     known = st.session_state.get("study_columns")

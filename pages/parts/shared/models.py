@@ -15,8 +15,8 @@ from cflengine import save_model
 from cflengine.engine.files import frame_csv
 from cflengine.linear.persistence import load_with_header
 from cflengine.linear.predictions import check_reads_texts, judged, prediction_frame
+from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.jobs import BOARD
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import gap_text, many, number, plain
 
@@ -71,26 +71,15 @@ def draw_model(header: Mapping[str, Any]) -> None:
     st.caption(f"A {plain(kind)}, {learnt}{documents}, by cflengine {plain(str(version))}.")
 
 
-def _predicting() -> None:
-    if st.session_state.applied[1].done():
-        st.rerun()
-    st.caption("Predicting …")
-
-
 def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *, key: str) -> None:
     """The model's predictions for every document of the corpus."""
-    state, wanted = st.session_state, (key, loaded.id)
-    if state.get("applied", (None,))[0] != wanted:
-        texts, rows = loaded.corpus.texts, loaded.corpus.rows
-        state.applied = (wanted, BOARD.enqueue(lambda: prediction_frame(model, texts, rows)))
-    future = state.applied[1]
-    if not future.done():
-        st.fragment(_predicting, run_every=0.5)()
-        return
+    texts, rows = loaded.corpus.texts, loaded.corpus.rows
     try:
-        frame = future.result()
+        frame = asked("applied", (key, loaded.id), lambda: prediction_frame(model, texts, rows), waiting="Predicting …")
     except Exception as error:  # a file may be whole and yet hold what cannot be worked with
         st.error(plain(f"This model cannot predict these texts: {error}"))
+        return
+    if frame is None:
         return
     if (header.get("about") or {}).get("corpus_digest") == loaded.corpus.digest:
         st.caption("⚠ The model has learnt from documents of this very corpus; others will tell how good it is.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-PHRASE, DOCUMENT, GROUP = "phrase_query", "document", "selected_group"
+PHRASE, GROUP = "phrase_query", "selected_group"
 
 
 def select_phrase(phrase: str) -> None:
@@ -46,4 +46,6 @@ def forget_selection() -> None:
 
 def forget_group() -> None:
     """No group is selected any more."""
-    st.session_state.update({GROUP: None, "phrase_group": None, "phrase_column": "all documents"})
+    st.session_state[GROUP] = None
+    for widget in ("phrase_group", "phrase_column"):  # which then show their first choice
+        st.session_state.pop(widget, None)

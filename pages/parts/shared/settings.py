@@ -80,7 +80,7 @@ def settings_from(query: Any) -> Settings:
     try:
         lam = float(query.get("lam", "nan"))
     except ValueError:
-        lam = math.nan  # a link somebody typed
+        lam = math.nan  # a link that was typed
     if 0 <= lam <= LAMBDAS[-1]:
         found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
     if query.get("k") in tuple("12345678"):
@@ -93,20 +93,25 @@ def settings_from(query: Any) -> Settings:
     return Settings(**found)
 
 
+_LIMITS = {
+    "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
+    "rounds": (1, 100), "time_limit": (0.001, 86400.0),
+}  # fmt: skip
+
+
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """Settings from a project's file; what is unknown or out of range is left at its default."""
-    query = {"lam": given.get("lam"), "k": given.get("max_gram"), "temperature": given.get("temperature")}
-    named = {name: given.get(name) for name in ("weighting", "counting", "solver")}
-    limits = {
-        "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
-        "rounds": (1, 100), "time_limit": (0.001, 86400.0),
-    }  # fmt: skip
     kept = {
         name: value
-        for name, (low, high) in limits.items()
+        for name, (low, high) in _LIMITS.items()
         if isinstance(value := given.get(name), int | float) and not isinstance(value, bool) and low <= value <= high
     }
-    query = {name: value for name, value in query.items() if isinstance(value, str | int | float)}
-    query = {name: value for name, value in query.items() if isinstance(value, str) or abs(value) < 1e6}
-    spelt = {name: f"{value:g}" if isinstance(value, int | float) else value for name, value in (query | named).items()}
-    return replace(settings_from({name: value for name, value in spelt.items() if isinstance(value, str)}), **kept)
+    names = {"k": "max_gram"} | {name: name for name in ("lam", "temperature", "weighting", "counting", "solver")}
+    return replace(settings_from({short: _spelt(given.get(name)) for short, name in names.items()}), **kept)
+
+
+def _spelt(value: Any) -> str:
+    """A value as an address spells it."""
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if isinstance(value, int | float) and abs(value) < 1e6 else ""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from cflengine import CompressiveFeatures
+from cflengine.compression.path import PathPoint
+from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import PATH, current_job, finished_job, settings
 
 
@@ -20,22 +22,26 @@ class Solution:
     improving: bool = False
 
 
-def current_solution() -> Solution | None:
-    """The best certified result for the session's corpus at its λ: of a solve that ended, else of the path, where any
-    λ that is certified already opens every page."""
+def _shown() -> tuple[Job | None, PathPoint | None]:
+    """The job whose result is shown, and if it is the path's, the point; no job where there is none: a solve that ended
+    is shown at its own λ, else the path, where any λ that is certified already opens every page."""
     solve, path = finished_job(), current_job(PATH)
     points = path.so_far.points if path is not None else ()
     if solve is not None and (not points or solve.result.lam == settings().lam):
-        return Solution(solve.id, solve.result)
-    if not points:
-        return None
-    assert path is not None
-    point = points.nearest(settings().lam)
+        return solve, None
+    return (path, points.nearest(settings().lam)) if points else (None, None)
+
+
+def current_solution() -> Solution | None:
+    """The best certified result for the session's corpus at its λ."""
+    job, point = _shown()
+    if job is None or point is None:
+        return None if job is None else Solution(job.id, job.result)
     known = st.session_state.get("solution")
-    if known is None or known[0] is not point or known[1].improving != path.active:
-        model = known[1].model if known is not None and known[0] is point else path.so_far.model(point.lam)
+    if known is None or known[0] is not point or known[1].improving != job.active:
+        model = known[1].model if known is not None and known[0] is point else job.so_far.model(point.lam)
         marks = hashlib.blake2b(point.result.marks.data, digest_size=8).hexdigest()
-        known = st.session_state.solution = (point, Solution(f"{path.id}:{point.lam:g}:{marks}", model, path.active))
+        known = st.session_state.solution = (point, Solution(f"{job.id}:{point.lam:g}:{marks}", model, job.active))
     return known[1]
 
 
@@ -51,15 +57,12 @@ class Standing:
 
 def current_standing() -> Standing | None:
     """Of :func:`current_solution`, which need not be made for it."""
-    solve, path = finished_job(), current_job(PATH)
-    points = path.so_far.points if path is not None else ()
-    if solve is not None and (not points or solve.result.lam == settings().lam):
-        return Standing(solve.result.lam, solve.result.max_gram, solve.result.duality_gap_, False)
-    if not points:
+    job, point = _shown()
+    if job is None:
         return None
-    assert path is not None
-    point = points.nearest(settings().lam)
-    return Standing(point.lam, path.so_far.max_gram, point.result.gap, path.active)
+    if point is None:
+        return Standing(job.result.lam, job.result.max_gram, job.result.duality_gap_, False)
+    return Standing(point.lam, job.so_far.max_gram, point.result.gap, job.active)
 
 
 def path_lams_here() -> list[float]:

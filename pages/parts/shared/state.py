@@ -193,7 +193,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
 _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "wish", "counted",
     "corpus_check", "phrase_places", "bursts", "find_counts", "selected_group", "gram", "names_chosen", "study_open",
-    "boilerplate_group", "boilerplate_document", "applied",
+    "boilerplate_group", "boilerplate_document",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.corpus import PreparedCorpus
+from cflengine.text.concordance import in_context
 from cflengine.text.tokens import printable
 
 FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
@@ -133,11 +134,8 @@ def concordance(
     where = np.flatnonzero(encoding.gram == gram)[:limit]
     rows = []
     for p in where.tolist():
-        text = corpus.texts[encoding.document[p]]
-        a, b = int(encoding.start_char[p]), int(encoding.end_char[p])
-        before = " ".join(text[max(0, a - width) : a].split())
-        after = " ".join(text[b : b + width].split())
-        rows.append((int(encoding.document[p]), before, " ".join(text[a:b].split()), after))
+        document, start, end = (int(x[p]) for x in (encoding.document, encoding.start_char, encoding.end_char))
+        rows.append((document, *in_context(corpus.texts[document], start, end, width)))
     return pd.DataFrame(rows, columns=["document", "before", "K-gram", "after"])
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
+from collections.abc import Iterable
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
 # what Streamlit replaces after Markdown is parsed, where a backslash no longer helps: arrows, icons, addresses
@@ -14,6 +16,19 @@ _WORD_JOINER = "\u2060"  # as wide as nothing
 def plain(text: str) -> str:
     """``text`` such that Streamlit's Markdown shows it as it is: file names, column names, K-grams, errors."""
     return _MARKUP.sub(r"\\\1", _LATER.sub(_WORD_JOINER, " ".join(str(text).split())))
+
+
+def in_tags(text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: int | None = None) -> str:
+    """Escaped HTML of a text with a tag around each span: (start, end, note), in order of their starts; a note stands
+    behind its span, lowered, and one that begins before the last has ended is left out. most: characters shown."""
+    whole, text, parts, at = len(text), text[:most], [], 0
+    for start, end, note in spans:
+        if start < at or start >= len(text):
+            continue
+        at, between = min(end, len(text)), html.escape(text[at:start])
+        parts += [between, f"<{tag}>{html.escape(text[start:at])}</{tag}>"]
+        parts += [f"<sub> {html.escape(note)}</sub>"] if note else []
+    return "".join(parts) + html.escape(text[at:]) + (" …" if whole > len(text) else "")
 
 
 def said(error: object) -> str:
@@ -40,6 +55,24 @@ def gap_text(gap: float) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """``1 document``, ``2,000 documents``."""
     return f"{count:,} {one if count == 1 else (more or one + 's')}"
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+def proved_sentence(pieces: int, gap: float, max_gram: int, documents: int, one: str) -> list[tuple[str, bool]]:
+    """How few pieces were found, and how much better it could be, in parts that are bold or not. one: what a document
+    is called."""
+    longest = "single words" if max_gram == 1 else f"phrases up to {_NUMBERS[max_gram]} words"
+    proved = [("; how much better another dictionary could do is not proved yet", False)]
+    if math.isfinite(gap):
+        proved = [
+            (f"; no dictionary of {longest} can do ", False),
+            (f"more than {gap_words(gap)} better", True),
+            (" (proved)", False),
+        ]
+    verb = "is" if documents == 1 else "are"
+    return [(f"{many(documents, one)} {verb} built from ", False), (many(pieces, "piece"), True), *proved, (".", False)]
 
 
 def duration(seconds: float) -> str:

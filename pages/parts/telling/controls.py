@@ -10,7 +10,7 @@ import streamlit as st
 from cflengine.sentence_lasso.warm import warm_up
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.labels import current_label_columns, own_split
 from pages.parts.shared.state import STUDY, current_corpus, current_job, start_job, stop_job
 from pages.parts.telling.run import StudyRun, Wanted
 
@@ -50,7 +50,7 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
     possible = columns.get(wanted.column, []) if wanted else []
     if not wanted or any(name not in possible for name in wanted.classes):
         column = next(iter(columns))
-        wanted = Wanted(column, _usual(columns[column]), test=_own_split() or 0.2)
+        wanted = Wanted(column, _usual(columns[column]), test=own_split(current_corpus().corpus.metadata) or 0.2)
         st.session_state.study_wanted = wanted
     return wanted
 
@@ -58,12 +58,6 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
 def _usual(values: list[str]) -> tuple[str, ...]:
     """The most frequent values, in alphabetical order: "negative" stands left of "positive"."""
     return tuple(sorted(values[:FEW]))
-
-
-def _own_split() -> str | None:
-    """The split that the corpus brings along."""
-    metadata = current_corpus().corpus.metadata
-    return "split=test" if "split" in metadata and (metadata["split"] == "test").any() else None
 
 
 def _set(**changes: Any) -> None:
@@ -82,7 +76,8 @@ def _take_classes(widget: str) -> None:
 
 def _split(wanted: Wanted) -> None:
     """Shares and seed; a split that the corpus brings along."""
-    own = [_own_split()] if _own_split() else []
+    split = own_split(current_corpus().corpus.metadata)
+    own = [split] if split else []
     st.caption(
         "Weights are learnt from the training documents, strengths chosen on the development set, and the models "
         "judged on the test set, which neither has seen."

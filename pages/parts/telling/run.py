@@ -98,6 +98,11 @@ class StudyRun:
         self.asked: tuple[float, float, bool] | None = None
         self._readings: dict[tuple[float, float, bool], tuple[Rows, Reading]] = {}
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a first model to show."""
+        return self.first is not None
+
     # ---- in the solver's thread
 
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from cflengine.linear.model import LinearModel
 from pages.parts.shared.controls import rerun_at_end
+from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import watch_job
@@ -18,7 +19,6 @@ from pages.parts.telling.figures import path_figure
 from pages.parts.telling.run import LAMS, Rows, StudyRun
 
 PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
-MOST_LISTED = 2000
 
 
 # ---- the sliders and the solution under them
@@ -207,7 +207,7 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
         "right, development": [run.accuracy(model, "dev") for model in models],
     }
     symbols = ("λ<sub>sen</sub>", "λ<sub>las</sub>")
-    names = [name.replace("&", "&amp;").replace("<", "&lt;") for name in study.names]
+    names = [html(name) for name in study.names]
     first = [(lam, rows[0]) for lam, rows in points]
     figure = path_figure(
         first, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"

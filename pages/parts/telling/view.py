@@ -12,7 +12,7 @@ from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.reading import Reading, telling_sentences
 from cflengine.sentence_lasso.study import SentenceStudy
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
-from pages.parts.shared.controls import queue_notes, rerun_at_end
+from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.words import many, percent, plain
@@ -22,23 +22,6 @@ from pages.parts.telling.tables import TITLES, draw_comparison
 
 MOST_LISTED = 2000
 LISTED = 20  # sentences of a class
-
-
-def draw_beginning(job: Job) -> None:
-    """Until the first model is there."""
-    st.fragment(_beginning, run_every=0.3)(job.id)
-
-
-def _beginning(job_id: str) -> None:
-    job = BOARD.get(job_id)
-    if job is None:
-        return
-    job.touch()
-    queue_notes(job)
-    st.caption(f"{job.so_far.stage} …")
-    if job.so_far.first is not None:
-        st.rerun()
-    rerun_at_end(job)
 
 
 def draw_others(job: Job) -> None:
@@ -119,24 +102,17 @@ def _list(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: L
         st.caption("No sentence speaks for it: every weight is 0.")
         return
     coef = rows[0].w * (1.0 if k else -1.0) if len(rows) == 1 else rows[k].w
-    first = np.searchsorted(study.table.document, frame["position"])
     listed = []
-    for row, at in zip(frame.itertuples(), first.tolist(), strict=True):
+    for row in frame.itertuples():
         text = loaded.corpus.texts[int(study.documents[row.position])]
-        sentence = at + int(np.searchsorted(study.table.start[at:][: _count(study, row.position)], row.start))
         listed.append(
             {
                 "pieces": cut_pieces(text, row.start, row.end, study.weighted_words(text, coef)),
-                "said": row.said, "times": row.times, "position": row.position, "read": read[sentence],
+                "said": row.said, "times": row.times, "position": row.position, "read": read[row.sentence],
                 "document": study.documents[row.position],
             }
         )  # fmt: skip
     sentence_list(listed, key=key, on_open=lambda: state.update(study_open=int(state[key]["open"]["position"])))
-
-
-def _count(study: SentenceStudy, position: int) -> int:
-    ends = np.searchsorted(study.table.document, [position, position + 1])
-    return int(ends[1] - ends[0])
 
 
 # ---- a document
