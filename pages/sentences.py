@@ -1,13 +1,12 @@
 """Telling sentences: which sentences the labels of documents hang on."""
 
-from pages.parts.shared.controls import draw_stage
 from pages.parts.shared.guard import through_router
 
 through_router()
 
 import streamlit as st
 
-from pages.parts.shared.controls import invite
+from pages.parts.shared.controls import draw_stage, invite
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import STUDY, current_corpus, current_job
 from pages.parts.shared.words import plain

@@ -118,7 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
     settings = EvaluationSettings(
         lams=tuple(arguments.lams), max_gram=arguments.max_gram, countings=arguments.counting,
-        weighting=arguments.weighting, lowercase=not arguments.keep_case, rivals=not arguments.no_rivals,
+        weighting=arguments.weighting, lowercase=not arguments.keep_case,
+        sentence_borders=arguments.sentence_borders, rivals=not arguments.no_rivals,
         n_threads=arguments.threads, **own,
     )  # fmt: skip
     corpus = read(arguments, clock)

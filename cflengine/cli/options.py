@@ -65,6 +65,7 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
         "--drop-punctuation", action="store_true", help="punctuation marks are no tokens (words and classes: always so)"
     )
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
+    source.add_argument("--sentence-borders", action="store_true", help="K-grams stay within sentences")
 
 
 def settle_tokens(arguments: argparse.Namespace) -> None:
@@ -166,6 +167,7 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
         max_gram=arguments.max_gram,
         token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
         lowercase=not arguments.keep_case,
+        sentence_borders=arguments.sentence_borders,
         **counting(arguments),
         **others,
     )

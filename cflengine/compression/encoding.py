@@ -153,14 +153,14 @@ class Codebook:
         features = np.empty((len(self._tables), table.n_tokens), dtype=np.int32)
         parent = np.zeros(table.n_tokens, dtype=np.int32)
         for k, (grams, feature_of) in enumerate(self._tables):
-            parent = grams.find(tokens, table.doc_ptr, k + 1, parent)
+            parent = grams.find(tokens, table.segment_ptr, k + 1, parent)
             features[k] = np.where(parent >= 0, feature_of[parent], -1)
         return features
 
     def encode(self, table: TokenTable) -> tuple[Encoding, float]:
         """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
         features = self.find(table)
-        blocks, marks = cut_documents(table.doc_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
+        blocks, marks = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
         no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
         prices = (np.zeros(max(len(self.grams), 1)), self.pointer_by_length, no_extra, self.literal_cost)
         total = encode_tokens(features, blocks, [(0, len(blocks.piece))], prices, marks)

@@ -53,6 +53,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         the homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
     token_pattern : regular expression; every match is a token.
     lowercase : lower-case tokens (offsets still point into the original text).
+    sentence_borders : whether K-grams stay within sentences, found by sentencex; blank lines always end one.
     weighting : "count", "tf", "idf" (count × idf), "tf-idf" or "damped" (√count × idf, documents scaled to length 1);
         idf from the documents of ``fit``.
     counting : "pointers", the paper's; "occurrences", of every K-gram of the dictionary, overlapping ones too; or
@@ -103,6 +104,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         *,
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
+        sentence_borders: bool = False,
         weighting: str = "count",
         counting: str = "pointers",
         temperature: float = 3.0,
@@ -120,6 +122,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self.solver = solver
         self.token_pattern = token_pattern
         self.lowercase = lowercase
+        self.sentence_borders = sentence_borders
         self.weighting = weighting
         self.counting = counting
         self.temperature = temperature
@@ -180,12 +183,12 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         require_bytes(
             state_bytes(
                 table.n_tokens, max_gram, self.solver, grams_per_token=0.2 * max_gram,
-                longest=int(np.diff(table.doc_ptr).max()),
+                longest=int(np.diff(table.segment_ptr).max()),
             ),
             f"Compressing {table.n_tokens:,} tokens with K = {max_gram}",
             "take fewer documents or a smaller K.",
         )  # fmt: skip
-        index = index_kgrams(table.tokens, table.doc_ptr, max_gram)
+        index = index_kgrams(table.tokens, table.segment_ptr, max_gram)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost)
@@ -236,7 +239,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if self.counting == "pointers":
             return count_matrix(self.encoding_ if table is None else self._codebook.encode(table)[0], n)
         places = places_of(self.index_, self.gram_ids_) if table is None else self._codebook.find(table)
-        doc_ptr = self.index_.doc_ptr if table is None else table.doc_ptr
+        doc_ptr = (self.table_ if table is None else table).doc_ptr
         return count_places(places, doc_ptr, n, self.counting, self.temperature, self.literal_cost)
 
     def encode(self, X: Iterable[str]) -> Encoding:
@@ -282,7 +285,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
 
     def _tokenizer(self) -> Tokenizer:
-        return Tokenizer(self.token_pattern, self.lowercase)
+        return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)
 
     def _solver_settings(self) -> Settings:
         """The settings given, or the solver's own with this seed. ValueError for another solver's."""
@@ -304,7 +307,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         frequency = document_frequency(count_matrix(encoding, len(order)))
         counted = frequency
         if self.counting != "pointers":  # softly counted is all that occurs
-            occurrences = count_occurrences(places_of(index, gram_ids), index.doc_ptr, len(order))
+            occurrences = count_occurrences(places_of(index, gram_ids), corpus.table.doc_ptr, len(order))
             counted = document_frequency(occurrences)
         count = np.bincount(encoding.gram, minlength=len(order))
         dictionary = dictionary_frame(grams, count, frequency, costs.dictionary[gram_ids])

@@ -150,14 +150,14 @@ def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes |
     project = Project(corpus, tokens, source, reading, settings, max_gram)
     if path_bytes is None:
         return project
-    table = Tokenizer(tokens.pattern, tokens.lowercase)(corpus.texts)
+    table = Tokenizer(tokens.pattern, tokens.lowercase, tokens.sentence_borders)(corpus.texts)
     index = index_by_sorting if table.n_tokens <= SMALL_TOKENS else index_kgrams
-    prepared = PreparedCorpus(table, index(table.tokens, table.doc_ptr, max_gram))
+    prepared = PreparedCorpus(table, index(table.tokens, table.segment_ptr, max_gram))
     return replace(project, points=read_path(io.BytesIO(path_bytes), prepared), prepared=prepared)
 
 
 def _tokens(given: Any) -> TokenChoice:
-    kinds = {"preset": str, "own": str, "punctuation": bool, "lowercase": bool}
+    kinds = {"preset": str, "own": str, "punctuation": bool, "lowercase": bool, "sentence_borders": bool}
     if not isinstance(given, dict) or set(given) != set(kinds):
         raise InputError("what tokens are is not said.")
     if not all(isinstance(given[key], kind) for key, kind in kinds.items()):

@@ -45,6 +45,7 @@ class EvaluationSettings:
     weighting: str = "damped"
     token_pattern: str = DEFAULT_TOKEN_PATTERN
     lowercase: bool = True
+    sentence_borders: bool = False
     rivals: bool = True
     n_threads: int | None = None
     time_limit: float | None = None
@@ -169,8 +170,8 @@ class Evaluation:
         """Features as the path finds them, not fitted."""
         own = self.settings
         return CompressiveFeatures(
-            max_gram=own.max_gram, token_pattern=own.token_pattern, lowercase=own.lowercase, n_threads=own.n_threads,
-            settings=PATH_SETTINGS,
+            max_gram=own.max_gram, token_pattern=own.token_pattern, lowercase=own.lowercase,
+            sentence_borders=own.sentence_borders, n_threads=own.n_threads, settings=PATH_SETTINGS,
         )  # fmt: skip
 
     def run(self) -> None:
@@ -189,7 +190,7 @@ class Evaluation:
         """Tokens and K-grams."""
         self.on_stage("Cutting texts into words")
         own = self.settings
-        table = Tokenizer(own.token_pattern, own.lowercase)(self.texts)
+        table = Tokenizer(own.token_pattern, own.lowercase, own.sentence_borders)(self.texts)
         self.features = Features(table, self.model.prepare(table).index)
         return self.features
 

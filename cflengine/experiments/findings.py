@@ -117,7 +117,7 @@ def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
     """The same λ and counting with K-grams, and idf, of the documents that are not held out."""
     features, own, made, gaps = evaluation.features, evaluation.settings, [], []
     assert features is not None and best.candidate.features is not None
-    began, cut = time.perf_counter(), Tokenizer(own.token_pattern, own.lowercase)
+    began, cut = time.perf_counter(), Tokenizer(own.token_pattern, own.lowercase, own.sentence_borders)
     lams = [best.candidate.label["lam"]] if "lam" in best.candidate.label else list(own.lams)
     counted = {name: getattr(best.candidate.features, name) for name in ("counting", "temperature")}
     for held in task.held_out:

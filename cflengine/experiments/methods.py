@@ -151,7 +151,7 @@ class Features:
             yield Candidate(f"phrases:{name}", _same(matrix), _listed(kinds), {"size": matrix.shape[1]})
 
     def _all(self, max_gram: int) -> sparse.csr_matrix:
-        return count_occurrences(self.index.gram_of[:max_gram], self.index.doc_ptr, int(self.index.len_ptr[max_gram]))
+        return count_occurrences(self.index.gram_of[:max_gram], self.table.doc_ptr, int(self.index.len_ptr[max_gram]))
 
     def _index_names(self, columns: np.ndarray) -> list[str]:
         return [" ".join(map(printable, gram)) for gram in words_of(self.table, self.index, columns)]

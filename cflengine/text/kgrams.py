@@ -1,9 +1,10 @@
 """The K-gram index: every word sequence of up to K words, where it occurs, in Θ(Kn) time.
 
-For documents of n tokens in all, a *pointer* is a pair (length k, start position i) that does not cross a
-document's end; J(s) is the set of pointers of K-gram s (Paskov, Mitchell, Hastie 2014, §2). K-grams are
-numbered by length, then from the most frequent to the rarest, then by first occurrence: K-grams that are
-worked on one after the other then have equally many pointers, which processors like, and so do readers.
+For documents of n tokens in all, a *pointer* is a pair (length k, start position i) that does not cross a document's
+end; J(s) is the set of pointers of K-gram s (Paskov, Mitchell, Hastie 2014, §2). Where K-grams are to stay within
+sentences, these are the index's documents. K-grams are numbered by length, then from the most frequent to the rarest,
+then by first occurrence: K-grams that are worked on one after the other then have equally many pointers, which
+processors like, and so do readers.
 
 Shapes, with K = max_gram, m pointers, G distinct K-grams:
 

@@ -85,12 +85,14 @@ def preset_of(pattern: str) -> str | None:
 @dataclass(frozen=True)
 class TokenChoice:
     """What a user has chosen tokens to be. own: a regular expression that stands for the preset, if there is one;
-    punctuation: whether marks are tokens; lowercase: whether forms are lower-cased."""
+    punctuation: whether marks are tokens; lowercase: whether forms are lower-cased; sentence_borders: whether phrases
+    stay within sentences."""
 
     preset: str = "words"
     own: str = ""
     punctuation: bool = True
     lowercase: bool = True
+    sentence_borders: bool = False
 
     @property
     def pattern(self) -> str:
@@ -113,6 +115,8 @@ class TokenChoice:
             found["drop_punctuation"] = ""
         if not self.lowercase:
             found["keep_case"] = ""
+        if self.sentence_borders:
+            found["sentence_borders"] = ""
         return found
 
 

@@ -14,13 +14,14 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import regex
 
 from cflengine.engine.checks import InputError
+from cflengine.text.sentences import sentence_spans
 from cflengine.text.token_presets import (
     DICTIONARY,
     KNOWN_PATTERNS,
@@ -57,7 +58,9 @@ class TokenTable:
 
     tokens: int32 (n,) index into ``vocabulary``; doc_ptr: int64 (N+1,) document d is tokens
     ``doc_ptr[d]:doc_ptr[d+1]``; start, end: int32 (n,) offsets, in code points, into the document's text;
-    vocabulary: the distinct forms, in order of first occurrence. 12 bytes a token and the vocabulary.
+    vocabulary: the distinct forms, in order of first occurrence; sentence_ptr: int64 (S+1,), rising, where K-grams
+    are not to cross the ends of sentences: the first token of each, and n; the documents' borders are among them.
+    12 bytes a token and the vocabulary.
     """
 
     tokens: np.ndarray
@@ -65,6 +68,12 @@ class TokenTable:
     start: np.ndarray
     end: np.ndarray
     vocabulary: list[str]
+    sentence_ptr: np.ndarray | None = None
+
+    @property
+    def segment_ptr(self) -> np.ndarray:
+        """int64: borders of what K-grams lie in: sentences, if they are known, else documents."""
+        return self.doc_ptr if self.sentence_ptr is None else self.sentence_ptr
 
     @property
     def n_tokens(self) -> int:
@@ -80,13 +89,15 @@ class TokenTable:
         return [self.vocabulary[t] for t in self.tokens[span]]
 
     def digest(self, max_gram: int) -> str:
-        """First 16 hexadecimal digits of a SHA-256 over words, tokens, document borders and the longest K-gram."""
+        """First 16 hexadecimal digits of a SHA-256 over words, tokens, borders and the longest K-gram."""
         digest = hashlib.sha256(f"{max_gram} {len(self.vocabulary)}".encode())
         for word in self.vocabulary:
             form = word.encode("utf-8", "surrogatepass")
             digest.update(len(form).to_bytes(4, "little") + form)
         digest.update(np.ascontiguousarray(self.tokens).data)
         digest.update(np.ascontiguousarray(self.doc_ptr).data)
+        if self.sentence_ptr is not None:
+            digest.update(b"sentences" + np.ascontiguousarray(self.sentence_ptr).data)
         return digest.hexdigest()[:16]
 
 
@@ -118,10 +129,26 @@ def compiled(pattern: str, name: str = "token_pattern", flags: int = 0) -> regex
         raise InputError(f"{name} {shown!r} is not a usable regular expression: {error}.") from error
 
 
-def plain_tokens(texts: Sequence[str], pattern: str = DEFAULT_TOKEN_PATTERN, *, lowercase: bool = True) -> TokenTable:
-    """Every match of ``pattern`` (group 0), by :mod:`re`."""
+def plain_tokens(
+    texts: Sequence[str],
+    pattern: str = DEFAULT_TOKEN_PATTERN,
+    *,
+    lowercase: bool = True,
+    sentence_borders: bool = False,
+) -> TokenTable:
+    """What :class:`~cflengine.text.tokens.Tokenizer` finds, in plain Python."""
     table = find_tokens(texts, pattern)
-    return lowercased(table) if lowercase else table
+    table = lowercased(table) if lowercase else table
+    return with_sentence_borders(table, texts) if sentence_borders else table
+
+
+def with_sentence_borders(table: TokenTable, texts: Sequence[str]) -> TokenTable:
+    """The table with ``sentence_ptr``: a sentence begins with the first token from its first character on."""
+    starts = [table.doc_ptr]
+    for d, text in enumerate(texts):
+        a, e = int(table.doc_ptr[d]), int(table.doc_ptr[d + 1])
+        starts.append(a + np.searchsorted(table.start[a:e], sentence_spans(text)[:, 0]))
+    return replace(table, sentence_ptr=np.unique(np.concatenate(starts)))
 
 
 def lowercased(table: TokenTable) -> TokenTable:
@@ -129,7 +156,7 @@ def lowercased(table: TokenTable) -> TokenTable:
     merged: dict[str, int] = {}
     new_id = np.fromiter((merged.setdefault(form.lower(), len(merged)) for form in table.vocabulary), np.int32)
     tokens = new_id[table.tokens] if len(new_id) else table.tokens
-    return TokenTable(tokens, table.doc_ptr, table.start, table.end, list(merged))
+    return replace(table, tokens=tokens, vocabulary=list(merged))
 
 
 @lru_cache(maxsize=32)

@@ -24,6 +24,7 @@ from cflengine.text.token_table import (
     find_tokens,
     lowercased,
     printable,
+    with_sentence_borders,
 )
 
 __all__ = ["DEFAULT_TOKEN_PATTERN", "TokenTable", "Tokenizer", "check_pattern", "printable"]
@@ -36,12 +37,14 @@ class Tokenizer:
     """Cuts texts into tokens.
 
     pattern: a regular expression, each match of which (group 0) is a token, or "dictionary" (or "dictionary words",
-    without punctuation) for words by ICU; lowercase: whether forms are lower-cased. Raises ValueError for a pattern
+    without punctuation) for words by ICU; lowercase: whether forms are lower-cased; sentence_borders: whether the
+    table has the borders of sentences, which K-grams then do not cross. Raises ValueError for a pattern
     that does not compile, is out of bounds or matches the empty string, and where ICU is not installed.
     """
 
     pattern: str = DEFAULT_TOKEN_PATTERN
     lowercase: bool = True
+    sentence_borders: bool = False
 
     def __post_init__(self) -> None:
         check_pattern(self.pattern)
@@ -52,7 +55,8 @@ class Tokenizer:
             if not isinstance(text, str):
                 raise TypeError(f"document {i} is a {type(text).__name__}, not a string.")
         raw = _scan(texts) if self.pattern == DEFAULT_TOKEN_PATTERN else find_tokens(texts, self.pattern)
-        return lowercased(raw) if self.lowercase else raw
+        table = lowercased(raw) if self.lowercase else raw
+        return with_sentence_borders(table, texts) if self.sentence_borders else table
 
 
 @lru_cache(maxsize=1)

@@ -43,13 +43,16 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     settings = report.get("compression")
     if not isinstance(settings, dict):
         raise InputError("the report does not say how the corpus was compressed: it is of an older version.")
-    table = plain_tokens(corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"])
+    table = plain_tokens(
+        corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"],
+        sentence_borders=settings.get("sentence_borders", False),
+    )  # fmt: skip
     lam, max_gram = float(settings["lam"]), int(settings["max_gram"])
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
     same = report.get("digest") == table.digest(max_gram)
     require(same, "the input is not the corpus that was compressed: its digest is another.")
-    gram_of, lengths = number_grams(table.tokens, table.doc_ptr, max_gram)
+    gram_of, lengths = number_grams(table.tokens, table.segment_ptr, max_gram)
     require_same(report.get("n_grams"), len(lengths), "the number of K-grams is")
     costs = StorageCosts(
         np.full(max_gram, lam), np.empty((max_gram, 0), np.float32), _stored(settings, table, lengths, gram_of)
@@ -116,7 +119,9 @@ def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> _Pointers
     require(np.array_equal(frame["start_char"], table.start[place]), "a pointer's first character is wrong.")
     ends = table.end[place + length - 1]
     require(np.array_equal(frame["end_char"], ends), "a pointer's last character is wrong.")
-    return _Pointers(document, gram_of[length - 1, place], frame["gram"].astype(np.int64), marks, names)
+    gram = gram_of[length - 1, place]
+    require(bool((gram >= 0).all()), "a pointer crosses the end of a sentence.")
+    return _Pointers(document, gram, frame["gram"].astype(np.int64), marks, names)
 
 
 def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -58,13 +58,15 @@ def test_another_choice_is_previewed_and_then_taken(open_app):
     assert any("(suits this corpus)" in option for option in radio.options)
     sound(radio.set_value("words").run())
     sound(next(one for one in app.toggle if one.label == "Drop punctuation").set_value(True).run())
+    sound(next(one for one in app.toggle if one.label == "Phrases end with the sentence").set_value(True).run())
     preview = next(one.body for one in app.get("html") if "aria-label" in one.body)
     assert "<span>great</span>" in preview and "<span>#</span>" not in preview
     assert app.session_state["corpus_id"] == before
     press(app, "Cut the corpus like this")
     assert app.session_state["corpus_id"] != before
     assert loaded(app).table.words(0) == ["you", "it", "s", "great"]
-    assert "--drop-punctuation" in command_line("compress", loaded(app), {}, "run").split()
+    assert loaded(app).table.sentence_ptr is not None
+    assert {"--drop-punctuation", "--sentence-borders"} <= set(command_line("compress", loaded(app), {}, "run").split())
 
 
 def test_a_pattern_of_ones_own_that_is_none_is_one_sentence(open_app):

@@ -29,8 +29,8 @@ COLUMNS = pd.DataFrame(
 @pytest.fixture(scope="module")
 def project() -> Project:
     corpus = Corpus.from_texts(TEXTS, "some.csv", COLUMNS)
-    tokens = TokenChoice("contractions", punctuation=False)
-    model = CompressiveFeatures(max_gram=3, token_pattern=tokens.pattern)
+    tokens = TokenChoice("contractions", punctuation=False, sentence_borders=True)
+    model = CompressiveFeatures(max_gram=3, token_pattern=tokens.pattern, sentence_borders=True)
     path = model.path(corpus.texts, [0.3, 1.0])
     return Project(corpus, tokens, "some.csv", {"text_column": "t"}, {"lam": 1.0}, 3, path.points, path.corpus)
 

@@ -160,14 +160,15 @@ def _groups(tokens: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.nda
     return np.array([seen.setdefault(tokens[a : a + m].tobytes(), len(seen)) for a, m in spans], dtype=np.int32)
 
 
-def cost_given_others(index: KGramIndex, marks: np.ndarray, lam: float, cost: np.ndarray) -> np.ndarray:
-    """float64 (N,): what every document costs when all others' dictionary is there.
+def cost_given_others(
+    table: TokenTable, index: KGramIndex, marks: np.ndarray, lam: float, cost: np.ndarray
+) -> np.ndarray:
+    """float64 (N,): what every document of the table costs when all others' dictionary is there.
 
     marks: uint8 (n,), the solution; cost: float64 (G,), c(s) of the index's K-grams. A K-gram that a pointer of another
     document stands for costs λ a use; any other λ + c, a single word too. A document without tokens costs 0.
     """
-    sizes = np.diff(index.doc_ptr)
-    document = np.repeat(np.arange(index.n_documents, dtype=np.int32), sizes)
+    document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(table.doc_ptr))
     only = _only_user(index, marks, document)
     extra = np.empty(index.gram_of.shape, dtype=np.float32)
     for k, grams in enumerate(index.gram_of):
@@ -179,7 +180,7 @@ def cost_given_others(index: KGramIndex, marks: np.ndarray, lam: float, cost: np
     by_length = np.full(index.max_gram, lam)
     prices = (np.zeros(index.n_grams), by_length, extra, np.inf)
     encode_tokens(index.gram_of, blocks, [(0, len(blocks.piece))], prices, best)
-    total = np.zeros(index.n_documents)
+    total = np.zeros(table.n_documents)
     for k in range(index.max_gram):
         here = np.flatnonzero(best >> k & 1)
         total += np.bincount(document[here], weights=lam + extra[k, here].astype(np.float64), minlength=len(total))

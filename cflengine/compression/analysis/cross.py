@@ -107,7 +107,12 @@ def part_of(table: TokenTable, documents: np.ndarray) -> TokenTable:
     sizes = np.diff(table.doc_ptr)[documents]
     doc_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     at = np.repeat(table.doc_ptr[documents] - doc_ptr[:-1], sizes) + np.arange(doc_ptr[-1])
-    return TokenTable(table.tokens[at], doc_ptr, table.start[at], table.end[at], table.vocabulary)
+    sentence_ptr = None
+    if table.sentence_ptr is not None:
+        begins = np.zeros(table.n_tokens + 1, dtype=bool)
+        begins[table.sentence_ptr] = True
+        sentence_ptr = np.append(np.flatnonzero(begins[at]), len(at))
+    return TokenTable(table.tokens[at], doc_ptr, table.start[at], table.end[at], table.vocabulary, sentence_ptr)
 
 
 def _as_documents(grams: Sequence[tuple[str, ...]]) -> TokenTable:

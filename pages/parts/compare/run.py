@@ -56,8 +56,8 @@ class CompareRun:
         known = metadata[self.choice.column].notna().to_numpy()
         self.group = np.array([number.get(label, -1) for label in labels]) * known - ~known
         index, chosen = model.index_, model.gram_ids_
-        self.sizes = np.diff(index.doc_ptr)
-        self.counts = count_occurrences(places_of(index, chosen), index.doc_ptr, len(chosen))
+        self.sizes = np.diff(model.table_.doc_ptr)
+        self.counts = count_occurrences(places_of(index, chosen), model.table_.doc_ptr, len(chosen))
         book = Phrasebook(texts, model.table_, index)
         self.phrases, self.telling = book.spell(chosen), book.says_something(chosen)
         self.spelling = dict(zip(model.dictionary_["gram"], self.phrases, strict=True))

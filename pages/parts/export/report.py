@@ -201,14 +201,15 @@ def _certificate(model: CompressiveFeatures) -> str:
 
 def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     result = model.result_
-    case = ", lower-cased" if model.lowercase else ""
+    cut = ", lower-cased" if model.lowercase else ""
+    cut += "; K-grams within sentences" if model.sentence_borders else ""
     proved = "how far it is from the optimum has not been proved yet"
     if np.isfinite(result.gap):
         proved = f"it is within {gap_words(result.gap)} of the optimum, certified by a lower bound"
         proved += " that was recomputed from the data"
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
-        f"matches of <code>{_text(model.token_pattern)}</code>{case}) by compressive feature learning (Paskov et "
+        f"matches of <code>{_text(model.token_pattern)}</code>{cut}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
         f"words. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "

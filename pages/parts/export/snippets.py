@@ -59,6 +59,8 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     counting += f", temperature={model.temperature:g}" if model.counting == "soft" else ""
     if model.token_pattern != DEFAULT_TOKEN_PATTERN:
         counting += f", token_pattern={model.token_pattern!r}"
+    if model.sentence_borders:
+        counting += ", sentence_borders=True"
     if not model.lowercase:
         counting += ", lowercase=False"
     model_line = (

@@ -11,7 +11,6 @@ import pandas as pd
 
 from cflengine.engine.files import frame_csv
 from cflengine.text.conll import write_columns
-from cflengine.text.sentences import sentence_spans
 from cflengine.text.tags import entities
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.names.run import TaggerRun
@@ -43,19 +42,15 @@ class NamesRun:
     def _some(self, first: int, texts: list[str]) -> None:
         model = self.tagger.model
         assert model is not None
-        table = Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False)(texts)
-        places: list[tuple[int, int, int]] = []  # document, first and last token of each sentence
-        for d, text in enumerate(texts):
-            a, e = int(table.doc_ptr[d]), int(table.doc_ptr[d + 1])
-            starts = sentence_spans(text)[:, 0]
-            cuts = a + np.searchsorted(table.start[a:e], starts)
-            borders = [a, *cuts[1:].tolist(), e] if len(cuts) else [a, e]
-            places += [(first + d, b, c) for b, c in pairwise(borders) if c > b]
-        words = [[table.vocabulary[t] for t in table.tokens[b:c]] for _, b, c in places]
+        table = Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False, sentence_borders=True)(texts)
+        borders = table.segment_ptr
+        document = first + np.searchsorted(table.doc_ptr, borders[:-1], side="right") - 1
+        words = [[table.vocabulary[t] for t in table.tokens[b:c]] for b, c in pairwise(borders.tolist())]
         rows = [self.tagger.rows_of_tokens(sentence) for sentence in words]
         labels, marginals = model.predict(rows), model.predict_marginals(rows)
+        sentences = zip(document.tolist(), borders[:-1].tolist(), strict=True)
         number = {label: c for c, label in enumerate(model.classes_)}
-        for (d, b, _), own, said, sure in zip(places, rows, labels, marginals, strict=True):
+        for (d, b), own, said, sure in zip(sentences, rows, labels, marginals, strict=True):
             self.tagged.append((d, own, list(said)))
             for p, q, kind in entities(said):
                 least = min(float(sure[k, number[said[k]]]) for k in range(p, q))

@@ -58,11 +58,12 @@ def _choose(now: TokenChoice, suggested: str, key: str) -> TokenChoice:
         marks = True
         if preset != OWN:
             marks = not st.toggle("Drop punctuation", not now.punctuation, key=f"tokens_drop_{key}")
+        within = st.toggle("Phrases end with the sentence", now.sentence_borders, key=f"tokens_sentences_{key}")
     if not has_dictionary():
         st.caption('Words by a dictionary (Chinese, Japanese, Thai): `pip install "cflengine[icu]"`.')
     if preset == OWN:
-        return TokenChoice(own=own or " ", lowercase=keep)
-    return TokenChoice(str(preset), punctuation=marks, lowercase=keep)
+        return TokenChoice(own=own or " ", lowercase=keep, sentence_borders=within)
+    return TokenChoice(str(preset), punctuation=marks, lowercase=keep, sentence_borders=within)
 
 
 def _title(name: str, suggested: str) -> str:

@@ -48,9 +48,10 @@ class LoadedCorpus:
     def table(self) -> TokenTable:
         """The texts in tokens."""
         chosen = self.tokens
+        options = {"lowercase": chosen.lowercase, "sentence_borders": chosen.sentence_borders}
         if sum(map(len, self.corpus.texts)) < SMALL:  # nothing compiled is waited for
-            return plain_tokens(self.corpus.texts, chosen.pattern, lowercase=chosen.lowercase)
-        return Tokenizer(chosen.pattern, chosen.lowercase)(self.corpus.texts)
+            return plain_tokens(self.corpus.texts, chosen.pattern, **options)
+        return Tokenizer(chosen.pattern, **options)(self.corpus.texts)
 
 
 _corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()

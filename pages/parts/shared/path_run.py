@@ -136,6 +136,7 @@ class PathRun:
             settings=self.settings,
             token_pattern=self.tokens.pattern,
             lowercase=self.tokens.lowercase,
+            sentence_borders=self.tokens.sentence_borders,
         )
 
     @cached_property

@@ -246,6 +246,7 @@ def run_solver() -> None:
             max_gram=wanted.max_gram,
             token_pattern=loaded.tokens.pattern,
             lowercase=loaded.tokens.lowercase,
+            sentence_borders=loaded.tokens.sentence_borders,
             solver=str(wanted.solver),
             listeners=(job,),
             settings=wanted.solver_settings(),

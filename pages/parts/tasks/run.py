@@ -83,6 +83,7 @@ class TasksRun:
         settings = EvaluationSettings(
             lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals,
             token_pattern=choice.tokens.pattern, lowercase=choice.tokens.lowercase,
+            sentence_borders=choice.tokens.sentence_borders,
         )  # fmt: skip
         self.evaluation = Evaluation(
             texts, tasks, settings, budget=Budget(None, job.poll), on_row=self.rows.append, on_stage=self._note,
