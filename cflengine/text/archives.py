@@ -24,6 +24,7 @@ from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.sources import TABLE_FORMATS, Blob, Budget, Meter, format_of_name
 
 MAX_MEMBERS = 200_000
+MOST_LEVELS = 4  # of folders that become columns
 
 _NESTED = re.compile(r"\.(zip|gz|tgz|tar|bz2|xz|7z|rar|zst)$", re.IGNORECASE)
 _DRIVE = re.compile(r"^[a-zA-Z]:")
@@ -48,6 +49,14 @@ class FileSet:
     members: tuple[Member, ...]
     max_bytes: int
     warnings: tuple[str, ...] = ()
+
+    def levels(self) -> list[tuple[int, str]]:
+        """Those levels of folders at which there are several, each with the name of a column for it; MOST_LEVELS of
+        them at most."""
+        folders = [member.path.split("/")[:-1] for member in self.members]
+        deepest = min(max(map(len, folders), default=0), 2 * MOST_LEVELS)
+        apart = [k for k in range(deepest) if len({path[k] if k < len(path) else None for path in folders}) > 1]
+        return [(k, "folder" if not i else f"folder {i + 1}") for i, k in enumerate(apart[:MOST_LEVELS])]
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """(path, content) of each file. Raises CorpusError beyond the bounds or for a damaged file."""

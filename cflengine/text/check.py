@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from charset_normalizer import from_bytes
 
 from cflengine.text.corpus import Corpus
 from cflengine.text.token_presets import has_dictionary
@@ -28,6 +29,9 @@ MARKED = frozenset(
 )
 _SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\u27bf]")
 _SAMPLED = 200_000  # characters that scripts are counted in
+_FROM_EACH = 1000  # characters, for the language
+_FEWEST_LETTERS = 1500
+_SURE_LATIN = 0.7  # correlation of ranks, as charset-normalizer has it; other scripts have few languages each
 _FEWEST_CHARS = 200
 _MOST_LABELS = 50
 
@@ -45,11 +49,13 @@ class Role:
 
 @dataclass(frozen=True)
 class CorpusCheck:
-    """scripts: share of letters by script, the most frequent first. repeated: int64, documents that are equal to an
+    """scripts: share of letters by script, the most frequent first; language: in English, empty where it is not sure.
+    repeated: int64, documents that are equal to an
     earlier one but for case and white space; nearly: further ones that share SIMILAR of their shingles with an earlier
     one; no_text: those that look like encoded data or tables. lengths: words at least, in the middle, at most."""
 
     scripts: tuple[tuple[str, float], ...]
+    language: str
     repeated: np.ndarray = field(repr=False)
     nearly: np.ndarray = field(repr=False)
     no_text: np.ndarray = field(repr=False)
@@ -69,7 +75,8 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
     nearly = np.setdiff1d(nearly_repeated(table), repeated)
     middle = (int(sizes.min()), float(np.median(sizes)), int(sizes.max())) if len(sizes) else (0, 0.0, 0)
     roles = tuple(role_of(str(name), corpus.metadata[name]) for name in corpus.metadata.columns)
-    return CorpusCheck(scripts_of(corpus.texts), repeated, nearly, no_text(corpus.texts), middle, roles)
+    scripts, language = scripts_of(corpus.texts), language_of(corpus.texts)
+    return CorpusCheck(scripts, language, repeated, nearly, no_text(corpus.texts), middle, roles)
 
 
 def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
@@ -84,6 +91,19 @@ def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
         scripts[unicodedata.name(char, "UNKNOWN").split()[0]] += count
     total = sum(scripts.values())
     return tuple((name, count / total) for name, count in scripts.most_common(5))
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """The language of most of a sample, by how often each letter stands ("English", "German"); empty where
+    charset-normalizer is not sure, or there is too little to tell."""
+    sample = " ".join(text[:_FROM_EACH] for text in texts[:: max(1, len(texts) * _FROM_EACH // _SAMPLED)])[:_SAMPLED]
+    if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
+        return ""
+    best = from_bytes(sample.encode("utf-8", "replace"), cp_isolation=["utf_8"]).best()
+    if best is None or best.language == "Unknown":
+        return ""
+    sure = best.coherence >= _SURE_LATIN or scripts_of([sample])[0][0] != "LATIN"
+    return best.language if sure else ""
 
 
 def suggested_tokens(texts: Sequence[str]) -> str:

@@ -86,17 +86,19 @@ def _without_end(line: str) -> str:
 
 
 class FilesTable:
-    """A collection of text files: a document per file, its relative path in the column ``file``.
+    """A collection of text files: a document per file, its relative path in the column ``file``, and the folders it
+    lies in, where there are several, in columns of their own.
 
     Each file may carry a byte order mark of its own; the others share one decoding.
     """
 
-    columns = ("file", "text")
     given_text = "text"
     untyped = False
 
     def __init__(self, files: FileSet, decoding: Decoding) -> None:
         self.format = files.format
+        self._levels = files.levels()
+        self.columns = ("file", *(name for _, name in self._levels), "text")
         self._files = files
         self._decoding = decoding
         self.encodings: Counter[str] = Counter()
@@ -104,7 +106,9 @@ class FilesTable:
     def records(self) -> Iterator[dict[str, Any]]:
         for path, data in self._files.files():
             name = f"{self._files.name}: {path}"
-            yield {"file": path, "text": self._text(data, name)}
+            folders = path.split("/")[:-1]
+            above = {column: folders[k] if k < len(folders) else None for k, column in self._levels}
+            yield {"file": path, **above, "text": self._text(data, name)}
 
     def _text(self, data: bytes, name: str) -> str:
         marked = marked_decoding(data)

@@ -151,7 +151,8 @@ def test_zip_and_folder_of_text_files_are_read_in_the_order_of_their_paths(tmp_p
         assert corpus.texts == ["first\nfile\n", "second"]
         assert corpus.metadata["file"].tolist() == ["a.txt", "b/two.txt"]
         assert corpus.rows.tolist() == [0, 1] and corpus.report.left_out == ((2, "empty"),)
-        assert corpus.report.format == format and corpus.report.columns == ("file",)
+        assert corpus.report.format == format and corpus.report.columns == ("file", "folder")
+        assert [value if isinstance(value, str) else None for value in corpus.metadata["folder"]] == [None, "b"]
         assert any("inner.zip" in warning for warning in corpus.report.warnings)
         assert any("x.pdf" in warning for warning in corpus.report.warnings)
     assert from_folder.name == tmp_path.name and from_zip.name == "pack.ZIP"
@@ -246,6 +247,18 @@ def test_limit_stops_at_the_nth_kept_document_and_does_not_read_on():
     assert (corpus.report.n_records, corpus.report.n_empty, corpus.report.n_kept) == (3, 1, 2)
     with pytest.raises(CorpusError, match="line 304"):
         read_corpus(good.encode() + b"\n{broken", name="a.jsonl")
+
+
+def test_folders_are_columns_where_there_are_several(tmp_path):
+    paths = ["all/pos/a/1.txt", "all/pos/b/1.txt", "all/neg/a/2.txt"]
+    corpus = read_corpus(zip_bytes(dict.fromkeys(paths, b"some words here")), name="reviews.zip")
+    assert corpus.report.columns == ("file", "folder", "folder 2")
+    assert corpus.metadata[["folder", "folder 2"]].to_numpy().tolist() == [["neg", "a"], ["pos", "a"], ["pos", "b"]]
+    alone = read_corpus(zip_bytes(dict.fromkeys(["x/y/1.txt", "x/y/2.txt"], b"some words")), name="one.zip")
+    assert alone.report.columns == ("file",)
+    far = {"/".join(f"{k}{j}" for k in "abcdefghijkl") + ".txt": b"a word" for j in "12"}
+    deep = read_corpus(zip_bytes(far), name="d.zip")
+    assert deep.report.columns == ("file", "folder", "folder 2", "folder 3", "folder 4")
 
 
 def test_preview_shows_the_first_records_and_does_not_read_the_rest():

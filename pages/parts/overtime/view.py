@@ -16,6 +16,7 @@ from cflengine.text.concordance import find_words
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.read.explorer import new_row
+from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.selection import select_phrase, selected_phrase
 from pages.parts.shared.solution import Solution
@@ -86,16 +87,19 @@ def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
 
 def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
     """Phrases that come in bursts; a row shows its phrase below."""
-    frame, chance = _bursts(found, periods)
+    answer = _bursts(found, periods)
+    if answer is None:
+        return
+    frame, limit = answer
     names = spelt_dictionary(found, loaded)
     frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
     frame = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])
     shown = frame.head(SHOWN)
-    clear = int((frame["weight"] > chance).sum())
+    clear = int((frame["weight"] > limit).sum())
     if clear:
-        st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {chance:.1f}).")
+        st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {limit:.1f}).")
     else:
-        st.markdown(f"**No phrase comes in a burst that could not be an accident** (weight above {chance:.1f}).")
+        st.markdown(f"**No phrase comes in a burst that could not be an accident** (weight above {limit:.1f}).")
     st.caption(
         "A burst: periods at about twice the usual rate. The limit is the heaviest burst of any phrase after dates "
         "were exchanged among documents at random, 19 times."
@@ -119,17 +123,16 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     )  # fmt: skip
 
 
-def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float]:
-    """The bursts, and the weight that chance reaches; kept for the session while solution and periods stay."""
+def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float] | None:
+    """The bursts, and the weight that chance reaches, once they are there."""
+    model = found.model
+
+    def work() -> tuple[pd.DataFrame, float]:
+        counts, sizes = count_matrix(model.encoding_, len(model.grams_)), np.diff(model.table_.doc_ptr)
+        return bursts(counts, sizes, periods), weight_by_chance(counts, sizes, periods)
+
     key = (found.id, periods.names, st.session_state.get("time_column"))
-    known = st.session_state.get("bursts")
-    if known is None or known[0] != key:
-        model = found.model
-        counts = count_matrix(model.encoding_, len(model.grams_))
-        sizes = np.diff(model.table_.doc_ptr)
-        answer = bursts(counts, sizes, periods), weight_by_chance(counts, sizes, periods)
-        known = st.session_state.bursts = (key, answer)
-    return known[1]
+    return asked("bursts", key, work, waiting="Looking for bursts …")
 
 
 def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
