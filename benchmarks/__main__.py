@@ -13,12 +13,12 @@ RESULTS = Path(__file__).resolve().parent / "results"
 # A benchmark is a module of this package: its docstring is its help, its first line the one in the list;
 # add_options(parser) adds to the common options, run(arguments) returns the exit code.
 BENCHMARKS = {
-    "compression": "benchmarks.compression",
-    "compression-peers": "benchmarks.compression_peers",
-    "sentences": "benchmarks.sentences",
-    "loglinear": "benchmarks.loglinear",
-    "plq": "benchmarks.plq",
-    "tasks": "benchmarks.tasks",
+    "compression": "benchmarks.compression.speed",
+    "compression-peers": "benchmarks.compression.peers.command",
+    "sentences": "benchmarks.sentence_lasso.command",
+    "loglinear": "benchmarks.loglinear.command",
+    "plq": "benchmarks.plq.command",
+    "tasks": "benchmarks.tasks.command",
     "embedding": "benchmarks.embedding.command",
     "app": "benchmarks.app",
 }

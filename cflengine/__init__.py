@@ -29,12 +29,12 @@ configure_numba_cache()
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
-    from cflengine.compression.exact import ExactSettings
-    from cflengine.compression.guided_settings import GuidedSettings
-    from cflengine.compression.homotopy import HomotopySettings
-    from cflengine.compression.relay import RelaySettings
-    from cflengine.compression.reweighting import ReweightingSettings
     from cflengine.compression.session import CompressionSession, WishPrice
+    from cflengine.compression.solvers.exact import ExactSettings
+    from cflengine.compression.solvers.guided.settings import GuidedSettings
+    from cflengine.compression.solvers.homotopy import HomotopySettings
+    from cflengine.compression.solvers.relay import RelaySettings
+    from cflengine.compression.solvers.reweighting import ReweightingSettings
     from cflengine.compression.warm import warm_up
     from cflengine.embedding.classifier import WordMMDEmbedding
     from cflengine.embedding.estimator import WordMMD
@@ -44,35 +44,35 @@ if TYPE_CHECKING:
     from cflengine.linear.persistence import load_model, save_model
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.logistic import LogisticClassifier, LogisticModel
-    from cflengine.loglinear.settings import ClusteredSettings, LBFGSSettings
+    from cflengine.loglinear.solvers.settings import ClusteredSettings, LBFGSSettings
     from cflengine.plq.estimator import PLQClassifier, PLQRegressor
     from cflengine.sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
-    from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
+    from cflengine.sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
     from cflengine.text.corpus import Corpus, CorpusError
-    from cflengine.text.readers import preview_corpus, read_corpus
+    from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 _PUBLIC = {
-    "ADMMSettings": "cflengine.sentence_lasso.settings",
+    "ADMMSettings": "cflengine.sentence_lasso.solvers.settings",
     "ChainCRF": "cflengine.loglinear.crf",
-    "ClusteredSettings": "cflengine.loglinear.settings",
+    "ClusteredSettings": "cflengine.loglinear.solvers.settings",
     "CompressiveFeatures": "cflengine.compression.estimator",
     "CompressionSession": "cflengine.compression.session",
     "CompressiveSearchCV": "cflengine.experiments.search",
-    "ExactSettings": "cflengine.compression.exact",
-    "GuidedSettings": "cflengine.compression.guided_settings",
-    "HomotopySettings": "cflengine.compression.homotopy",
-    "LBFGSSettings": "cflengine.loglinear.settings",
+    "ExactSettings": "cflengine.compression.solvers.exact",
+    "GuidedSettings": "cflengine.compression.solvers.guided.settings",
+    "HomotopySettings": "cflengine.compression.solvers.homotopy",
+    "LBFGSSettings": "cflengine.loglinear.solvers.settings",
     "LogisticClassifier": "cflengine.loglinear.logistic",
     "LogisticModel": "cflengine.loglinear.logistic",
     "evaluate": "cflengine.experiments.evaluate",
     "load_model": "cflengine.linear.persistence",
     "save_model": "cflengine.linear.persistence",
-    "MajoriseSettings": "cflengine.sentence_lasso.settings",
+    "MajoriseSettings": "cflengine.sentence_lasso.solvers.settings",
     "PLQClassifier": "cflengine.plq.estimator",
     "PLQRegressor": "cflengine.plq.estimator",
     "PenalisedClassifier": "cflengine.sentence_lasso.estimator",
-    "RelaySettings": "cflengine.compression.relay",
-    "ReweightingSettings": "cflengine.compression.reweighting",
+    "RelaySettings": "cflengine.compression.solvers.relay",
+    "ReweightingSettings": "cflengine.compression.solvers.reweighting",
     "SentenceLassoClassifier": "cflengine.sentence_lasso.estimator",
     "WordMMD": "cflengine.embedding.estimator",
     "WordMMDEmbedding": "cflengine.embedding.classifier",
@@ -80,8 +80,8 @@ _PUBLIC = {
     "IterationStats": "cflengine.engine.progress",
     "Corpus": "cflengine.text.corpus",
     "CorpusError": "cflengine.text.corpus",
-    "preview_corpus": "cflengine.text.readers",
-    "read_corpus": "cflengine.text.readers",
+    "preview_corpus": "cflengine.text.reading.readers",
+    "read_corpus": "cflengine.text.reading.readers",
     "warm_up": "cflengine.compression.warm",
 }
 

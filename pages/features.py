@@ -6,7 +6,7 @@ through_router()
 
 import streamlit as st
 
-from cflengine.compression.path import CompressionPath
+from cflengine.compression.solvers.lambda_path import CompressionPath
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.export.counting import counted, draw_counting
 from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of

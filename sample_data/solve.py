@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
-from cflengine.compression.path import solve_path
 from cflengine.compression.path_file import write_path
 from cflengine.compression.session import CompressionSession
+from cflengine.compression.solvers.lambda_path import solve_path
 from cflengine.text.token_table import plain_tokens
 
 HERE = Path(__file__).resolve().parent

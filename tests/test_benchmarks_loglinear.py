@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import loglinear_tasks
 from benchmarks.__main__ import main
+from benchmarks.loglinear import tasks as loglinear_tasks
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import benchmarks.__main__ as benchmarks_main
-from benchmarks import compression_peers
-from benchmarks.peers import alphabet, lam_path, lp, ours, relaxation, solvers, vocabularies
-from benchmarks.peers.cases import LETTERS, Case, Context, megabytes, quick_case
-from benchmarks.peers.runner import ABSENT, DONE, FAILED, KILLED, Answer, run_peer
-from cflengine.compression.problem import coverage_matrix
+from benchmarks.compression.peers import alphabet, lam_path, lp, ours, relaxation, solvers, vocabularies
+from benchmarks.compression.peers import command as compression_peers
+from benchmarks.compression.peers.cases import LETTERS, Case, Context, megabytes, quick_case
+from benchmarks.compression.peers.runner import ABSENT, DONE, FAILED, KILLED, Answer, run_peer
+from cflengine.compression.model.problem import coverage_matrix
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases
 from naive.programs import solve_relaxation
@@ -374,7 +374,7 @@ def test_vocabularies_are_held_against_our_bound():
 
 @pytest.fixture
 def command(monkeypatch):
-    monkeypatch.setitem(benchmarks_main.BENCHMARKS, "compression-peers", "benchmarks.compression_peers")
+    monkeypatch.setitem(benchmarks_main.BENCHMARKS, "compression-peers", "benchmarks.compression.peers.command")
     return lambda *options: benchmarks_main.main(["compression-peers", *options])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cflengine import ChainCRF, load_model, read_corpus
 from cflengine.cli import main
-from cflengine.text.conll import read_columns
+from cflengine.text.tagging.conll import read_columns
 
 ROOT = Path(__file__).resolve().parents[1]
 REVIEWS, TAGGED = str(ROOT / "sample_data" / "reviews.csv"), ROOT / "sample_data" / "tagged.conll"

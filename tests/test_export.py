@@ -17,7 +17,7 @@ from scipy.io import mmread
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import export
-from cflengine.compression.encoding import count_matrix
+from cflengine.compression.codebook import count_matrix
 from cflengine.engine import files
 from cflengine.linear import feature_files
 from cflengine.linear.weighting import weigh

@@ -14,7 +14,7 @@ from scipy import sparse
 from cflengine import ChainCRF, LogisticClassifier, PLQClassifier, PLQRegressor, SentenceLassoClassifier
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.loglinear import crf, logistic
-from cflengine.loglinear.settings import (
+from cflengine.loglinear.solvers.settings import (
     AutoSettings,
     ClusteredSettings,
     DualSettings,

@@ -181,7 +181,7 @@ def text_pipeline(arguments: argparse.Namespace, clock: Clock) -> Any:
     own = {"lam": arguments.lam} if hasattr(arguments, "lam") else {}
     own |= {"n_threads": arguments.threads}
     if clock.left is not None and arguments.features != "words":
-        from cflengine.compression.guided_settings import GuidedSettings
+        from cflengine.compression.solvers.guided.settings import GuidedSettings
 
         own["settings"] = GuidedSettings(time_limit=clock.left / 2.0)
     grams = None if arguments.features == "words" else gram_features(arguments, **own)
@@ -238,7 +238,7 @@ def add_solver(command: argparse.ArgumentParser) -> None:
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
     """The settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another
     solver's."""
-    from cflengine.compression.solvers import SOLVERS
+    from cflengine.compression.solvers.registry import SOLVERS
 
     given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}
     for name in given:
@@ -247,7 +247,7 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
             raise InputError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
     solver = SOLVERS.find(arguments.solver)
     if arguments.solver == "relay":
-        from cflengine.compression.homotopy import HomotopySettings
+        from cflengine.compression.solvers.homotopy import HomotopySettings
 
         own = {name: given.pop(name) for name in ("relaxation_gap", "last_zeta", "stage_iterations") if name in given}
         given["homotopy"] = HomotopySettings(**own)
@@ -299,9 +299,9 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text.newsgroups import read_input
-    from cflengine.text.readers import READING
-    from cflengine.text.sources import reading_until
+    from cflengine.text.reading.newsgroups import read_input
+    from cflengine.text.reading.readers import READING
+    from cflengine.text.reading.sources import reading_until
 
     with reading_until(clock.ends):
         corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})

@@ -45,8 +45,8 @@ examples:
 
 def lams_of(text: str) -> list[float]:
     """``first:last:count`` or values separated by commas; argparse's error for anything else."""
-    from cflengine.compression.path import path_lams
-    from cflengine.compression.problem import check_lam
+    from cflengine.compression.model.problem import check_lam
+    from cflengine.compression.solvers.lambda_path import path_lams
 
     try:
         if ":" not in text:
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     from cflengine.compression.export import write_path
-    from cflengine.compression.guided_settings import GuidedSettings
+    from cflengine.compression.solvers.guided.settings import GuidedSettings
     from cflengine.compression.warm import warm_up
 
     began = time.perf_counter()

@@ -107,7 +107,7 @@ def tag(arguments: argparse.Namespace) -> int:
     from cflengine.engine.files import replaced
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.tagging import tag_columns
-    from cflengine.text.conll import read_columns, write_columns
+    from cflengine.text.tagging.conll import read_columns, write_columns
 
     began = time.perf_counter()
     model = ChainCRF.load(arguments.model)

@@ -185,8 +185,8 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
 
 def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
     """Every model's search, until the time is up or the user says stop; the first is always there."""
-    from cflengine.sentence_lasso.penalties import PENALTIES
-    from cflengine.sentence_lasso.settings import ADMMSettings
+    from cflengine.sentence_lasso.model.penalties import PENALTIES
+    from cflengine.sentence_lasso.solvers.settings import ADMMSettings
     from cflengine.sentence_lasso.warm import warm_up
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)

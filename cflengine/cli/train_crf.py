@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.loglinear.crf import ChainCRF
     from cflengine.loglinear.tagging import TaggedFile, tagging_report, write_tagger
     from cflengine.loglinear.warm import warm_up
-    from cflengine.text.sources import reading_until
-    from cflengine.text.templates import PAPER_TEMPLATE, parse_template
+    from cflengine.text.reading.sources import reading_until
+    from cflengine.text.tagging.templates import PAPER_TEMPLATE, parse_template
 
     began = time.perf_counter()
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)

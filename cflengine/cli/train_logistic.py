@@ -108,7 +108,7 @@ def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) ->
 
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
     """Settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another solver's."""
-    from cflengine.loglinear.solvers import SOLVERS
+    from cflengine.loglinear.solvers.registry import SOLVERS
 
     own = {"memory": ("lbfgs", "clustered")}
     given = {}

@@ -23,7 +23,7 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 
-from cflengine.compression import kernels_count as kernels
+from cflengine.compression.kernels import count as kernels
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
 

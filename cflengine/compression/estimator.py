@@ -15,17 +15,17 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression import saved
-from cflengine.compression.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
+from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.counting import check_counting, count_occurrences, count_places, places_of
-from cflengine.compression.encoding import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.feature_path import FeaturePath
-from cflengine.compression.guided_settings import GuidedSettings
-from cflengine.compression.memory import state_bytes
-from cflengine.compression.path import solve_path
-from cflengine.compression.problem import StorageCosts, check_lam, mean_pointer_cost
-from cflengine.compression.result import CompressionResult
+from cflengine.compression.model.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
+from cflengine.compression.model.problem import StorageCosts, check_lam, mean_pointer_cost
+from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.saved import dictionary_frame
-from cflengine.compression.solvers import SOLVERS, Settings
+from cflengine.compression.solvers.guided.settings import GuidedSettings
+from cflengine.compression.solvers.lambda_path import solve_path
+from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
@@ -77,7 +77,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    result_ : :class:`~cflengine.compression.result.CompressionResult`: objective, lower_bound, gap, n_pointers,
+    result_ : :class:`~cflengine.compression.model.result.CompressionResult`: objective, lower_bound, gap, n_pointers,
         dictionary_size, reason, trace ...
     duality_gap_ : proved, that of ``result_``.
     dictionary_ : DataFrame, a row a feature: gram (text), length, count (pointers), documents, cost.
@@ -85,8 +85,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     encoding_ : the pointers of the documents of ``fit``.
     gram_ids_ : int32 (features,), the features' numbers in ``index_``.
     idf_ : float64 (features,), as ``counting`` finds the features in the documents of ``fit``.
-    corpus_ : :class:`~cflengine.compression.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the index
-        of their K-grams and its prices; frozen. index_, table_ : its index and tokens.
+    corpus_ : :class:`~cflengine.compression.model.corpus.PreparedCorpus`, the documents of ``fit`` as tokens, with the
+        index of their K-grams and its prices; frozen. index_, table_ : its index and tokens.
 
     Raises
     ------

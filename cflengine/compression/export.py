@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 from scipy import sparse
 
-from cflengine.compression.encoding import Encoding
+from cflengine.compression.codebook import Encoding
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.text.tokens import printable

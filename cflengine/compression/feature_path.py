@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
-from cflengine.compression.corpus import PreparedCorpus
-from cflengine.compression.path import CompressionPath
+from cflengine.compression.model.corpus import PreparedCorpus
+from cflengine.compression.solvers.lambda_path import CompressionPath
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -18,7 +18,7 @@ class FeaturePath:
 
     estimator: with the path's settings, not fitted; corpus: what the path was solved for; both its own, so that
     nothing that is done with the estimator it came from changes it. points:
-    :class:`~cflengine.compression.path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
+    :class:`~cflengine.compression.solvers.lambda_path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
     lower_bound, gap, dictionary_size, n_pointers, the share of pointers of each length, seconds.
     """
 

@@ -12,11 +12,11 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from cflengine.compression.certificate import certify
-from cflengine.compression.corpus import PreparedCorpus
-from cflengine.compression.path import CompressionPath, PathPoint, pointers_by_length
-from cflengine.compression.problem import check_lam
-from cflengine.compression.result import CompressionResult
+from cflengine.compression.model.certificate import certify
+from cflengine.compression.model.corpus import PreparedCorpus
+from cflengine.compression.model.problem import check_lam
+from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, pointers_by_length
 from cflengine.engine.checks import is_number
 from cflengine.engine.progress import NAN, TerminationReason
 from cflengine.linear.saving import ModelFileError, file_name, read_model, require, write_model

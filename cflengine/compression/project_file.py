@@ -21,16 +21,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cflengine.compression.corpus import PreparedCorpus
-from cflengine.compression.path import CompressionPath
+from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.path_file import read_path, write_path
+from cflengine.compression.solvers.lambda_path import CompressionPath
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.results import versions
 from cflengine.linear.feature_files import arrow_column
 from cflengine.text.corpus import Corpus, CorpusError
 from cflengine.text.kgrams import index_by_sorting, index_kgrams
-from cflengine.text.readers import READING, read_corpus
+from cflengine.text.reading.readers import READING, read_corpus
 from cflengine.text.token_presets import TokenChoice
 from cflengine.text.token_table import check_pattern
 from cflengine.text.tokens import Tokenizer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from cflengine.compression.corpus import Gram
-from cflengine.compression.encoding import Codebook
+from cflengine.compression.codebook import Codebook
+from cflengine.compression.model.corpus import Gram
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.files import finite
 from cflengine.linear.saving import ModelFileError, plain, require

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cflengine.compression.certificate import binary_solution
-from cflengine.compression.coder import Coder
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.guided import GuidedSolver
-from cflengine.compression.guided_settings import GuidedSettings
-from cflengine.compression.problem import MAX_COST, StorageCosts
-from cflengine.compression.result import CompressionResult
+from cflengine.compression.model.certificate import binary_solution
+from cflengine.compression.model.problem import MAX_COST, StorageCosts
+from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.passes.binary import Coder
+from cflengine.compression.solvers.guided.settings import GuidedSettings
+from cflengine.compression.solvers.guided.solver import GuidedSolver
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap, sum_above
 from cflengine.engine.progress import Listener

@@ -11,8 +11,8 @@ _TEXTS = ["the cat sat on the mat", "the cat sat, and the dog ran", "the cat sat
 
 
 def _compress(solver: str) -> None:
+    from cflengine.compression.analysis.ledger import explain, ledger
     from cflengine.compression.estimator import CompressiveFeatures
-    from cflengine.compression.ledger import explain, ledger
 
     model = CompressiveFeatures(solver=solver, settings=_settings(solver), max_gram=2)
     model.fit_transform(_TEXTS)
@@ -24,9 +24,9 @@ def _compress(solver: str) -> None:
 
 def _settings(solver: str) -> Any:
     """Settings under which a solver comes through all of its kernels, quickly."""
-    from cflengine.compression.guided_settings import GuidedSettings
-    from cflengine.compression.homotopy import HomotopySettings
-    from cflengine.compression.reweighting import ReweightingSettings
+    from cflengine.compression.solvers.guided.settings import GuidedSettings
+    from cflengine.compression.solvers.homotopy import HomotopySettings
+    from cflengine.compression.solvers.reweighting import ReweightingSettings
 
     toys: dict[str, Any] = {
         "guided": GuidedSettings(tol=0.0, relaxation_iterations=26, anneal_rounds=1, anneal_steps=2),

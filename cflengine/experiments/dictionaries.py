@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.guided_settings import GuidedSettings
+from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.files import write_report
 from cflengine.engine.progress import IterationStats, Listener, Progress
 from cflengine.linear.saving import ModelFileError

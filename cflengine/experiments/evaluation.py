@@ -23,7 +23,7 @@ from scipy import sparse
 
 from cflengine.compression.counting import COUNTINGS, check_counting
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.path import PATH_SETTINGS, path_lams
+from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries

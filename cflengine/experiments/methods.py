@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.compression.corpus import words_of
 from cflengine.compression.counting import COUNTINGS, count_occurrences
 from cflengine.compression.estimator import CompressiveFeatures
+from cflengine.compression.model.corpus import words_of
 from cflengine.experiments import rivals
 from cflengine.experiments.dictionaries import DictionaryPath, together
 from cflengine.text.kgrams import KGramIndex

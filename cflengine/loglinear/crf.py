@@ -19,15 +19,15 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
-from cflengine.loglinear import solvers
-from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features
-from cflengine.loglinear.problem import ChainData, ChainFeatures
-from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import Settings, history_bytes
-from cflengine.loglinear.solvers import solve
-from cflengine.text.attributes import AttributeTable
-from cflengine.text.tags import evaluate, score_frame
-from cflengine.text.templates import attribute_maker
+from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
+from cflengine.loglinear.model.problem import ChainData, ChainFeatures
+from cflengine.loglinear.solvers import registry as solvers
+from cflengine.loglinear.solvers.registry import solve
+from cflengine.loglinear.solvers.result import LoglinearResult
+from cflengine.loglinear.solvers.settings import Settings, history_bytes
+from cflengine.text.tagging.attributes import AttributeTable
+from cflengine.text.tagging.tags import evaluate, score_frame
+from cflengine.text.tagging.templates import attribute_maker
 
 SOLVERS = ("lbfgs", "clustered")
 

@@ -18,10 +18,10 @@ from cflengine.linear.design import Design
 from cflengine.linear.estimators import ProbabilisticClassifier
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
-from cflengine.loglinear.models import BinaryModel, MultinomialModel
-from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import Settings, history_bytes
-from cflengine.loglinear.solvers import SOLVERS, frequency_alone, solve
+from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
+from cflengine.loglinear.solvers.registry import SOLVERS, frequency_alone, solve
+from cflengine.loglinear.solvers.result import LoglinearResult
+from cflengine.loglinear.solvers.settings import Settings, history_bytes
 
 
 class LogisticClassifier(ProbabilisticClassifier):
@@ -33,8 +33,8 @@ class LogisticClassifier(ProbabilisticClassifier):
 
     Parameters
     ----------
-    solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.auto`, see ``why_``), "lbfgs", "clustered",
-        "newton-cg" or "dual". With l1_ratio above 0, "auto" and "lbfgs" are OWL-QN, and there is no other.
+    solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.solvers.auto`, see ``why_``), "lbfgs",
+        "clustered", "newton-cg" or "dual". With l1_ratio above 0, "auto" and "lbfgs" are OWL-QN, and there is no other.
     C : of the losses against the penalty, above 0: the larger, the less regularised. The paper's σ².
     l1_ratio : share of the ℓ1 penalty, from 0 (default) to 1.
     multiclass : "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.

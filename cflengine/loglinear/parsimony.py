@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cflengine.engine.checks import InputError
-from cflengine.loglinear.clustered import Clusters
-from cflengine.loglinear.clusters import explained_variance, optimal_clusters
-from cflengine.loglinear.lbfgs import lbfgs
-from cflengine.loglinear.models import ScoreModel
-from cflengine.loglinear.objective import Objective, Point
+from cflengine.loglinear.model.losses import ScoreModel
+from cflengine.loglinear.model.objective import Objective, Point
+from cflengine.loglinear.solvers.clustered import Clusters
+from cflengine.loglinear.solvers.clusters import explained_variance, optimal_clusters
+from cflengine.loglinear.solvers.lbfgs import lbfgs
 
 _SETTLED = 1e-5  # relative decrease of the objective over _WINDOW steps at which a refit ends
 _WINDOW, _MOST_STEPS = 5, 500

@@ -13,9 +13,9 @@ from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.loglinear.crf import ChainCRF
-from cflengine.text.conll import Rows, read_columns, write_columns
 from cflengine.text.corpus import CorpusError
-from cflengine.text.tags import convert, evaluate, score_frame
+from cflengine.text.tagging.conll import Rows, read_columns, write_columns
+from cflengine.text.tagging.tags import convert, evaluate, score_frame
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
-from cflengine.sentence_lasso.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.relevance import relevance_table
-from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
-from cflengine.sentence_lasso.settings import ADMMSettings, Settings
-from cflengine.sentence_lasso.solvers import SOLVERS
+from cflengine.sentence_lasso.solvers.registry import SOLVERS
+from cflengine.sentence_lasso.solvers.settings import ADMMSettings, Settings
 
 _BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 

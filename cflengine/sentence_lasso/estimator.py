@@ -10,11 +10,11 @@ import numpy as np
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
-from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
-from cflengine.sentence_lasso.result import SentenceResult
+from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, WordFeatures
-from cflengine.sentence_lasso.settings import Settings
-from cflengine.sentence_lasso.solvers import SOLVERS
+from cflengine.sentence_lasso.solvers.registry import SOLVERS
+from cflengine.sentence_lasso.solvers.settings import Settings
 from cflengine.text.token_table import WORD_PATTERN
 
 
@@ -44,7 +44,7 @@ class SentenceLassoClassifier(GroupClassifier):
     classes_ ; coef_ : float64 (1, V), or (classes, V) for one against the rest; intercept_ : float64, as many.
     duality_gap_ : proved relative gap, the largest over the rows of coef_; result_, trace_, solver_reason_ : of that
         row. results_ : a result for each row. n_iter_ : int32, as many.
-    data_ : :class:`~cflengine.sentence_lasso.penalties.TrainingData`. sentences_ : the training sentences, a
+    data_ : :class:`~cflengine.sentence_lasso.model.penalties.TrainingData`. sentences_ : the training sentences, a
         :class:`~cflengine.sentence_lasso.sentences.SentenceTable` (texts only).
     sentence_strength_ : float64 (S,), or (classes, S): ‖w_{d,s}‖ of every training sentence; of ADMM ‖v_{d,s}‖, its
         copies. selected_sentences_ : bool, where that is not 0.

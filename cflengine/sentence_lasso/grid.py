@@ -16,11 +16,11 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.linear.search import BestModel, GridPoint, GridSearch, search_chains
-from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
-from cflengine.sentence_lasso.result import SentenceResult
+from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import SentenceTable
-from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings, Settings
-from cflengine.sentence_lasso.solvers import solve
+from cflengine.sentence_lasso.solvers.registry import solve
+from cflengine.sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings, Settings
 
 #: The paper's values for every strength.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)

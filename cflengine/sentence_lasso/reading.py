@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.linear.model import LinearModel, predicted_classes
-from cflengine.sentence_lasso.penalties import Penalty
+from cflengine.sentence_lasso.model.penalties import Penalty
 from cflengine.sentence_lasso.study import SentenceStudy
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

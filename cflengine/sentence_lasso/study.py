@@ -16,10 +16,10 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.search import BestModel, GridPoint
 from cflengine.linear.study import Study, labelled_rows
 from cflengine.sentence_lasso.grid import PAPER_GRID, LabelledSentences, find_best
-from cflengine.sentence_lasso.penalties import TrainingData
+from cflengine.sentence_lasso.model.penalties import TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
-from cflengine.sentence_lasso.settings import Settings
+from cflengine.sentence_lasso.solvers.settings import Settings
 from cflengine.text.token_table import WORD_PATTERN
 
 _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word

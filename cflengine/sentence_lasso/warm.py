@@ -11,7 +11,7 @@ _TEXTS = ["Good word. The plot is bad.", "Bad, bad word! A plot.", "Good good pl
 
 def _fit(solver: str) -> None:
     from cflengine.sentence_lasso.estimator import SentenceLassoClassifier
-    from cflengine.sentence_lasso.settings import ADMMSettings, MajoriseSettings
+    from cflengine.sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
 
     settings = MajoriseSettings(tol=1e-8) if solver == "majorise" else ADMMSettings(max_iter=2, w_tol=1.0)
     model = SentenceLassoClassifier(lam_sen=0.01, l1=0.01, solver=solver, settings=settings)

@@ -2,7 +2,7 @@
 
 Tokens are cut by :mod:`re` and K-grams found by sorting. Then every claim of the files is recomputed: each pointer
 stands for the words its K-gram is named by, every token is covered (so every document can be decoded), counts, costs,
-features, objective; and the dual prices prove the bound (:mod:`cflengine.compression.certificate`, plain numpy).
+features, objective; and the dual prices prove the bound (:mod:`cflengine.compression.model.certificate`, plain numpy).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from cflengine.compression.certificate import certify
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.certificate import certify
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.plain_grams import first_places, number_grams

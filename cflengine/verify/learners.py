@@ -19,15 +19,15 @@ from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts, read_model
-from cflengine.loglinear.certificate import certify_binary, certify_chain, certify_multinomial
-from cflengine.loglinear.problem import ChainData, ChainFeatures
-from cflengine.sentence_lasso.certificate import dual_bound, objective_at
-from cflengine.sentence_lasso.penalties import Penalty, TrainingData
+from cflengine.loglinear.model.certificate import certify_binary, certify_chain, certify_multinomial
+from cflengine.loglinear.model.problem import ChainData, ChainFeatures
+from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
+from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
-from cflengine.text.attributes import AttributeTable
-from cflengine.text.conll import read_columns
-from cflengine.text.tags import convert
-from cflengine.text.templates import attribute_maker
+from cflengine.text.tagging.attributes import AttributeTable
+from cflengine.text.tagging.conll import read_columns
+from cflengine.text.tagging.tags import convert
+from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
 from cflengine.verify.findings import (
     Finding,

@@ -8,8 +8,8 @@ from zipfile import BadZipFile
 from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError
-from cflengine.text.newsgroups import read_input
-from cflengine.text.readers import READING
+from cflengine.text.reading.newsgroups import read_input
+from cflengine.text.reading.readers import READING
 from cflengine.verify.compression import verify_compression
 from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import FalseResult, Finding, read_report

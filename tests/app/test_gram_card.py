@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from visiting import captions, job_of, numbers, show, sound
 
-from cflengine.compression.ledger import explain, ledger
+from cflengine.compression.analysis.ledger import explain, ledger
 from pages.parts.read import gram_card
 
 

@@ -12,8 +12,8 @@ from test_results import downloads  # noqa: F401
 from visiting import captions, in_address, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, GuidedSettings
-from cflengine.compression.certificate import binary_solution, dual_bound
-from cflengine.compression.path import path_lams
+from cflengine.compression.model.certificate import binary_solution, dual_bound
+from cflengine.compression.solvers.lambda_path import path_lams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from naive.programs import solve_relaxation
 from pages.parts.components import path_bars, path_chart

@@ -18,7 +18,7 @@ from streamlit.util import AttributeDictionary
 from visiting import captions, job_of, show, solved, sound
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.certificate import dual_bound
+from cflengine.compression.model.certificate import dual_bound
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.read import explorer, prices

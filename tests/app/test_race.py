@@ -11,7 +11,7 @@ import pytest
 from visiting import captions, in_address, numbers, press, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, IterationStats
-from cflengine.compression.solvers import SOLVERS
+from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.registry import Registry
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.lab import race

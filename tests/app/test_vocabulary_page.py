@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from visiting import job_of, numbers, press, show, sound, until
 
 from cflengine import CompressiveFeatures, CorpusError, GuidedSettings
-from cflengine.compression.certificate import binary_solution
-from cflengine.compression.encoding import count_matrix
+from cflengine.compression.codebook import count_matrix
+from cflengine.compression.model.certificate import binary_solution
 from cflengine.engine.files import frame_csv
 from pages.parts.lab import vocabulary
 from pages.parts.lab.vocabulary import Brought, measure, pointer_counts, read_phrases, verdict

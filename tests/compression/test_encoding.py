@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cflengine import CompressiveFeatures, GuidedSettings
-from cflengine.compression.admm import LinearisedAdmm, RhoRule
-from cflengine.compression.encoding import Codebook, decode
+from cflengine.compression.codebook import Codebook, decode
+from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_of, index_of

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from cflengine import CompressiveFeatures, CompressiveSearchCV, GuidedSettings
-from cflengine.compression.certificate import certify
+from cflengine.compression.model.certificate import certify
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_of, index_of, repeated_phrases
 from naive.programs import solve_exactly

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
-from cflengine.compression.corpus import PreparedCorpus
 from cflengine.compression.export import lam_folders
+from cflengine.compression.model.corpus import PreparedCorpus
 
 A = ["the cat sat on the mat", "the cat sat on the dog", "a dog and the cat"] * 5
 B = ["one two three four", "one two five", "three four one two"] * 3

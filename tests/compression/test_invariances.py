@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.guided import solve_guided
-from cflengine.compression.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.solvers.guided.solver import solve_guided
+from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import SMALL, costs_of, index_of, random_words, repeated_phrases
 from naive.programs import solve_relaxation

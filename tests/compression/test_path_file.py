@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
-from cflengine.compression.path import solve_path
 from cflengine.compression.path_file import read_path, write_path
+from cflengine.compression.solvers.lambda_path import solve_path
 from cflengine.linear.saving import ModelFileError, read_model, write_model
 from cflengine.text.token_table import plain_tokens
 
@@ -47,7 +47,7 @@ def test_what_is_read_is_certified_anew(kept):
 
 def test_an_empty_path(tmp_path):
     corpus = prepared()
-    from cflengine.compression.path import CompressionPath
+    from cflengine.compression.solvers.lambda_path import CompressionPath
 
     write_path(tmp_path / "none.path", corpus, CompressionPath(()))
     assert len(read_path(tmp_path / "none.path", corpus)) == 0

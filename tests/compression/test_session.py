@@ -9,11 +9,11 @@ import pytest
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, HomotopySettings, WishPrice
 from cflengine.compression import session as session_module
-from cflengine.compression.admm import LinearisedAdmm
-from cflengine.compression.certificate import binary_solution, certify
-from cflengine.compression.guided import GuidedSolver, solve_guided
-from cflengine.compression.guided_run import ANNEALING, RELAXATION
-from cflengine.compression.refine import SEARCH
+from cflengine.compression.model.certificate import binary_solution, certify
+from cflengine.compression.search.refine import SEARCH
+from cflengine.compression.solvers.guided.run import ANNEALING, RELAXATION
+from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guided
+from cflengine.compression.solvers.linearised_admm import LinearisedAdmm
 from cflengine.engine.progress import TerminationReason
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs

@@ -19,7 +19,7 @@ from cflengine import (
 )
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
-from cflengine.loglinear.settings import AutoSettings, ClusteredSettings, LBFGSSettings
+from cflengine.loglinear.solvers.settings import AutoSettings, ClusteredSettings, LBFGSSettings
 
 WORDS = ("apple", "bear", "cat", "dog", "egg")
 

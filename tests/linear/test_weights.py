@@ -8,10 +8,10 @@ from scipy import sparse
 
 from cflengine import LogisticClassifier, PenalisedClassifier, PLQClassifier, SentenceLassoClassifier
 from cflengine.linear.design import Design
-from cflengine.loglinear.certificate import certify_binary, certify_multinomial
-from cflengine.loglinear.models import BinaryModel, MultinomialModel
-from cflengine.loglinear.settings import NewtonSettings
-from cflengine.loglinear.solvers import SOLVERS, solve
+from cflengine.loglinear.model.certificate import certify_binary, certify_multinomial
+from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
+from cflengine.loglinear.solvers.registry import SOLVERS, solve
+from cflengine.loglinear.solvers.settings import NewtonSettings
 
 MODELS = {
     "auto": LogisticClassifier(tol=1e-9),

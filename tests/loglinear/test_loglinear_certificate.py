@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from cflengine.loglinear.certificate import (
+from cflengine.loglinear.model.certificate import (
     certify_binary,
     certify_chain,
     certify_multinomial,
     lower_bound,
     relative_gap,
 )
-from cflengine.loglinear.chain import ChainModel, chain_features
-from cflengine.loglinear.objective import Objective
+from cflengine.loglinear.model.chain import ChainModel, chain_features
+from cflengine.loglinear.model.objective import Objective
 from naive.loglinear import binary, chain_data, multinomial
 
 

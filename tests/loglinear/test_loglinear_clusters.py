@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.loglinear_scheme import at_random
-from cflengine.loglinear.clusters import (
+from benchmarks.loglinear.scheme import at_random
+from cflengine.loglinear.solvers.clusters import (
     chunks,
     explained_variance,
     lloyd_clusters,

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cflengine import ChainCRF, ClusteredSettings
 from cflengine.engine.checks import InputError
-from cflengine.loglinear import chain
+from cflengine.loglinear.model import chain
 from cflengine.loglinear.tagging import write_tagger
-from cflengine.text.attributes import AttributeTable, attribute_items
-from cflengine.text.templates import PAPER_TEMPLATE
+from cflengine.text.tagging.attributes import AttributeTable, attribute_items
+from cflengine.text.tagging.templates import PAPER_TEMPLATE
 
 WORDS = ["the", "a", "Kim", "Lee", "Rome", "Oslo", "met", "saw", "in", "left"]
 TAGS = {"Kim": "PER", "Lee": "PER", "Rome": "LOC", "Oslo": "LOC"}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cflengine.engine.jit import threads
-from cflengine.loglinear.kernels_history import BLOCK
-from cflengine.loglinear.lbfgs import History
+from cflengine.loglinear.kernels.history import BLOCK
+from cflengine.loglinear.solvers.lbfgs import History
 
 
 def two_loops(pairs: list[tuple[np.ndarray, np.ndarray]], gradient: np.ndarray, scaled: bool) -> np.ndarray:

@@ -9,10 +9,17 @@ import pytest
 
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import Stopped
-from cflengine.loglinear import chain, kernels_chain
-from cflengine.loglinear.chain import ChainModel, ChainScorer, chain_features, infer
-from cflengine.loglinear.models import TiedModel, collected
-from cflengine.loglinear.problem import binary_loss, chain_loss, forward_backward, gathered_chain, multinomial_loss
+from cflengine.loglinear.kernels import chain as kernels_chain
+from cflengine.loglinear.model import chain
+from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features, infer
+from cflengine.loglinear.model.losses import TiedModel, collected
+from cflengine.loglinear.model.problem import (
+    binary_loss,
+    chain_loss,
+    forward_backward,
+    gathered_chain,
+    multinomial_loss,
+)
 from naive.loglinear import binary, chain_data, enumerate_chain, multinomial
 
 
@@ -224,7 +231,7 @@ def test_tied_weights_are_equal_weights(which):
 
 
 def test_scores_with_and_without_a_table_of_all_weights(chain, monkeypatch):
-    from cflengine.loglinear import chain as module
+    from cflengine.loglinear.model import chain as module
 
     data, features = chain
     w = np.random.default_rng(0).normal(size=features.n_weights)

@@ -7,17 +7,18 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from benchmarks.loglinear_dense import BFGS, CLUSTERS_OVER_BFGS, FIS
-from benchmarks.loglinear_scheme import at_random, restart
+from benchmarks.loglinear.dense import BFGS, CLUSTERS_OVER_BFGS, FIS
+from benchmarks.loglinear.scheme import at_random, restart
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import TerminationReason
 from cflengine.linear.design import Design
-from cflengine.loglinear.certificate import certify_binary
-from cflengine.loglinear.chain import ChainModel
-from cflengine.loglinear.models import BinaryModel
-from cflengine.loglinear.objective import Objective
-from cflengine.loglinear.owlqn import pseudo_gradient
-from cflengine.loglinear.settings import (
+from cflengine.loglinear.model.certificate import certify_binary
+from cflengine.loglinear.model.chain import ChainModel
+from cflengine.loglinear.model.losses import BinaryModel
+from cflengine.loglinear.model.objective import Objective
+from cflengine.loglinear.solvers.owlqn import pseudo_gradient
+from cflengine.loglinear.solvers.registry import SOLVERS, solve
+from cflengine.loglinear.solvers.settings import (
     CLUSTERINGS,
     AutoSettings,
     ClusteredSettings,
@@ -26,7 +27,6 @@ from cflengine.loglinear.settings import (
     LBFGSSettings,
     NewtonSettings,
 )
-from cflengine.loglinear.solvers import SOLVERS, solve
 from naive.loglinear import binary, multinomial
 
 TIGHT = 1e-9

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 from naive.cover import by_document, cheapest_cover
 from naive.prox import prox, share

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cflengine.compression.layout import BIN_POINTERS
-from cflengine.compression.problem import StorageCosts, external_macro_costs, storage_costs
+from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
+from cflengine.compression.passes.layout import BIN_POINTERS
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 

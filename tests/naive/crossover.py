@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 from naive.cover import covers, pointers_of
 from naive.moves import plain_prices

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.linear.design import Design
-from cflengine.loglinear.models import BinaryModel, MultinomialModel
-from cflengine.loglinear.problem import ChainData
+from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
+from cflengine.loglinear.model.problem import ChainData
 
 
 def enumerate_chain(emission: np.ndarray, transition: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, list[int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 from naive.cover import Pointer, Prices, by_document, cheapest
 

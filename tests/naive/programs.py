@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
 

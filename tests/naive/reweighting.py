@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq, nnls
 
-from cflengine.compression.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 from naive.admm import NaiveAdmm
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from cflengine.sentence_lasso.iterate import Iterate
-from cflengine.sentence_lasso.problem import SentenceGroups, SentenceProblem, merge_sentences, soft_threshold
+from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProblem, merge_sentences, soft_threshold
+from cflengine.sentence_lasso.solvers.iterate import Iterate
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from cflengine import ADMMSettings, MajoriseSettings
 from cflengine.engine.progress import TerminationReason
-from cflengine.sentence_lasso import admm, majorise
+from cflengine.sentence_lasso.solvers import admm, majorise
 from naive.sentence_lasso import Case, random_case, shrink
 
 

@@ -13,10 +13,10 @@ from scipy import sparse
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 
-from cflengine.sentence_lasso import majorise
-from cflengine.sentence_lasso.certificate import best_bias, certify, clipped, dual_value, relative_gap
-from cflengine.sentence_lasso.problem import SentenceProblem, no_sentences
-from cflengine.sentence_lasso.settings import MajoriseSettings
+from cflengine.sentence_lasso.model.certificate import best_bias, certify, clipped, dual_value, relative_gap
+from cflengine.sentence_lasso.model.problem import SentenceProblem, no_sentences
+from cflengine.sentence_lasso.solvers import majorise
+from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
 from naive.sentence_lasso import Case, cases, low_value, parts, pull, random_case
 
 SIZES = st.sampled_from([0.0, 0.01, 0.3, 1.0, 10.0, 1e3])

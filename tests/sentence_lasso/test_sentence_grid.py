@@ -12,8 +12,8 @@ from cflengine import ADMMSettings, MajoriseSettings
 from cflengine.engine.progress import TerminationReason
 from cflengine.linear.search import GridPoint, GridSearch
 from cflengine.sentence_lasso.grid import PAPER_GRID, fit_classes, grid_search
-from cflengine.sentence_lasso.penalties import PENALTIES, Penalty, TrainingData
-from cflengine.sentence_lasso.solvers import solve
+from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.solvers.registry import solve
 from naive.sentence_lasso import random_case
 
 VALUES = [0.1, 1.0, 0.3]

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from cflengine.sentence_lasso import kernels_active, kernels_admm, kernels_majorise
-from cflengine.sentence_lasso.active import Restricted, restrict
-from cflengine.sentence_lasso.iterate import LEAST_HESSIAN, Iterate, columns_of, proximal_newton_step
+from cflengine.sentence_lasso.kernels import active as kernels_active
+from cflengine.sentence_lasso.kernels import admm as kernels_admm
+from cflengine.sentence_lasso.kernels import majorise as kernels_majorise
+from cflengine.sentence_lasso.solvers.active import Restricted, restrict
+from cflengine.sentence_lasso.solvers.iterate import LEAST_HESSIAN, Iterate, columns_of, proximal_newton_step
 from naive.sentence_lasso import Case, cases, parts, random_case, shrink
 
 LAM, RHO = 0.7, 1.3

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
 from cflengine import MajoriseSettings, PenalisedClassifier, SentenceLassoClassifier
-from cflengine.sentence_lasso import majorise
-from cflengine.sentence_lasso.iterate import Iterate
-from cflengine.sentence_lasso.problem import merge_sentences
+from cflengine.sentence_lasso.model.problem import merge_sentences
+from cflengine.sentence_lasso.solvers import majorise
+from cflengine.sentence_lasso.solvers.iterate import Iterate
 from naive.sentence_lasso import Case, low_value, pull, random_case
 
 EXACT = MajoriseSettings(tol=1e-9)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cflengine.sentence_lasso import kernels_dual as kernels
-from cflengine.sentence_lasso import majorise
-from cflengine.sentence_lasso.iterate import Iterate
-from cflengine.sentence_lasso.multipliers import Multipliers
-from cflengine.sentence_lasso.problem import soft_threshold
-from cflengine.sentence_lasso.settings import MajoriseSettings
+from cflengine.sentence_lasso.kernels import dual as kernels
+from cflengine.sentence_lasso.model.problem import soft_threshold
+from cflengine.sentence_lasso.solvers import majorise
+from cflengine.sentence_lasso.solvers.iterate import Iterate
+from cflengine.sentence_lasso.solvers.multipliers import Multipliers
+from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
 from naive.sentence_lasso import Case, left_over, multipliers, parts, pull, random_case
 
 LAM_SEN, LAM = 0.2, 0.3

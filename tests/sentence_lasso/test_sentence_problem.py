@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cflengine.sentence_lasso import majorise
-from cflengine.sentence_lasso.problem import (
+from cflengine.sentence_lasso.model.problem import (
     SentenceProblem,
     lam_max,
     log_loss,
@@ -19,7 +18,8 @@ from cflengine.sentence_lasso.problem import (
     no_sentences,
     soft_threshold,
 )
-from cflengine.sentence_lasso.settings import MajoriseSettings
+from cflengine.sentence_lasso.solvers import majorise
+from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
 from naive.sentence_lasso import Case, cases, low_value, pull, random_case
 
 

@@ -12,11 +12,10 @@ from hypothesis import Phase, assume, given, settings
 
 from cflengine import ADMMSettings, MajoriseSettings, SentenceLassoClassifier
 from cflengine.engine.progress import TerminationReason
-from cflengine.sentence_lasso import admm, majorise
-from cflengine.sentence_lasso.certificate import certify
-from cflengine.sentence_lasso.iterate import Iterate
-from cflengine.sentence_lasso.result import SentenceResult
-from cflengine.sentence_lasso.solvers import SOLVERS, solve
+from cflengine.sentence_lasso.model.certificate import certify
+from cflengine.sentence_lasso.model.result import SentenceResult
+from cflengine.sentence_lasso.solvers.iterate import Iterate
+from cflengine.sentence_lasso.solvers.registry import SOLVERS, admm, majorise, solve
 from naive.sentence_lasso import Case, cases, low_value, random_case
 
 TOL = 1e-6

@@ -17,7 +17,7 @@ from cflengine.linear.search import paired_test
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame, write_sentences
 from cflengine.sentence_lasso.grid import find_best
 from cflengine.sentence_lasso.sentences import GramFeatures
-from cflengine.sentence_lasso.settings import ADMMSettings
+from cflengine.sentence_lasso.solvers.settings import ADMMSettings
 from cflengine.sentence_lasso.study import prepare
 
 GOOD, BAD = ["good", "nice", "lovely", "fine", "great"], ["bad", "awful", "dull", "grim", "poor"]

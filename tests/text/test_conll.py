@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.text.conll import parse_columns, read_columns, write_columns
 from cflengine.text.corpus import CorpusError
+from cflengine.text.tagging.conll import parse_columns, read_columns, write_columns
 
 FILE = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n\nPeter NNP I-NP I-PER\n"
 

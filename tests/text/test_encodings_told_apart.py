@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cflengine.text.encodings import detect, initial_decoding
-from cflengine.text.readers import read_corpus
+from cflengine.text.reading.encodings import detect, initial_decoding
+from cflengine.text.reading.readers import read_corpus
 
 TEXTS = {
     "French": "Café à côté de la forêt, été après l'hiver où ça gèle très fort. Une île naïve, le maïs et Noël. ",

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cflengine.text.columns import NULL_MARKS
 from cflengine.text.corpus import Corpus, CorpusError
-from cflengine.text.readers import preview_corpus, read_corpus
+from cflengine.text.reading.columns import NULL_MARKS
+from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 TEXTS = [
     'She said "yes", and left.',

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cflengine.text import sources
 from cflengine.text.corpus import Corpus, CorpusError
-from cflengine.text.readers import preview_corpus, read_corpus
+from cflengine.text.reading import sources
+from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 
 def parquet_bytes(columns) -> bytes:
@@ -243,7 +243,7 @@ def test_bombs_are_stopped_while_unpacking(monkeypatch):
 
 
 def test_too_many_members(monkeypatch, tmp_path):
-    monkeypatch.setattr("cflengine.text.archives.MAX_MEMBERS", 2)
+    monkeypatch.setattr("cflengine.text.reading.archives.MAX_MEMBERS", 2)
     members = {f"{i}.txt": b"words" for i in range(3)}
     for name, data in members.items():
         (tmp_path / name).write_bytes(data)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from cflengine.text.corpus import CorpusError
-from cflengine.text.readers import preview_corpus, read_corpus
+from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 
 def csv_bytes(rows, delimiter=",") -> bytes:

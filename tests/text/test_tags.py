@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.text.tags import SCHEMES, Score, convert, entities, evaluate, split_tag, tags_of
+from cflengine.text.tagging.tags import SCHEMES, Score, convert, entities, evaluate, split_tag, tags_of
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cflengine.text.templates import PAPER_TEMPLATE, attribute_maker, parse_template
+from cflengine.text.tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template
 
 ROWS = [("He", "PRP"), ("runs", "VBZ"), (".", ".")]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from cflengine.compression.blocks import cut_documents
-from cflengine.compression.coder import encode_tokens
+from cflengine.compression.passes.binary import encode_tokens
+from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Poll, go_on
 from cflengine.text.kgrams import KGramIndex

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression.estimator import CompressiveFeatures
-from cflengine.compression.guided_settings import GuidedSettings
+from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, Poll, go_on
 from cflengine.text.token_table import TokenTable

@@ -47,7 +47,7 @@ def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
 def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The same in Python."""
     if loaded.source == NEWSGROUPS:
-        imports, read = "from cflengine.text.newsgroups import load_newsgroups\n", "load_newsgroups()"
+        imports, read = "from cflengine.text.reading.newsgroups import load_newsgroups\n", "load_newsgroups()"
     else:
         options = "".join(f", {name}={value!r}" for name, value in reading_options(loaded).items())
         imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"

@@ -23,14 +23,14 @@ from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.selection import mutual_information
 from cflengine.linear.study import Study
 from cflengine.linear.vectorizer import vectorizer
-from cflengine.loglinear.clusters import chunks, explained_variance, optimal_clusters
-from cflengine.loglinear.models import BinaryModel
+from cflengine.loglinear.model.losses import BinaryModel
 from cflengine.loglinear.parsimony import TiedFit, parsimony
-from cflengine.loglinear.result import LoglinearResult
-from cflengine.loglinear.settings import AutoSettings
-from cflengine.loglinear.solvers import solve
+from cflengine.loglinear.solvers.clusters import chunks, explained_variance, optimal_clusters
+from cflengine.loglinear.solvers.registry import solve
+from cflengine.loglinear.solvers.result import LoglinearResult
+from cflengine.loglinear.solvers.settings import AutoSettings
 from cflengine.loglinear.warm import warm_up
-from cflengine.text.tags import Score
+from cflengine.text.tagging.tags import Score
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job, trace_row
 

@@ -17,8 +17,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, IterationStats, warm_up
-from cflengine.compression.problem import StorageCosts
-from cflengine.compression.solvers import SOLVERS
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
 from pages.parts.shared.controls import CONTESTANTS, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop

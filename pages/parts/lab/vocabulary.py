@@ -1,7 +1,7 @@
 """A vocabulary that the user brings, encoded and compared with the solver's dictionary and with its proved bound.
 
-Let f be the cost (1) of the corpus with the vocabulary (``cflengine.compression.vocabulary``), F the cost of the
-solver's solution and b ≤ min (1) its proved bound, all at the model's λ. Then
+Let f be the cost (1) of the corpus with the vocabulary (``cflengine.compression.analysis.foreign_vocabulary``), F the
+cost of the solver's solution and b ≤ min (1) its proved bound, all at the model's λ. Then
 
     f / b - 1   is at most how far the vocabulary is from the cheapest possible, since b is below every solution;
     f / F - 1   is what this encoding costs above a solution that exists.
@@ -26,11 +26,11 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, CorpusError
-from cflengine.compression.vocabulary import encode_with_vocabulary, match_vocabulary
+from cflengine.compression.analysis.foreign_vocabulary import encode_with_vocabulary, match_vocabulary
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.engine.gaps import relative_gap
-from cflengine.text.delimited import DelimitedTable, long_fields
-from cflengine.text.encodings import detect, initial_decoding
+from cflengine.text.reading.delimited import DelimitedTable, long_fields
+from cflengine.text.reading.encodings import detect, initial_decoding
 from cflengine.text.tokens import Tokenizer, printable
 from pages.parts.shared import corpora
 from pages.parts.shared.jobs import BOARD, FAILED, QUEUED, Job
@@ -114,7 +114,7 @@ def read_phrases(brought: Brought) -> list[str]:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """Text by the rules of ``cflengine.text.encodings``, as a corpus would be read."""
+    """Text by the rules of ``cflengine.text.reading.encodings``, as a corpus would be read."""
     decoding = initial_decoding(data[:4])
     try:
         return decoding.text(data)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.files import frame_csv
-from cflengine.text.conll import write_columns
-from cflengine.text.tags import entities
+from cflengine.text.tagging.conll import write_columns
+from cflengine.text.tagging.tags import entities
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.names.run import TaggerRun
 from pages.parts.shared.jobs import Job

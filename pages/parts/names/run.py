@@ -15,7 +15,7 @@ import pandas as pd
 from cflengine import ChainCRF
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.loglinear.warm import warm_up
-from cflengine.text.templates import parse_template
+from cflengine.text.tagging.templates import parse_template
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.shared.jobs import Job
 

@@ -11,7 +11,7 @@ import streamlit as st
 from cflengine.engine.files import frame_csv
 from cflengine.loglinear.tagging import TaggedFile
 from cflengine.text.corpus import CorpusError
-from cflengine.text.tags import entities
+from cflengine.text.tagging.tags import entities
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.names.tag_view import tag_view
 from pages.parts.shared.asking import asked

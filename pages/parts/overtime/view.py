@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
-from cflengine.compression.encoding import count_matrix
+from cflengine.compression.codebook import count_matrix
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv
 from cflengine.text.concordance import find_words

@@ -13,9 +13,9 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressionSession, CompressiveFeatures, Corpus, WishPrice
-from cflengine.compression.ledger import GramExplanation, explain, ledger
+from cflengine.compression.analysis.foreign_vocabulary import match_vocabulary
+from cflengine.compression.analysis.ledger import GramExplanation, explain, ledger
 from cflengine.compression.session import QUICK
-from cflengine.compression.vocabulary import match_vocabulary
 from cflengine.text.concordance import in_context
 from cflengine.text.tokens import Tokenizer
 from pages.parts.read.explorer import draw_occurrences

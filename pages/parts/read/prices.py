@@ -1,7 +1,7 @@
 """The price of every token, added up: by document, by sentence, by word, and as a scale of colours.
 
 The dual vector α ≥ 0 of the relaxation prices tokens such that no K-gram, wherever it is pointed at, can cover
-words worth more than its pointers and its entry cost (``cflengine.compression.certificate``). Hence Σ α is the
+words worth more than its pointers and its entry cost (``cflengine.compression.model.certificate``). Hence Σ α is the
 proved lower bound on the cost of the corpus, and α_j is what token j adds to it. α need not be unique: words that
 always stand together can share a price in more than one way.
 

@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
-from cflengine.text.newsgroups import NEWSGROUPS, load_newsgroups
+from cflengine.text.reading.newsgroups import NEWSGROUPS, load_newsgroups
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from cflengine.text.token_table import plain_tokens
 from cflengine.text.tokens import Tokenizer, TokenTable

@@ -1,10 +1,10 @@
 """A λ-path of a corpus, and what can be said of every λ between its points without solving anything.
 
-Fix two solved λ₁ < λ₂ with dual prices α₁, α₂ (see cflengine.compression.certificate). The prices that prove a bound,
-{(α, λ): Σ_{i ∈ J(s)} ((Xᵀα)_i − λ)₊ ≤ c(s) for every s, α ≥ 0}, are a convex set, so at λ = (1−t) λ₁ + t λ₂ the prices
-(1−t) α₁ + t α₂ are feasible and prove the bound (1−t) Σα₁ + t Σα₂: the line between two proved bounds is proved. And a
-solution of p pointers and dictionary cost C costs C + λp at any λ. Hence every λ of the path's range has a certified
-solution, the cheapest of all that are known, at once; solving there, warm from that solution, only betters it.
+Fix two solved λ₁ < λ₂ with dual prices α₁, α₂ (see cflengine.compression.model.certificate). The prices that prove a
+bound, {(α, λ): Σ_{i ∈ J(s)} ((Xᵀα)_i − λ)₊ ≤ c(s) for every s, α ≥ 0}, are a convex set, so at λ = (1−t) λ₁ + t λ₂
+the prices (1−t) α₁ + t α₂ are feasible and prove the bound (1−t) Σα₁ + t Σα₂: the line between two proved bounds is
+proved. And a solution of p pointers and dictionary cost C costs C + λp at any λ. Hence every λ of the path's range
+has a certified solution, the cheapest of all that are known, at once; solving there, warm from it, only improves it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
-from cflengine.compression.corpus import PreparedCorpus
 from cflengine.compression.feature_path import FeaturePath
-from cflengine.compression.guided import GuidedSolver
-from cflengine.compression.homotopy import HomotopySettings
-from cflengine.compression.path import CompressionPath, PathPoint, pointers_by_length, solve_path
+from cflengine.compression.model.corpus import PreparedCorpus
+from cflengine.compression.model.result import CompressionResult, StageSnapshot
 from cflengine.compression.path_file import read_path
-from cflengine.compression.relay import RelaySettings, estimated_seconds, solve_relay
-from cflengine.compression.result import CompressionResult, StageSnapshot
+from cflengine.compression.solvers.guided.solver import GuidedSolver
+from cflengine.compression.solvers.homotopy import HomotopySettings
+from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, pointers_by_length, solve_path
+from cflengine.compression.solvers.relay import RelaySettings, estimated_seconds, solve_relay
 from cflengine.engine.gaps import relative_gap, round_down, round_up
 from cflengine.engine.progress import NAN, IterationStats, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex, index_by_sorting

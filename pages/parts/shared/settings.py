@@ -9,8 +9,8 @@ from typing import Any
 
 from cflengine import ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings
 from cflengine.compression.counting import COUNTINGS
-from cflengine.compression.relay import RelaySettings, estimated_seconds
-from cflengine.compression.solvers import SOLVERS
+from cflengine.compression.solvers.registry import SOLVERS
+from cflengine.compression.solvers.relay import RelaySettings, estimated_seconds
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.shared.path_run import QUICK_S
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.corpus import PreparedCorpus
+from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.text.concordance import in_context
 from cflengine.text.tokens import printable
 

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import IterationStats
-from cflengine.compression.path import path_lams
+from cflengine.compression.solvers.lambda_path import path_lams
 from cflengine.compression.warm import warm_up
 from cflengine.engine.checks import InputError
 from cflengine.experiments.evaluate import make_tasks

@@ -20,9 +20,9 @@ from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.search import BestModel, GridPoint, GridSearch, paired_test, search_chains
 from cflengine.sentence_lasso.grid import PAPER_GRID, fit_classes
-from cflengine.sentence_lasso.penalties import PENALTIES, Penalty
+from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty
+from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.reading import Reading, quick_penalties, reading
-from cflengine.sentence_lasso.result import SentenceResult
 from cflengine.sentence_lasso.study import SentenceStudy, prepare
 from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job

@@ -1,0 +1,1 @@
+"""Benchmarks of compressive feature learning."""

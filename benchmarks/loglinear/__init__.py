@@ -1,0 +1,1 @@
+"""Benchmarks of logistic regression and the chain CRF."""

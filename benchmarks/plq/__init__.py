@@ -1,0 +1,1 @@
+"""Benchmarks of convex piecewise linear-quadratic losses."""

@@ -1,0 +1,132 @@
+"""Tables 1 and 2 of Yogatama & Smith (ICML 2014), ours beside the paper's."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.sentence_lasso.tasks import TASKS, load, study_of
+from cflengine.linear.search import paired_test
+from cflengine.sentence_lasso.grid import PAPER_GRID
+from cflengine.sentence_lasso.model.penalties import PENALTIES
+from cflengine.sentence_lasso.solvers.settings import ADMMSettings
+from cflengine.sentence_lasso.study import SentenceStudy
+
+MODELS = tuple(PENALTIES)
+RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+ADMM = "admm-100"
+Say = Callable[[str], None]
+
+
+def measure(
+    names: Sequence[str],
+    data: str | None,
+    seeds: Sequence[int],
+    values: Sequence[float],
+    rhos: Sequence[float],
+    admm_seeds: int,
+    say: Say,
+) -> dict[str, dict[str, Any]]:
+    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out.
+
+    rhos: of ADMM, on the first ``admm_seeds`` seeds.
+    """
+    results: dict[str, dict[str, Any]] = {}
+    right: dict[str, list[np.ndarray]] = defaultdict(list)
+    first: dict[str, list[np.ndarray]] = defaultdict(list)
+    for task in TASKS:
+        if names and task.name not in names:
+            continue
+        try:
+            texts, metadata = load(task, data)
+        except FileNotFoundError as error:
+            say(f"{task.name}: {error}")
+            continue
+        results[task.name] = _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say)
+    if results:
+        results["all"] = _aggregate(right, first)
+    return results
+
+
+def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say) -> dict[str, Any]:
+    rows: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for seed in seeds:
+        study = study_of(texts, metadata, task, seed)
+        for name, best, seconds in _compared(study, values, rhos if seed < admm_seeds else ()):
+            correct = best.model.predict(study.X[study.test]) == study.y[study.test]
+            right[name].append(correct)
+            if seed == seeds[0]:
+                first[name].append(correct)
+            size = 100 * best.model.size / len(study.names)
+            rows[name].append(
+                {"accuracy": 100 * best.test_accuracy, "size": size, "gap": best.gap, "seconds": seconds}
+                | best.penalty.strengths
+            )
+            say(f"{task.name} seed {seed} {name}: {rows[name][-1]}")
+    table1 = {
+        "D": len(study.train), "dev": len(study.dev), "test": len(study.test), "V": len(study.names),
+        "sentences": study.data.counts.shape[0],
+    }  # fmt: skip
+    paper = {"accuracy": dict(task.accuracy), "size": dict(task.size)}
+    return {"table1": table1, "paper": paper, "models": dict(rows)}
+
+
+def _compared(study: SentenceStudy, values: Sequence[float], rhos: Sequence[float]):
+    """(name, the best of the grid, seconds on the clock) of every model; ADMM's grid has a dimension more, ρ."""
+    for name in MODELS:
+        began = time.perf_counter()
+        yield name, study.find_best(name, values), time.perf_counter() - began
+    began = time.perf_counter()
+    found = [study.find_best("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
+    if found:
+        best = max(found, key=lambda one: (one.dev_accuracy, -one.model.size))
+        yield ADMM, best, time.perf_counter() - began
+
+
+def _aggregate(right: dict[str, list[np.ndarray]], first: dict[str, list[np.ndarray]]) -> dict[str, Any]:
+    """Accuracy over all test documents of all tasks and seeds, and p of the sentence model against each other one.
+
+    p is of the first seed alone: seeds share test documents, and counting those twice would make anything significant.
+    """
+    accuracy = {name: 100 * float(np.concatenate(parts).mean()) for name, parts in right.items()}
+    ours = np.concatenate(first["sentence"])
+    p = {name: paired_test(ours, np.concatenate(parts)) for name, parts in first.items() if name != "sentence"}
+    return {"accuracy": accuracy, "p": p}
+
+
+def show(results: dict[str, dict[str, Any]]) -> str:
+    """Table 1's columns, then a line a task and model: mean and spread over seeds, the paper's beside them."""
+    lines = ["task         D     dev   test  V       sentences"]
+    for name, figures in results.items():
+        if name != "all":
+            t = figures["table1"]
+            row = f"{name:<12} {t['D']:<5} {t['dev']:<5} {t['test']:<5} {t['V']:<7} {t['sentences']}"
+            lines.append(row)
+    lines += ["", "task         model      accuracy        paper   size %         paper  worst gap  seconds"]
+    for name, figures in results.items():
+        for model, rows in figures.get("models", {}).items():
+            columns = {key: np.array([row[key] for row in rows]) for key in ("accuracy", "size", "gap", "seconds")}
+            paper = [figures["paper"][key].get(model, float("nan")) for key in ("accuracy", "size")]
+            said = [f"{value:6.2f}" if value == value else "     –" for value in paper]
+            a, s = columns["accuracy"], columns["size"]
+            lines.append(
+                f"{name:<12} {model:<10} {a.mean():5.2f} ± {_spread(a):4.2f}  {said[0]}   {s.mean():5.1f} ± "
+                f"{_spread(s):4.1f}  {said[1]}   {columns['gap'].max():.0e}  {columns['seconds'].mean():7.1f}"
+            )
+    if "all" in results:
+        lines += ["", "all test documents of all tasks and seeds; p: sign test against the sentence model, first seed"]
+        for model, accuracy in results["all"]["accuracy"].items():
+            p = results["all"]["p"].get(model)
+            lines.append(f"{model:<12} {accuracy:6.2f}" + ("" if p is None else f"   p = {p:.1e}"))
+    return "\n".join(lines)
+
+
+def _spread(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+__all__ = ["MODELS", "PAPER_GRID", "RHOS", "measure", "show"]

@@ -1,0 +1,223 @@
+"""numba kernels of a step of iterative reweighting after the prox: the projection (kernels_projection.py), z, its
+rounding and the point of the next prox.
+
+Blocks of whole documents are done in one pass. A document that is cut (blocks.py) takes several: (30) is solved for
+every other piece, given the β of the rest, then for those between them, then around their borders, until no piece is
+further from its optimum than the tolerance; H couples no more than K − 1 tokens, so one round is usual.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from cflengine.compression.kernels.cover import coverage, load_block, load_tokens, pointer_cost, store_block
+from cflengine.compression.kernels.halo import with_halo
+from cflengine.compression.kernels.projection import optimality, project_tokens
+from cflengine.engine.jit import kernel, parallel_kernel
+
+NEAR = 64  # tokens on either side of a border
+
+
+@kernel
+def _project_block(table, w, beta, blocks, b, tol, limit, change, shifted):
+    """β of block b, of whole documents, whose w is float32 (K, size); change (float64 (size,)) is given β − β̄."""
+    size = w.shape[1]
+    a, doc_ptr = blocks.token[b], blocks.doc_ptr
+    d0, d1 = blocks.doc[b], blocks.doc[b + 1]
+    cover, tail = np.empty(size, np.float32), np.empty(size, np.float32)
+    coverage(w, cover, tail, shifted)
+    slack = np.empty(size, np.float64)
+    longest = 0
+    for i in range(size):
+        slack[i] = np.float64(cover[i]) - 1.0
+        change[i] = beta[a + i]
+    for d in range(d0, d1):
+        longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
+    factor, step = np.empty((w.shape[0], longest), np.float64), np.empty(longest, np.float64)
+    for d in range(d0, d1):
+        p, q = doc_ptr[d], doc_ptr[d + 1]
+        project_tokens(table, slack[p - a : q - a], beta[p:q], 0, tol, limit, factor, step[: q - p])
+    for i in range(size):
+        change[i] = beta[a + i] - change[i]
+
+
+@kernel
+def _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums):
+    """z of the tokens from a on that w has, its rounding (marks) and the next prox's point v = z − (d̃ + y)/ρ, which
+    replaces w.
+
+    prices, change: float64, β and β − β̄ of these tokens and of those that their pointers reach. sums: float64 (5,),
+    Σ (w − z)², Σ (z − z̄)², Σ w², Σ z², Σ (Xᵀβ)².
+    """
+    K, size = w.shape
+    total, moved = np.zeros(size, np.float64), np.zeros(size, np.float64)
+    for i in range(size):
+        marks[a + i] = 0
+    for k in range(K):
+        for i in range(min(size, prices.shape[0] - k)):
+            total[i] += prices[i + k]
+            moved[i] += change[i + k]
+            place = slot[k, a + i]
+            if place < 0:
+                continue
+            d = np.float64(d_len[k])
+            if d_extra.shape[1] > 0:
+                d += d_extra[k, a + i]
+            new = w[k, i] + moved[i]
+            sums[0] += moved[i] * moved[i]
+            sums[1] += (new - z[k, a + i]) * (new - z[k, a + i])
+            sums[2] += np.float64(w[k, i]) * w[k, i]
+            sums[3] += new * new
+            sums[4] += total[i] * total[i]
+            z[k, a + i] = new
+            if new > nonzero:
+                marks[a + i] |= np.uint8(1 << k)
+            w[k, i] = new + scale * total[i] - weight[place] * d * inv_rho
+
+
+@kernel
+def bare_tokens(marks, before, a, e):
+    """How many of the tokens from a to e-1 no marked pointer covers that starts there, or ``before`` tokens earlier."""
+    bare = 0
+    reached = a
+    for i in range(a - before, e):
+        length = 0
+        while marks[i] >> length:
+            length += 1
+        reached = max(reached, i + length)
+        bare += i >= a and reached <= i
+    return bare
+
+
+@parallel_kernel
+def projection_pass(
+    data, weight, slot, z, beta, marks, blocks, b0, b1, table, d_len, d_extra, rho, rho_next, tol, limit,
+    nonzero, sums, costs, bare,
+):  # fmt: skip
+    """One step after the prox, for blocks b0 .. b1-1 of whole documents: β, z, its rounding, then the next v for w.
+
+    data, weight: float32 (m,), w and D (layout.py); z: float32 (K, n); beta: float64 (n,), α/ρ; marks: uint8 (n,), bit
+    k-1 where z > nonzero; table: of ``overlaps``; rho, rho_next, tol, nonzero: float64. Per block are written sums
+    (float64 (5,), see ``_move``), costs (float64), Σ d w, and bare (int64), the tokens that the rounding leaves bare.
+    """
+    for b in prange(b0, b1):
+        if blocks.piece[b] >= 0:
+            continue
+        a, e = blocks.token[b], blocks.token[b + 1]
+        size = e - a
+        w = np.empty((slot.shape[0], size), np.float32)
+        change = np.empty(size, np.float64)
+        work = np.empty(size, np.float32)
+        load_tokens(data, slot, a, e, a, w)
+        costs[b] = pointer_cost(w, a, e, a, d_len, d_extra, work)
+        _project_block(table, w, beta, blocks, b, tol, limit, change, work)
+        scale, inv_rho = rho / rho_next, 1.0 / rho_next
+        prices = beta[a:e]
+        sums[b, :] = 0.0
+        _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums[b])
+        prices *= scale
+        store_block(w, data, slot, a, e, a)
+        bare[b] = bare_tokens(marks, 0, a, e)
+
+
+@parallel_kernel
+def load_pieces(data, slot, blocks, borders, b0, b1, d_len, d_extra, beta, slack, change, costs):
+    """Of the pieces among the blocks b0 .. b1-1: slack (float64 (n,)) = Xw − 1, change (float64 (n,)) = β, costs."""
+    for b in prange(b0, b1):
+        if blocks.piece[b] < 0:
+            continue
+        a, e = blocks.token[b], blocks.token[b + 1]
+        lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        w = np.empty((slot.shape[0], hi - lo), np.float32)
+        cover, tail, work = np.empty(hi - lo, np.float32), np.empty(hi - lo, np.float32), np.empty(hi - lo, np.float32)
+        load_block(data, slot, blocks, b, borders, lo, hi, w)
+        coverage(w, cover, tail, work)
+        costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, work)
+        for i in range(a, e):
+            slack[i] = np.float64(cover[i - lo]) - 1.0
+            change[i] = beta[i]
+
+
+@kernel
+def _project_range(blocks, b, first, size, table, slack, beta, tol, limit):
+    """(30) for ``size`` tokens from ``first`` on of the document of block b."""
+    p, q = blocks.doc_ptr[blocks.doc[b]], blocks.doc_ptr[blocks.doc[b] + 1]
+    factor, step = np.empty((table.shape[0], size), np.float64), np.empty(size, np.float64)
+    project_tokens(table, slack[p:q], beta[p:q], first - p, tol, limit, factor, step)
+
+
+@parallel_kernel
+def project_pieces(blocks, b0, b1, parity, table, slack, beta, tol, limit):
+    """(30) for every other piece of the blocks b0 .. b1-1 (those of a parity do not touch), the rest as they are."""
+    for b in prange(b0, b1):
+        if blocks.piece[b] >= 0 and blocks.piece[b] % 2 == parity:
+            size = blocks.token[b + 1] - blocks.token[b]
+            _project_range(blocks, b, blocks.token[b], size, table, slack, beta, tol, limit)
+
+
+@parallel_kernel
+def measure_pieces(blocks, slack, beta, worst):
+    """How far every piece is from its optimum: worst, float64 (B,)."""
+    for b in prange(worst.shape[0]):
+        if blocks.piece[b] >= 0:
+            a, e = blocks.token[b], blocks.token[b + 1]
+            worst[b] = optimality(slack, beta, a, e)
+
+
+@parallel_kernel
+def project_borders(blocks, b0, b1, table, slack, beta, tol, limit):
+    """(30) for the tokens around every border within a document: what neighbours disagree on is settled near it."""
+    for b in prange(b0, b1):
+        a = blocks.token[b]
+        apart = blocks.token[b + 1] - a >= 4 * NEAR  # and no two such ranges write to the same tokens' slack
+        if blocks.piece[b] >= 0 and apart and a > blocks.doc_ptr[blocks.doc[b]]:
+            _project_range(blocks, b, a - NEAR, 2 * NEAR, table, slack, beta, tol, limit)
+
+
+@parallel_kernel
+def move_pieces(
+    data, weight, slot, z, beta, before, marks, blocks, b0, b1, d_len, d_extra, rho, rho_next, nonzero, sums
+):  # fmt: skip
+    """z, its rounding and the next v of the pieces among the blocks b0 .. b1-1; before: float64 (n,), β̄."""
+    for b in prange(b0, b1):
+        if blocks.piece[b] < 0:
+            continue
+        a, e = blocks.token[b], blocks.token[b + 1]
+        _, hi = with_halo(blocks, b, slot.shape[0] - 1)
+        w = np.empty((slot.shape[0], e - a), np.float32)
+        load_tokens(data, slot, a, e, a, w)
+        change = beta[a:hi] - before[a:hi]
+        scale, inv_rho = rho / rho_next, 1.0 / rho_next
+        sums[b, :] = 0.0
+        _move(w, z, beta[a:hi], change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums[b])
+        store_block(w, data, slot, a, e, a)
+
+
+@parallel_kernel
+def finish_pieces(blocks, b0, b1, K, scale, beta, marks, bare):
+    """Of the pieces among the blocks b0 .. b1-1: β for the next ρ, and the tokens that the rounding leaves bare."""
+    for b in prange(b0, b1):
+        if blocks.piece[b] >= 0:
+            lo, _ = with_halo(blocks, b, K - 1)
+            a, e = blocks.token[b], blocks.token[b + 1]
+            bare[b] = bare_tokens(marks, a - lo, a, e)
+            for i in range(a, e):
+                beta[i] *= scale
+
+
+@parallel_kernel
+def reweight_blocks(best, data, weight, slot, blocks, b0, b1, d_len, d_extra, rho, epsilon):
+    """D = max(1, 1/(z + ε)) from the best projection z (float32 (K, n)), and v moved from the old D's d̃ to the new."""
+    for b in prange(b0, b1):
+        a, e = blocks.token[b], blocks.token[b + 1]
+        for k in range(slot.shape[0]):
+            for i in range(a, e):
+                place = slot[k, i]
+                if place >= 0:
+                    d = np.float64(d_len[k])
+                    if d_extra.shape[1] > 0:
+                        d += d_extra[k, i]
+                    new = np.float32(max(1.0, 1.0 / (max(np.float64(best[k, i]), 0.0) + epsilon)))
+                    data[place] += (weight[place] - new) * d / rho
+                    weight[place] = new

@@ -1,0 +1,80 @@
+"""What a solve of problem (1) leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cflengine.compression.model.certificate import Certificate
+from cflengine.engine.results import Result
+
+
+@dataclass(frozen=True)
+class StageSnapshot:
+    """The homotopy as it stood at the end of one value of ζ.
+
+    marks: uint8 (n,), the binary solution ψ there (bit k-1 of marks[i]: the pointer of length k at token i);
+    weights: uint8 (K, n), w in steps of 1/255, or None for a corpus too large to keep it;
+    binary_share: of the pointers with w > 0.01, the share with w ≥ 0.99. objective: of ψ as the step left it;
+    repaired: of ψ re-encoded with its own dictionary. stays_optimal: at ζ = 0 the least, over tokens, of the largest w
+    of a pointer that covers it: up to this ζ the relaxation's w is feasible, so optimal, in problem (3). An estimate,
+    as w is; NaN at other ζ.
+    """
+
+    zeta: float
+    iteration: int
+    objective: float
+    relaxation: float
+    n_pointers: int
+    dictionary_size: int
+    binary_share: float
+    repaired: float
+    stays_optimal: float
+    marks: np.ndarray = field(repr=False)
+    weights: np.ndarray | None = field(repr=False, default=None)
+
+    def summary(self) -> dict[str, float | int]:
+        """The scalars."""
+        arrays = ("marks", "weights")
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in arrays}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompressionResult(Result):
+    """A compressed corpus and what is proved about it.
+
+    objective, lower_bound, gap, n_pointers, dictionary_size: recomputed from the data (see ``certificate``); the bound
+    is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
+    end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; marks: uint8
+    (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
+    token, Σ alpha = lower_bound up to rounding. stages: of the homotopy, if asked for; they are not saved. digest: of
+    the corpus, words included; empty where a bare index was solved.
+    """
+
+    marks: np.ndarray = field(repr=False)
+    dictionary: np.ndarray = field(repr=False)
+    alpha: np.ndarray = field(repr=False)
+    certificate: Certificate
+    relaxation: float
+    relaxation_upper: float
+    digest: str = ""
+    stages: tuple[StageSnapshot, ...] = field(repr=False, default=())
+
+    @property
+    def n_pointers(self) -> int:
+        return self.certificate.n_pointers
+
+    @property
+    def dictionary_size(self) -> int:
+        return self.certificate.dictionary_size
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the arrays, the trace and the stages, as plain numbers and strings."""
+        own = {"n_pointers": self.n_pointers, "dictionary_size": self.dictionary_size}
+        return super().to_dict() | own | {"certificate": self.certificate.to_dict()}
+
+    @classmethod
+    def _from_facts(cls, facts: dict[str, Any]) -> dict[str, Any]:
+        return super()._from_facts(facts) | {"certificate": Certificate(**facts["certificate"])}

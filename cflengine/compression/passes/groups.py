@@ -1,0 +1,54 @@
+"""Operations on all groups of pointers at once (kernels_prox.py), in chunks that can be stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.passes import layout
+from cflengine.compression.passes.layout import PointerLayout
+from cflengine.engine.progress import Progress
+from cflengine.text.kgrams import KGramIndex
+
+_NONE = np.empty(0, dtype=np.float32)
+
+
+class Groups:
+    """The groups J(s) of a layout, and buffers for sums over them."""
+
+    def __init__(self, index: KGramIndex, lay: PointerLayout) -> None:
+        self.index, self.layout = index, lay
+        self._totals, self._support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, dtype=np.int64)
+
+    @property
+    def support(self) -> int:
+        """After PROX: how many groups are not zero."""
+        return int(self._support.sum())
+
+    def apply(
+        self,
+        operation: int,
+        vector: np.ndarray,
+        cost: np.ndarray,
+        *,
+        inv_mu: np.ndarray | None = None,
+        levels: np.ndarray = _NONE,
+        progress: Progress | None = None,
+    ) -> float:
+        """PROX, SHARE, TOP or SUM on ``vector`` (float32 (m,)), in place; returns Σ cost(s)·level(s).
+
+        cost: float64 (G,); inv_mu: float64 (K,), for PROX, κ = cost · inv_mu by length; levels: float32 (G,), given
+        each group's level, its maximum (SUM: sum). Ends early if ``progress`` says so.
+        """
+        lay, order = self.layout, self.layout.order
+        if inv_mu is None:
+            inv_mu = np.zeros(self.index.max_gram)
+        per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
+        for i in range(0, len(order), per_chunk):
+            kernels_prox.over_groups(
+                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length,
+                order[i : i + per_chunk], cost, inv_mu, levels, self._totals, self._support,
+            )  # fmt: skip
+            if progress is not None and not progress.poll():
+                break
+        return float(self._totals.sum())

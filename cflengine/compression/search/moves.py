@@ -1,0 +1,174 @@
+"""Local search on the dictionary: add and remove K-grams, many at a time, as long as the objective falls.
+
+One evaluation re-encodes the corpus with a dictionary and tells, for every absent K-gram, what it would save and, for
+every present one, what doing without it would cost (kernels_moves.py). Of the moves that pay, those that do not
+touch the same text are made together (kernels_choose.py), additions and removals in turn. Only blocks of documents in
+which a changed K-gram occurs are evaluated anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cflengine.compression.kernels import choose as kernels_choose
+from cflengine.compression.kernels import moves as kernels_moves
+from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.passes.binary import Coder
+from cflengine.compression.passes.groups import Groups
+from cflengine.compression.passes.pieces import carry_of, settle
+from cflengine.engine.progress import Progress
+
+_TOLERANCE = 1e-6
+
+
+class DictionarySearch:
+    """A dictionary, the cheapest cover with it, and what each K-gram is worth.
+
+    present: uint8 (G,), the dictionary; marks: uint8 (n,), the cover; used: uint8 (G,), the K-grams of its pointers;
+    objective: of the cover, float; worth: float32 (G,), what an absent K-gram would save in pointers and what a present
+    one does save, dictionary costs not counted. ``data`` is work space, float32 (m,), in the layout's places: the
+    solver's w, which is not needed at the same time.
+    """
+
+    def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts, data: np.ndarray) -> None:
+        index = coder.index
+        self.coder, self.groups, self.costs, self.data = coder, groups, costs, data
+        self.lengths = index.lengths()
+        self.present = np.zeros(index.n_grams, dtype=np.uint8)
+        self.used = np.zeros(0, dtype=np.uint8)
+        self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
+        self.worth = np.zeros(index.n_grams, dtype=np.float32)
+        self.objective = np.inf
+        self._carry = carry_of(coder.blocks, index.max_gram)
+        self._fresh = False
+
+    def forget(self) -> None:
+        """Evaluate everything next time: somebody else has used ``data`` meanwhile."""
+        self._fresh = False
+
+    def evaluate(self, present: np.ndarray, progress: Progress | None = None) -> bool:
+        """Take ``present`` as the dictionary and work out the rest; False when ``progress`` stopped it half-way."""
+        coder, index, costs = self.coder, self.coder.index, self.costs
+        touched = np.ones(coder.n_blocks, dtype=np.uint8)
+        if self._fresh:
+            changed = (present != self.present).astype(np.uint8)
+            kernels_choose.touched_blocks(index.gram_of, coder.blocks, changed, touched)
+        self.present = present.copy()
+        self._fresh = False
+        self.objective = np.inf
+        prices = (present, costs.dictionary, costs.pointer_by_length, costs.pointer_extra)
+        poll = progress.poll if progress is not None else lambda: True
+        if not self._encode_pieces(touched, prices, poll):
+            return False
+        for b0, b1 in coder.chunks():
+            kernels_moves.worth_blocks(
+                index.gram_of, self.groups.layout.slot, coder.blocks, b0, b1, touched, *prices, self.marks, self.data
+            )
+            if not poll():
+                return False
+        self._fresh = True
+        self.groups.apply(kernels_prox.SUM, self.data, costs.dictionary, levels=self.worth)
+        self.objective, _, self.used = coder.evaluate(self.marks)
+        return True
+
+    def _encode_pieces(self, touched: np.ndarray, prices: tuple[np.ndarray, ...], poll: Callable[[], bool]) -> bool:
+        """The covers of documents that are cut, into ``marks``; False if stopped."""
+        coder, carry = self.coder, self._carry
+        pieces = coder.blocks.piece
+        carry.given[pieces[(touched > 0) & (pieces >= 0)]] = 0
+        always = np.ones_like(touched)
+
+        def encode(b0: int, b1: int, which: np.ndarray = always) -> None:
+            kernels_moves.encode_pieces(coder.index.gram_of, coder.blocks, b0, b1, which, *prices, carry)
+
+        for b0, b1 in coder.chunks() if len(carry.gain) else ():
+            encode(b0, b1, touched)
+            if not poll():
+                return False
+        return settle(coder.blocks, carry, encode, self.marks, poll)
+
+    def gains(self, *, adding: bool) -> tuple[np.ndarray, np.ndarray]:
+        """(K-grams int64, gain float64): every single move of one kind that pays, taken by itself."""
+        cost = self.costs.dictionary
+        # comparisons first: differences of all K-grams would be the peak of the solver's memory
+        pays = (self.worth > cost) if adding else (self.worth < cost)
+        pays &= (self.present == 0) if adding else (self.present > 0)
+        grams = np.flatnonzero(pays)
+        gain = np.abs(self.worth[grams] - cost[grams])
+        enough = gain > _TOLERANCE * np.maximum(cost[grams], 1.0)
+        return grams[enough], gain[enough]
+
+    def apart(self, grams: np.ndarray, gain: np.ndarray, *, adding: bool) -> np.ndarray:
+        """Of these moves, best first, those that do not touch the same text; the K-grams, int64."""
+        if len(grams) == 0:
+            return grams
+        index = self.coder.index
+        candidate = np.full(index.n_grams, -1, dtype=np.int32)
+        candidate[grams] = np.arange(len(grams), dtype=np.int32)
+        number, place, worth = self._places(candidate, adding)
+        by_candidate = np.argsort(number, kind="stable")
+        ptr = np.zeros(len(grams) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(number, minlength=len(grams)), out=ptr[1:])
+        chosen = np.zeros(len(grams), dtype=np.uint8)
+        cost = self.costs.dictionary[grams] * (1.0 + _TOLERANCE)
+        kernels_choose.choose_apart(
+            np.argsort(-gain, kind="stable"), ptr, place[by_candidate], worth[by_candidate],
+            self.lengths[grams].astype(np.int64), cost, adding, index.max_gram,
+            np.zeros(index.n_tokens, dtype=np.uint8), chosen,
+        )  # fmt: skip
+        return grams[chosen > 0]
+
+    def _places(self, candidate: np.ndarray, adding: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Candidate number (int32), position (int32) and worth (float32) of the places of the candidates' moves."""
+        index, coder = self.coder.index, self.coder
+        where = (index.gram_of, self.groups.layout.slot, coder.blocks)
+        counts = np.zeros(coder.n_blocks, dtype=np.int64)
+        kernels_choose.count_places(*where, candidate, self.marks, self.data, adding, counts)
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        found = (np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
+        kernels_choose.list_places(*where, candidate, self.marks, self.data, adding, ends - counts, *found)
+        return found
+
+    def improve(self, *, adding: bool, progress: Progress | None = None, protect: np.ndarray | None = None) -> int:
+        """Make the moves of one kind that pay and stand apart, and evaluate; how many were made (−1: stopped).
+
+        K-grams in ``protect`` (int64) are not moved. What the cover no longer uses leaves the dictionary.
+        """
+        grams, gain = self.gains(adding=adding)
+        if protect is not None:
+            free = ~np.isin(grams, protect)
+            grams, gain = grams[free], gain[free]
+        moved = self.apart(grams, gain, adding=adding)
+        present = self.used.copy() if protect is None else self.used | self._flags(protect) & self.present
+        present[moved] = adding
+        return len(moved) if self.evaluate(present, progress) else -1
+
+    def _flags(self, grams: np.ndarray) -> np.ndarray:
+        flags = np.zeros(len(self.present), dtype=np.uint8)
+        flags[grams] = 1
+        return flags
+
+    def descend(
+        self, rounds: int, progress: Progress | None = None, *, each: Callable[[], object] | None = None
+    ) -> bool:
+        """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped.
+
+        each: called after every round, when the cover is whole; rounds may also make it dearer.
+        """
+        quiet = 0
+        for i in range(rounds):
+            before = self.objective
+            moved = self.improve(adding=i % 2 == 0, progress=progress)
+            if moved < 0:
+                return False
+            if each is not None:
+                each()
+            # moves that the locks kept apart can still compete at a distance: a round that does not help is a pause
+            quiet = 0 if moved and self.objective < before else quiet + 1
+            if quiet == 2:
+                break
+        return True

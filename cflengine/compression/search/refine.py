@@ -1,0 +1,136 @@
+"""From any binary solution or fractional w to a better binary solution: rounding, local search, recombination.
+
+Shared by the guided solver and, as ``polish=True``, by the homotopy and by reweighting, so that the three can be
+compared. Everything found is offered to the :class:`~cflengine.compression.solvers.run.CompressionRun`, whose best
+solution never gets worse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.compression.kernels import encode as kernels_encode
+from cflengine.compression.passes.groups import Groups
+from cflengine.compression.search.crossover import combine
+from cflengine.compression.search.moves import DictionarySearch
+from cflengine.compression.solvers.run import CompressionRun
+from cflengine.engine.progress import NAN
+
+SEARCH, RECOMBINATION = "local search", "recombination"
+
+PATIENCE, LEAST_GAIN = 2, 1e-5  # recombinations in a row that may bring less than this share of the objective
+
+_LEAST_USES = 0.02  # a K-gram used less is priced as if it were used so often
+_PRICE_ROUNDS = 4
+_DESCENT_ROUNDS = 16
+# a perturbation adds K-grams that would save at least this share of their cost, drops those that save less than one
+# and this share of it, and of either so many, at random
+_NEARLY, _SHARE = 0.5, 0.3
+
+
+class Refinement:
+    """Works on a run's best solution; ``data`` is work space, float32 (m,), that nobody else needs meanwhile."""
+
+    def __init__(
+        self,
+        run: CompressionRun,
+        groups: Groups,
+        data: np.ndarray,
+        *,
+        tol: float,
+        patience: int,
+        least_gain: float,
+        seed: int,
+    ) -> None:
+        self.run, self.groups = run, groups
+        self.tol, self.patience, self.least_gain = tol, patience, least_gain
+        self.search = DictionarySearch(run.coder, groups, run.costs, data)
+        self.random = np.random.default_rng(seed)
+
+    @property
+    def done(self) -> bool:
+        """Whether a listener said stop or the gap is reached."""
+        return self.run.progress.reason is not None or self.run.gap <= self.tol
+
+    def round(self, uses: np.ndarray, rounds: int = _PRICE_ROUNDS) -> np.ndarray:
+        """uint8 (G,), the dictionary of the best of ``rounds`` encodings at pointer prices d + c(s)/u_s.
+
+        uses: float (G,), u at first: how often each K-gram is used, in a w the sum over J(s).
+        """
+        run, coder, cost = self.run, self.run.coder, self.run.costs.dictionary
+        best, dictionary = np.inf, np.zeros(0, dtype=np.uint8)
+        for _ in range(rounds):
+            marks, objective, used = coder.re_encode(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
+            run.keep(objective, marks)
+            if objective >= best:
+                break
+            best, dictionary = objective, used
+            if not run.progress.poll():
+                break
+            uses = np.zeros(coder.index.n_grams, dtype=np.float32)
+            kernels_encode.count_uses(coder.index.gram_of, marks, uses)
+        return dictionary
+
+    def descend(self, dictionary: np.ndarray) -> bool:
+        """Local search from a dictionary (uint8 (G,)); its result is combined with the best. False if stopped."""
+        search, progress, parent = self.search, self.run.progress, self.run.best_marks
+        search.forget()
+        going = search.evaluate(dictionary, progress) and search.descend(
+            _DESCENT_ROUNDS, progress, each=lambda: self.run.keep(search.objective, search.marks)
+        )
+        return self._offer(SEARCH, parent) and going
+
+    def recombine(self) -> None:
+        """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
+        self.search.forget()
+        quiet = i = 0
+        while not self.done and quiet < self.patience:
+            before = self.run.best_objective
+            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION, self.run.best_marks):
+                return
+            enough = before - self.run.best_objective > self.least_gain * before
+            quiet = 0 if enough else quiet + 1
+            i += 1
+
+    def _perturb(self, *, adding: bool) -> bool:
+        """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
+        search, progress = self.search, self.run.progress
+        _, _, present = self.run.coder.evaluate(self.run.best_marks)
+        if not search.evaluate(present, progress):
+            return False
+        cost = self.run.costs.dictionary
+        if adding:
+            open_to_change = (present == 0) & (search.worth > _NEARLY * cost)
+        else:
+            open_to_change = (present > 0) & (search.worth < (1 + _NEARLY) * cost)
+        grams = np.flatnonzero(open_to_change)
+        grams = grams[self.random.random(len(grams)) < _SHARE]
+        present[grams] = adding
+        if not search.evaluate(present, progress):
+            return False
+        # what was changed stays so until the rest has had the chance to adapt to it
+        kinds = (False, False) if adding else (True,)
+        going = all(search.improve(adding=kind, progress=progress, protect=grams) >= 0 for kind in kinds)
+        return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)
+
+    def _offer(self, stage: str, other: np.ndarray) -> bool:
+        """Combine the search's solution with another one (marks), keep what is cheaper, and report."""
+        run, search = self.run, self.search
+        if np.isfinite(search.objective) and run.progress.reason is None:
+            run.keep(search.objective, search.marks)
+            _, _, used = run.coder.evaluate(other)
+            marks = combine(run.index, run.costs, (other, used), (search.marks, search.used), run.progress.poll)
+            marks, objective, _ = run.coder.re_encode(marks)
+            run.keep(objective, marks)
+        run.iteration += 1
+        run.work += 8
+        return run.tell(stage, search.objective if np.isfinite(search.objective) else NAN)
+
+
+def polish(run: CompressionRun, groups: Groups, data: np.ndarray) -> None:
+    """Better the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
+    if run.progress.reason is None:
+        refinement = Refinement(run, groups, data, tol=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
+        _, _, used = run.coder.evaluate(run.best_marks)
+        if refinement.descend(used):
+            refinement.recombine()

@@ -1,0 +1,1 @@
+"""The guided solver: relaxation, annealing, rounding, local search and recombination."""

@@ -1,0 +1,202 @@
+"""The λ-path: problem (1) for a sequence of pointer costs, each solved from its neighbours (Figure 2 of the paper).
+
+Upwards, from the lowest λ: the relaxation and the dictionary of one λ start the next (guided/solver.py). Then
+downwards: the solution of each λ is tried at the one below, searched there and combined with what was found on the way
+up, and its dual prices are tried as a bound. Every point is certified by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+import pandas as pd
+
+from cflengine.compression.model.problem import StorageCosts, check_lam, storage_costs
+from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.solvers.guided.settings import GuidedSettings
+from cflengine.compression.solvers.guided.solver import GuidedSolver
+from cflengine.engine.checks import InputError
+from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.text.kgrams import KGramIndex
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One λ: the result (its dual prices in float32), int64 (K,) pointers of each length, seconds spent on it."""
+
+    lam: float
+    result: CompressionResult
+    pointers_by_length: np.ndarray
+    seconds: float
+
+    @property
+    def shares(self) -> np.ndarray:
+        """float64 (K,): the share of pointers of each length."""
+        total = self.pointers_by_length.sum()
+        return self.pointers_by_length / total if total else np.zeros(len(self.pointers_by_length))
+
+
+def pointers_by_length(marks: np.ndarray, max_gram: int) -> np.ndarray:
+    """int64 (K,): how many of the marked pointers have 1 .. K words."""
+    return np.array([np.count_nonzero(marks >> k & 1) for k in range(max_gram)], dtype=np.int64)
+
+
+class CompressionPath(Sequence[PathPoint]):
+    """The points, by rising λ."""
+
+    def __init__(self, points: Iterable[PathPoint]) -> None:
+        self.points = tuple(sorted(points, key=lambda point: point.lam))
+
+    @overload
+    def __getitem__(self, i: int) -> PathPoint: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[PathPoint, ...]: ...
+    def __getitem__(self, i: int | slice) -> PathPoint | tuple[PathPoint, ...]:
+        return self.points[i]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return iter(self.points)
+
+    def nearest(self, lam: float) -> PathPoint:
+        """The point at ``lam``, else the one whose λ is nearest in ratio; 0 is near to what is nearer to it than to
+        any other λ."""
+        nearest = nearest_lam([point.lam for point in self.points], lam)
+        return next(point for point in self.points if point.lam == nearest)
+
+    def frame(self) -> pd.DataFrame:
+        """A row a λ: objective, lower_bound, gap, dictionary_size, n_pointers, share_1 .. share_K, seconds, reason."""
+        rows = []
+        for point in self.points:
+            result = point.result
+            row: dict[str, float | int | str] = {
+                "lam": point.lam,
+                "objective": result.objective,
+                "lower_bound": result.lower_bound,
+                "gap": result.gap,
+                "dictionary_size": result.dictionary_size,
+                "n_pointers": result.n_pointers,
+            }
+            row |= {f"share_{k}": float(share) for k, share in enumerate(point.shares, start=1)}
+            rows.append(row | {"seconds": point.seconds, "reason": str(result.reason)})
+        return pd.DataFrame(rows)
+
+
+def nearest_lam(lams: Sequence[float], lam: float) -> float:
+    """The one of ``lams``, which rise, that is ``lam``, else the nearest in ratio; 0 is near to what is nearer to it
+    than to any other."""
+    positive = [other for other in lams if other > 0]
+    if lam <= 0 or not positive or (lams[0] == 0 and lam < positive[0] / 2):
+        return lams[0]
+    return min(positive, key=lambda other: (other != lam, abs(np.log(other / lam))))
+
+
+def path_lams(first: float, last: float, count: int) -> list[float]:
+    """``count`` values from ``first`` to ``last``, evenly spaced in ratio. ValueError for λ ≤ 0 or count < 1."""
+    if not 0 < first <= last or count < 1:
+        raise InputError("a path goes from a λ above 0 to one that is not smaller, in at least one step.")
+    return np.geomspace(check_lam(first), check_lam(last), count).round(12).tolist()
+
+
+def solve_path(
+    index: KGramIndex,
+    lams: Iterable[float],
+    settings: GuidedSettings | None = None,
+    *,
+    costs_at: Callable[[float], StorageCosts] | None = None,
+    listeners: Sequence[Listener] = (),
+    n_threads: int | None = None,
+    solver: GuidedSolver | None = None,
+    known: Iterable[PathPoint] = (),
+) -> CompressionPath:
+    """Solve for every λ in ``lams``; a listener that says stop ends the path, and what is there is returned.
+
+    costs_at: λ to costs, None for the paper's. solver: one that is warm already, and is left warm at the lowest λ.
+    known: points that are there already, which the others start from; one good enough for ``settings`` is not solved
+    again.
+    Raises ValueError for no λ at all or one out of range.
+    """
+    order = sorted({check_lam(lam) for lam in lams})
+    if not order:
+        raise InputError("a path needs at least one λ.")
+    lengths = index.lengths()
+    price = costs_at or (lambda lam: storage_costs(index.gram_of, lengths, lam))
+    solver = solver or GuidedSolver(index, n_threads=n_threads)
+    path = _Path(solver, price, settings or PATH_SETTINGS, listeners)
+    path.points = {point.lam: point for point in known if point.lam in order}
+    path.upwards(order)
+    path.downwards(order)
+    return CompressionPath(path.points.values())
+
+
+# many λ, each near a solved one: short annealings do nearly as well as long ones, and the bounds are good enough as
+# they are; a session solves any λ further from here (session.py)
+PATH_SETTINGS = GuidedSettings(
+    tol=2e-3,
+    relaxation_gap=5e-4,
+    early=False,
+    annealings=1,
+    epsilon=1.0,
+    anneal_rounds=3,
+    anneal_steps=15,
+    patience=1,
+    least_gain=5e-5,
+    tighten=False,
+)
+
+
+class _Path:
+    """Both sweeps."""
+
+    def __init__(
+        self,
+        solver: GuidedSolver,
+        price: Callable[[float], StorageCosts],
+        settings: GuidedSettings,
+        listeners: Sequence[Listener],
+    ) -> None:
+        self.solver, self.price, self.settings, self.listeners = solver, price, settings, listeners
+        self.points: dict[float, PathPoint] = {}
+        self.stopped = False
+
+    def upwards(self, order: list[float]) -> None:
+        """Each λ from the one below."""
+        for lam in order:
+            before = self.points.get(lam)
+            if before is None or not before.result.gap <= self.settings.tol:
+                self._solve(lam, self.settings)
+            if self.stopped:
+                return
+
+    def downwards(self, order: list[float]) -> None:
+        """Each λ again, from the one above, if that helps."""
+        brief = self.settings.search_only()
+        for lam, above in zip(order[-2::-1], order[:0:-1], strict=True):
+            if self.stopped:
+                return
+            if not self.points[lam].result.gap <= self.settings.tol:
+                self._solve(lam, brief, above)
+
+    def _solve(self, lam: float, settings: GuidedSettings, above: float | None = None) -> None:
+        began = time.perf_counter()
+        before = self.points.get(lam)
+        known = [
+            (self.points[there].result.marks, self.points[there].result.alpha)
+            for there in (lam, above)
+            if there in self.points
+        ]
+        result = self.solver.solve(self.price(lam), settings, listeners=self.listeners, lam=lam, known=known)
+        self.stopped = result.reason in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
+        seconds = time.perf_counter() - began + (before.seconds if before else 0.0)
+        if before is not None and before.result.gap <= result.gap:
+            self.points[lam] = replace(before, seconds=seconds)
+            return
+        slim = replace(result, alpha=result.alpha.astype(np.float32))
+        counts = pointers_by_length(result.marks, self.solver.index.max_gram)
+        self.points[lam] = PathPoint(lam, slim, counts, seconds)

@@ -1,0 +1,44 @@
+"""What a solve will take, estimated before it starts.
+
+Bytes a token at K = 3, with 0.56 K-grams to a token. Everybody: the index 18.2; w 12, slots 12, ranks 6; y, z, the
+best y 12; the dictionary cost 4.5; the best solution 1; and, while a bound is computed, shares 12: 78 ("relaxation").
+The homotopy: the multipliers of w = θ 12, a second ψ and its K-grams 1.6. The guided solver: the relaxation it returns
+to 20; the average of its multipliers 4; the local search's dictionaries, worth and marks 5, prices 7: 112. Reweighting:
+weights, z and the best z 36, α 8 in the place of y and z.
+"""
+
+from __future__ import annotations
+
+from cflengine.compression.passes.blocks import BLOCK_TOKENS
+from cflengine.text.kgrams import index_bytes
+
+# solver -> (bytes a pointer, a token, a K-gram) beside the index
+_STATE = {
+    "relaxation": (14, 13, 8),
+    "homotopy": (18, 14, 9),
+    "guided": (18, 28, 22),
+    "reweighting": (26, 30, 9),
+    "relay": (18, 36, 22),
+    "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
+}
+# a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
+_CUT = 1
+_CUT_PROJECTION = 16
+
+
+def state_bytes(
+    n_tokens: int, max_gram: int, solver: str = "guided", *, grams_per_token: float = 0.6, longest: int = 0
+) -> int:
+    """Bytes that index and solver hold at their peak for a corpus of ``n_tokens``.
+
+    solver: a solver's name, or "relaxation" for the homotopy's first stage alone. longest: tokens of the longest
+    document.
+
+    >>> round(state_bytes(1_000_000, 3, "relaxation", grams_per_token=0.56) / 1e6, 1)
+    77.7
+    """
+    pointer, token, gram = _STATE[solver]
+    per_token = pointer * max_gram + token + gram * grams_per_token
+    if longest > 2 * BLOCK_TOKENS:
+        per_token += _CUT_PROJECTION if solver == "reweighting" else _CUT
+    return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token)

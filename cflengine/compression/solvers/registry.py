@@ -1,0 +1,37 @@
+"""The solvers of problem (1) by name, for the estimator, the command and the app."""
+
+from __future__ import annotations
+
+from cflengine.compression.solvers.exact import ExactSettings, solve_exact_from_guided
+from cflengine.compression.solvers.guided.settings import GuidedSettings
+from cflengine.compression.solvers.guided.solver import solve_guided
+from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.solvers.relay import RelaySettings, solve_relay
+from cflengine.compression.solvers.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.engine.registry import Registry, Solver
+
+Settings = GuidedSettings | HomotopySettings | ReweightingSettings | RelaySettings | ExactSettings
+
+
+SOLVERS = Registry(
+    Solver(
+        "guided", "nearly optimal and fast", GuidedSettings,
+        frozenset({"pointer costs", "warm start", "bounds"}), solve_guided,
+    ),
+    Solver(
+        "homotopy", "the algorithm of AISTATS 2014", HomotopySettings,
+        frozenset({"pointer costs", "polish", "bounds"}), solve_homotopy,
+    ),
+    Solver(
+        "reweighting", "the algorithm of NIPS 2013", ReweightingSettings,
+        frozenset({"pointer costs", "polish", "bounds"}), solve_reweighting,
+    ),
+    Solver(
+        "relay", "the homotopy, then the guided solver from there", RelaySettings,
+        frozenset({"pointer costs", "bounds"}), solve_relay,
+    ),
+    Solver(
+        "exact", "optimal, by HiGHS, for small corpora", ExactSettings,
+        frozenset({"pointer costs", "bounds"}), solve_exact_from_guided,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""numba kernels of losses, of the chain and of L-BFGS."""

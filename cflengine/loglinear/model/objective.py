@@ -1,0 +1,155 @@
+"""f(w) = loss(scores(w)) + ridge/2 ‖w‖², where it stands, and along a line.
+
+Scores are linear in w, so along a line w + t p they are scores + t·(scores of p): a line search costs no pass over the
+data beyond the one for p. So every iteration of L-BFGS on logistic regression costs one pass, half of it for the scores
+of p and half for the gradient at its end, however long it searches between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cflengine.loglinear.model.losses import ScoreModel, TiedModel, collected
+
+_REFRESH = 50  # moves after which scores are computed afresh: rounding adds up
+_MERGING = 3.0  # passes that pre-aggregation is charged with
+
+
+@dataclass
+class Work:
+    """Passes over the data so far, shared by the objectives of one solve."""
+
+    passes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place: w, its scores, the loss, its slope by the scores, f there, and the gradient of f.
+
+    entropy: loss − slopeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the model's
+    own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a solver that
+    has a dual point of its own, alpha, else None; gathered and gradient may then be empty. age: moves since scores were
+    fresh.
+    """
+
+    w: np.ndarray = field(repr=False)
+    scores: np.ndarray = field(repr=False)
+    slope: np.ndarray = field(repr=False)
+    gathered: np.ndarray = field(repr=False)
+    gradient: np.ndarray = field(repr=False)
+    value: float
+    loss: float
+    entropy: float
+    bound: float | None = None
+    alpha: np.ndarray | None = field(default=None, repr=False)
+    age: int = 0
+
+
+@dataclass(frozen=True)
+class Objective:
+    """f(δ) = loss(scores(base + Pδ)) + ridge/2 ‖base + Pδ‖².
+
+    In the space of all weights P is the identity and base 0. In that of clusters ``model`` is tied or merged, base are
+    the weights that δ starts from, ``base_scores`` theirs, ``pull`` = Pᵀ base, ``count`` the members of each cluster.
+    """
+
+    model: ScoreModel
+    ridge: float
+    work: Work = field(default_factory=Work)
+    base_scores: np.ndarray | None = None
+    base_square: float = 0.0
+    pull: np.ndarray | None = None
+    count: np.ndarray | None = None
+
+    def at(self, w: np.ndarray) -> Point:
+        """Evaluate afresh: a pass."""
+        scores = self.model.scores(w)
+        self.work.passes += self.model.cost[0]
+        if self.base_scores is not None:
+            scores = self.base_scores + scores
+        loss, slope = self.model.loss(scores)
+        self.work.passes += self.model.cost[1]
+        return self.completed(w, scores, loss, slope, 0)
+
+    def completed(self, w: np.ndarray, scores: np.ndarray, loss: float, slope: np.ndarray, age: int) -> Point:
+        """The point whose loss and slope are known; half a pass for the gradient."""
+        gathered = self.model.gather(slope)
+        self.work.passes += self.model.cost[2]
+        value = loss + 0.5 * self.ridge * (self.base_square + self.inner(w, w) + 2 * self._pulled(w))
+        gradient = gathered + self.ridge * self.weighted(w)
+        if self.pull is not None:
+            gradient += self.ridge * self.pull
+        entropy = loss - float(slope @ scores)
+        return Point(w, scores, slope, gathered, gradient, value, loss, entropy, age=age)
+
+    def along(self, point: Point, direction: np.ndarray) -> Line:
+        """The line from a point."""
+        moved = self.model.scores(direction)
+        self.work.passes += self.model.cost[0]
+        return Line(self, point, direction, moved)
+
+    def weighted(self, w: np.ndarray) -> np.ndarray:
+        """PᵀP w."""
+        return w if self.count is None else self.count * w
+
+    def inner(self, a: np.ndarray, b: np.ndarray) -> float:
+        """(Pa)ᵀ(Pb)."""
+        return float(self.weighted(a) @ b)
+
+    def _pulled(self, w: np.ndarray) -> float:
+        return 0.0 if self.pull is None else float(self.pull @ w)
+
+    def restricted(self, cluster_of: np.ndarray, n_clusters: int, *, base: Point | None, merge: bool) -> Objective:
+        """f on Pδ, or, with ``base``, on base + Pδ. merge: pre-aggregate the features."""
+        if merge:
+            model = self.model.merged(cluster_of, n_clusters)  # type: ignore[attr-defined]
+            # every entry is read, added up, and laid out by rows and by columns: three times the traffic of a pass
+            self.work.passes += _MERGING
+        else:
+            model = TiedModel(self.model, cluster_of, n_clusters)
+        there = Objective(
+            model, self.ridge, self.work, count=collected(np.ones(len(cluster_of)), cluster_of, n_clusters)
+        )
+        if base is None:
+            return there
+        return replace(
+            there,
+            base_scores=base.scores,
+            base_square=float(base.w @ base.w),
+            pull=collected(base.w, cluster_of, n_clusters),
+        )
+
+
+class Line:
+    """t -> f(w + t p), its slope, and the point there."""
+
+    def __init__(self, objective: Objective, point: Point, direction: np.ndarray, moved: np.ndarray) -> None:
+        self.objective, self.start, self.direction, self.moved = objective, point, direction, moved
+        self.slope = float(point.gradient @ direction)
+        ridge = objective.ridge
+        self._ridge_slope = self.slope - float(point.slope @ moved)
+        self._ridge_bend = ridge * objective.inner(direction, direction)
+        self._ridge_value = point.value - point.loss
+        self._last: tuple[float, np.ndarray, float, np.ndarray] | None = None
+
+    def at(self, t: float) -> tuple[float, float]:
+        """f and its derivative at t."""
+        scores = t * self.moved
+        scores += self.start.scores
+        loss, slope = self.objective.model.loss(scores)
+        self.objective.work.passes += self.objective.model.cost[1]
+        self._last = (t, scores, loss, slope)
+        value = loss + self._ridge_value + t * self._ridge_slope + 0.5 * t * t * self._ridge_bend
+        return value, float(slope @ self.moved) + self._ridge_slope + t * self._ridge_bend
+
+    def point(self, t: float) -> Point:
+        """The point at t; its loss is known if t was the last place asked for."""
+        w = self.start.w + t * self.direction
+        if self.start.age >= _REFRESH:
+            return self.objective.at(w)
+        if self._last is None or self._last[0] != t:
+            self.at(t)
+        _, scores, loss, slope = self._last  # type: ignore[misc]
+        return self.objective.completed(w, scores, loss, slope, self.start.age + 1)

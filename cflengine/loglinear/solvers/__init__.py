@@ -1,0 +1,1 @@
+"""Solvers of f(w) = loss + penalty, and what they share."""

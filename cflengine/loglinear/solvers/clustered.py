@@ -1,0 +1,110 @@
+"""The paper's scheme (Figure 4): fine steps, cluster the weights, coarse steps, lift them; then fine to the end."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cflengine.loglinear.model.losses import collected
+from cflengine.loglinear.model.objective import Objective, Point
+from cflengine.loglinear.solvers.clusters import METHODS
+from cflengine.loglinear.solvers.lbfgs import lbfgs
+from cflengine.loglinear.solvers.settings import ClusteredSettings
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Which weights move together. cluster_of: int64 (d,); base: float64 (d,), what they add to, or None for 0."""
+
+    cluster_of: np.ndarray = field(repr=False)
+    n_clusters: int
+    base: np.ndarray | None = field(default=None, repr=False)
+
+    def lift(self, delta: np.ndarray) -> np.ndarray:
+        """base + Pδ: the paper's projectUp."""
+        replicated = delta[self.cluster_of]
+        return replicated if self.base is None else self.base + replicated
+
+    def average(self, w: np.ndarray) -> np.ndarray:
+        """The mean weight of every cluster: the paper's projectDown."""
+        return collected(w, self.cluster_of, self.n_clusters) / np.bincount(self.cluster_of, minlength=self.n_clusters)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a solver stands after an iteration; a coarse one's point lives in the space of its clusters."""
+
+    stage: str
+    point: Point
+    clusters: Clusters | None = None
+
+    def weights(self) -> np.ndarray:
+        """All weights, float64 (d,)."""
+        return self.point.w if self.clusters is None else self.clusters.lift(self.point.w)
+
+
+#: The points after a point, by one method or another.
+Method = Callable[[Objective, Point, ClusteredSettings], Iterator[Point]]
+
+
+def _lbfgs(objective: Objective, point: Point, settings: ClusteredSettings) -> Iterator[Point]:
+    return lbfgs(objective, point, memory=settings.memory, curvature=settings.curvature, scaled=settings.scaled)
+
+
+def clustered(
+    objective: Objective, point: Point, settings: ClusteredSettings, n_tied: int, method: Method = _lbfgs
+) -> Iterator[Step]:
+    """The steps after ``point``. n_tied: only so many weights, the first, are ever clustered (a chain's emissions).
+    method: of the fine and the coarse steps."""
+    generator = np.random.default_rng(settings.random_state)
+    recent: deque[np.ndarray] = deque([point.w], maxlen=settings.window)
+    for _ in range(settings.rounds):
+        fine = method(objective, point, settings)
+        for _, point in zip(range(settings.fine_iter), fine, strict=False):
+            recent.append(point.w)
+            yield Step("fine", point)
+        del fine  # and what it remembers
+        found = _clusters(point, recent, settings, n_tied, generator)
+        if found is None:
+            continue
+        coarse = None
+        for coarse in _coarse(objective, point, found, settings, method):
+            yield Step("coarse", coarse, found)
+        if coarse is not None:
+            # the scores are those of the lifted weights already: only the gradient is new
+            point = objective.completed(found.lift(coarse.w), coarse.scores, coarse.loss, coarse.slope, 0)
+            yield Step("lifted", point)
+    for last in method(objective, point, settings):
+        yield Step("fine", last)
+
+
+def _clusters(
+    point: Point, recent: deque[np.ndarray], settings: ClusteredSettings, n_tied: int, generator: np.random.Generator
+) -> Clusters | None:
+    chosen = settings.clustering
+    clustering = METHODS[chosen] if isinstance(chosen, str) else chosen
+    cluster_of = clustering([one[:n_tied] for one in recent], settings.cluster_factor, generator)
+    if cluster_of is None:
+        return None
+    n_clusters = int(cluster_of.max()) + 1 if n_tied else 0
+    alone = len(point.w) - n_tied
+    cluster_of = np.concatenate([cluster_of, n_clusters + np.arange(alone)])
+    return Clusters(cluster_of, n_clusters + alone, point.w if settings.lift == "increment" else None)
+
+
+def _coarse(
+    objective: Objective, point: Point, found: Clusters, settings: ClusteredSettings, method: Method
+) -> Iterator[Point]:
+    """Coarse steps until the last ``window`` objectives differ by too little."""
+    base = None if found.base is None else point
+    there = objective.restricted(found.cluster_of, found.n_clusters, base=base, merge=settings.merge)
+    start = there.at(found.average(point.w) if found.base is None else np.zeros(found.n_clusters))
+    values = deque([start.value], maxlen=settings.window)
+    for here in method(there, start, settings):
+        yield here
+        values.append(here.value)
+        if len(values) == settings.window and max(values) - min(values) < settings.coarse_tol * min(values):
+            return

@@ -1,0 +1,57 @@
+"""OWL-QN (Andrew & Gao 2007): L-BFGS for f(w) + c₁‖w‖₁, an orthant at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cflengine.loglinear.model.objective import Objective, Point
+from cflengine.loglinear.solvers.lbfgs import History
+from cflengine.loglinear.solvers.line_search import unit_step
+
+_SUFFICIENT, _HALVINGS = 1e-4, 40
+
+
+def owlqn(objective: Objective, point: Point, lasso: float, *, memory: int = 20) -> Iterator[Point]:
+    """The points after ``point``; their ``value`` is without c₁‖w‖₁. Ends where no step decreases the sum any more."""
+    history = History(objective.model.n_weights, memory)
+    while True:
+        pull = pseudo_gradient(point.w, point.gradient, lasso)
+        direction = history.direction(pull)
+        direction[direction * pull >= 0] = 0.0  # only where it goes down
+        first = 1.0 if history.count else unit_step(pull)
+        found = _step(objective, point, direction, pull, lasso, first)
+        if found is None:
+            if not history.count:
+                return
+            history.forget()
+            continue
+        history.add(point, found)
+        point = found
+        yield point
+
+
+def pseudo_gradient(w: np.ndarray, gradient: np.ndarray, lasso: float) -> np.ndarray:
+    """The smallest subgradient of f + c₁‖·‖₁."""
+    pull = gradient + lasso * np.sign(w)
+    zero = w == 0
+    pull[zero] = np.sign(gradient[zero]) * np.maximum(np.abs(gradient[zero]) - lasso, 0.0)
+    return pull
+
+
+def _step(
+    objective: Objective, point: Point, direction: np.ndarray, pull: np.ndarray, lasso: float, length: float
+) -> Point | None:
+    """Halve the step until it decreases enough; a weight that would change its sign stops at 0."""
+    orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(pull))
+    before = point.value + lasso * float(np.abs(point.w).sum())
+    for _ in range(_HALVINGS):
+        w = point.w + length * direction
+        w[w * orthant <= 0] = 0.0
+        there = objective.at(w)
+        expected = float(pull @ (w - point.w))
+        if expected < 0 and there.value + lasso * float(np.abs(w).sum()) <= before + _SUFFICIENT * expected:
+            return there
+        length *= 0.5
+    return None

@@ -1,0 +1,141 @@
+"""What a solution of (P) is worth, recomputed from the data in float64; imports no kernel and no solver.
+
+From any w and any multipliers u of the copies: the best bias b for w makes α = σ(−margin) satisfy Σ y α = 0; u is
+clipped to its balls; r = Xᵀ(y∘α) − Mᵀu. Where κ = 0, (D) wants |r_j| ≤ λ_las, and there are two ways to a bound if it
+exceeds that by e_j > 0, of which the better is taken:
+
+    τ = min(1, λ_las/‖r‖∞)   makes (τα, τu) feasible in (D), whose value is a bound;
+    |w*_j| ≤ P/s_j           for an optimum w* and any P that (P) takes on, as its penalties are at least s_j |w*_j|
+                             with s_j = λ_las + λ_sen Σ_g a_g √c_gj; the value of (D) at (α, u) less Σ_j e_j P/s_j is
+                             a bound.
+
+The second is better where λ_las is small and words are frequent. All of problem.py's notation. The objective is
+rounded up, the bound down (engine/gaps.py).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import entr, expit
+
+from cflengine.engine.gaps import EPSILON, relative_gap, round_down, round_up, sum_terms
+from cflengine.sentence_lasso.model.problem import SentenceProblem, soft_threshold
+
+_BIAS_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proved: objective of (P) at (w, bias), a lower bound on its optimum, gap = (objective − bound) / bound; shrink
+    is the τ that makes the dual point feasible."""
+
+    objective: float
+    lower_bound: float
+    gap: float
+    bias: float
+    shrink: float
+
+
+def best_bias(scores: np.ndarray, y: np.ndarray, start: float = 0.0, v: np.ndarray | float = 1.0) -> float:
+    """The b that minimises Σ v log(1 + exp(−y (scores + b))), by Newton kept inside a bracket. Needs both classes."""
+    total, positives = float((v * np.ones(len(y))).sum()), float((v * (y > 0)).sum())
+    # at the left end σ(scores + b) sums to less than the number of positives, at the right end to more
+    middle = math.log(positives / (total - positives))
+    low, high = middle - float(scores.max()), middle - float(scores.min())
+    b = min(max(start, low), high)
+    for _ in range(_BIAS_STEPS):
+        probability = expit(scores + b)
+        excess = float((v * probability).sum()) - positives
+        if excess > 0:
+            high = b
+        else:
+            low = b
+        bend = float((v * probability * (1.0 - probability)).sum())
+        step = b - excess / bend if bend > 0 else math.inf
+        following = step if low < step < high else 0.5 * (low + high)
+        if abs(excess) <= 1e-13 * total or following == b:
+            break
+        b = following
+    return b
+
+
+def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float = 0.0) -> Certificate:
+    """Certify w (float64 (V,)) with the multipliers u (float64 (E,)); ``bias`` is where the search for b begins.
+
+    Raises ValueError if w is not finite.
+    """
+    if not (np.isfinite(w).all() and np.isfinite(u).all()):
+        raise ValueError("a weight or a multiplier is not a number: nothing can be certified.")
+    scores = problem.X @ w
+    bias = best_bias(scores, problem.y, bias, problem.v)
+    margin = problem.y * (scores + bias)
+    objective = objective_at(problem, w, bias, scores)
+    bound, shrink = dual_bound(problem, expit(-margin), u, objective)
+    return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
+
+
+def objective_at(problem: SentenceProblem, w: np.ndarray, bias: float, scores: np.ndarray | None = None) -> float:
+    """(P) at (w, bias), rounded up; scores: Xw, if they are at hand."""
+    scores = problem.X @ w if scores is None else scores
+    return round_up(problem.loss(scores + bias) + problem.penalty(w), _terms(problem))
+
+
+def dual_bound(
+    problem: SentenceProblem, alpha: np.ndarray, u: np.ndarray, value: float = math.inf
+) -> tuple[float, float]:
+    """A lower bound on (P) from any 0 ≤ α ≤ 1 (float64 (D,), to be times v) and any u (float64 (E,)), and τ.
+
+    value: one that (P) takes on somewhere, for the second way (see above).
+    """
+    y, v, groups = problem.y, problem.v, problem.groups
+    sums = {sign: float((v * alpha)[y == sign].sum()) for sign in (-1.0, 1.0)}
+    least = min(sums.values())
+    if least <= 0:
+        return 0.0, 0.0
+    # Σ y α = 0, which a bias without digits left cannot see to: the class with the larger sum gives way
+    alpha = alpha * np.where(y > 0, least / sums[1.0], least / sums[-1.0])
+    u = clipped(problem, u)
+    r = problem.X.T @ (v * y * alpha) - groups.gathered(u, problem.n_features)
+    # what rounding may have hidden: r_j is a sum of as many terms as feature j has entries
+    terms = EPSILON * (max(problem.X.shape[0], len(u)) + 4)
+    r = r + np.sign(r) * (terms * (problem.column_sums + problem.stiffness))
+    hard = problem.kappa == 0
+    worst = float(np.abs(r[hard]).max(initial=0.0))
+    shrink = round_down(problem.lam_las / worst, 2) if worst > problem.lam_las else 1.0
+    bound = dual_value(shrink * alpha, v) - _bent(problem, shrink * r)
+    if shrink < 1.0 and math.isfinite(value):
+        stiffness = problem.stiffness
+        excess = np.abs(soft_threshold(r, problem.lam_las))
+        missed = value * float((excess[hard] / stiffness[hard]).sum())
+        bound = max(bound, dual_value(alpha, v) - _bent(problem, r) - missed)
+    # the terms are at most the loss at 0, Σ log 2
+    return max(round_down(bound, _terms(problem), magnitude=float((v * np.ones(len(y))).sum())), 0.0), shrink
+
+
+def _terms(problem: SentenceProblem) -> float:
+    """Roundings of a sum over documents, features or copies of logarithms and squares, themselves good to some ulp."""
+    return 64.0 + sum_terms(max(problem.X.nnz, 1))
+
+
+def _bent(problem: SentenceProblem, r: np.ndarray) -> float:
+    """Σ_{κ_j > 0} S(r_j)²/(2 κ_j)."""
+    bends = problem.kappa > 0
+    excess = soft_threshold(r[bends], problem.lam_las)
+    return 0.5 * float(excess @ (excess / problem.kappa[bends]))
+
+
+def clipped(problem: SentenceProblem, u: np.ndarray) -> np.ndarray:
+    """u, every group scaled into its ball of radius λ_sen a_g."""
+    groups = problem.groups
+    norms, radius = groups.norms(u), problem.lam_sen * groups.weight
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(norms > radius, radius / norms, 1.0)
+    return u * factor[groups.group]
+
+
+def dual_value(alpha: np.ndarray, v: np.ndarray | float = 1.0) -> float:
+    """−Σ v (α log α + (1 − α) log(1 − α)), of 0 ≤ α ≤ 1."""
+    return float((v * (entr(alpha) + entr(1.0 - alpha))).sum())

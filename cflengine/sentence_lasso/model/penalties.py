@@ -1,0 +1,98 @@
+"""The regularisers of the paper's tables as cases of (P), on one set of training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.checks import InputError, is_number
+from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProblem, merge_sentences, no_sentences
+
+if TYPE_CHECKING:
+    from cflengine.sentence_lasso.solvers.iterate import Columns, Iterate
+
+#: kind -> the penalties it has. lam_rid is λ_rid of λ_rid‖w‖² (ridge, elastic), or ρ of ρ/2 Σ N_i w_i² (frequency).
+PENALTIES = {
+    "sentence": ("lam_sen", "lam_las"),
+    "frequency": ("lam_rid", "lam_las"),
+    "elastic": ("lam_rid", "lam_las"),
+    "ridge": ("lam_rid",),
+    "lasso": ("lam_las",),
+}
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """A regulariser: its kind, a key of :data:`PENALTIES`, and its strengths, 0 for those that the kind has not.
+
+    Raises ValueError for an unknown kind or a strength that is not a positive finite number.
+    """
+
+    kind: str = "sentence"
+    lam_sen: float = 0.0
+    lam_las: float = 0.0
+    lam_rid: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, str) or self.kind not in PENALTIES:
+            raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {self.kind!r}.")
+        for name in ("lam_sen", "lam_las", "lam_rid"):
+            value = getattr(self, name)
+            if name in PENALTIES[self.kind]:
+                if not (is_number(value) and 0 < value < np.inf):
+                    raise InputError(f"{name} must be a number above 0, not {value!r}.")
+            elif value != 0:
+                raise InputError(f"the {self.kind} penalty has no {name}.")
+
+    @property
+    def strengths(self) -> dict[str, float]:
+        """Those that the kind has."""
+        return {name: float(getattr(self, name)) for name in PENALTIES[self.kind]}
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """X: CSR float64 (D, V), counts by document; counts: CSR float64 (S, V), by training sentence; weight: of the
+    documents, float64 (D,), above 0, or None for 1."""
+
+    X: sparse.csr_matrix
+    counts: sparse.csr_matrix
+    weight: np.ndarray | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """X in the kernels' layout."""
+        from cflengine.sentence_lasso.solvers.iterate import columns_of  # compiled code, which a check does without
+
+        return columns_of(self.X)
+
+    @cached_property
+    def groups(self) -> SentenceGroups:
+        """The sentences, equal ones merged."""
+        return merge_sentences(self.counts)
+
+    @cached_property
+    def occurrences(self) -> np.ndarray:
+        """float64 (V,): N_j, how often each feature occurs."""
+        return np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+
+    def problem(self, y: np.ndarray, penalty: Penalty) -> SentenceProblem:
+        """(P) for labels y (D,), −1 or 1."""
+        n_features = self.X.shape[1]
+        kappa = np.zeros(n_features)
+        if penalty.kind == "frequency":
+            kappa = penalty.lam_rid * self.occurrences
+        elif penalty.kind in ("ridge", "elastic"):
+            kappa = np.full(n_features, 2.0 * penalty.lam_rid)
+        groups = self.groups if penalty.kind == "sentence" else no_sentences()
+        return SentenceProblem(self.X, y, groups, float(penalty.lam_las), float(penalty.lam_sen), kappa, self.weight)
+
+    def start(self, y: np.ndarray, penalty: Penalty, w: np.ndarray | None = None, bias: float = 0.0) -> Iterate:
+        """Where a solver begins: at 0, or at ``w``, the solution of a similar problem."""
+        from cflengine.sentence_lasso.solvers.iterate import Iterate
+
+        return Iterate(self.problem(y, penalty), self.columns, w, bias)

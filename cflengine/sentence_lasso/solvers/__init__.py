@@ -1,0 +1,1 @@
+"""Solvers of (P), and what they share."""

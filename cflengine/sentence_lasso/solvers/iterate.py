@@ -1,0 +1,105 @@
+"""Where a solver of (P) stands: w, bias, scores, and the data in the layout of the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from cflengine.sentence_lasso.kernels import majorise as kernels
+from cflengine.sentence_lasso.model.certificate import best_bias
+from cflengine.sentence_lasso.model.problem import SentenceProblem
+
+LEAST_HESSIAN = 1e-12  # of a document's loss: far from the border it is 0, and a quadratic model needs some
+_SUFFICIENT = 1e-4  # Armijo's constant
+
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def columns_of(X: sparse.csr_matrix) -> Columns:
+    """X by columns: indptr int64 (V+1,), rows int32, values float64."""
+    csc = X.tocsc()
+    return csc.indptr.astype(np.int64), csc.indices.astype(np.int32), csc.data.astype(np.float64)
+
+
+class Iterate:
+    """w float64 (V,), bias, scores = Xw + b float64 (D,); w and scores are replaced, never written into.
+
+    columns: of ``problem.X``, if they are at hand. Without w it begins at w = 0 with the best bias.
+    """
+
+    def __init__(
+        self, problem: SentenceProblem, columns: Columns | None = None, w: np.ndarray | None = None, bias: float = 0.0
+    ) -> None:
+        self.problem = problem
+        self.columns = columns_of(problem.X) if columns is None else columns
+        groups = problem.groups
+        self.groups = (groups.ptr, groups.feature, groups.count, groups.weight)
+        self.w = np.zeros(problem.n_features) if w is None else w.astype(np.float64)
+        scores = problem.X @ self.w
+        self.bias = best_bias(scores, problem.y, bias, problem.v)
+        self.scores = scores + self.bias
+        self.work = 0.0  # passes over the data
+
+    def move(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
+        """Be there; scores: Xw + bias."""
+        self.w, self.bias, self.scores = w, bias, scores
+
+    def go(self, w: np.ndarray, bias: float) -> None:
+        """Be there, scores computed afresh."""
+        self.move(w, bias, self.problem.X @ w + bias)
+
+    def objective(self) -> float:
+        """(P) here."""
+        return self.problem.loss(self.scores) + self.problem.penalty(self.w)
+
+    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each document's loss by its score: the first, −v y α, and the second, kept above 0. float64 (D,) each."""
+        y, v = self.problem.y, self.problem.v
+        alpha = expit(-y * self.scores)
+        return -v * y * alpha, np.maximum(v * alpha * (1.0 - alpha), LEAST_HESSIAN)
+
+    def gathered(self, slope: np.ndarray) -> np.ndarray:
+        """Xᵀ slope."""
+        out = np.empty(self.problem.n_features)
+        kernels.gather(*self.columns, slope, out)
+        return out
+
+    def curvature(self, hessian: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """float64 (V,): Σ_d h_d x_dj² for ``features`` (int64), 0 elsewhere."""
+        out = np.zeros(self.problem.n_features)
+        kernels.second_derivatives(*self.columns, hessian, features, out)
+        return out
+
+
+def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penalty, passes: int) -> float:
+    """One step on loss + λ_las‖w‖₁ + penalty(w), where ½ Σ q_j w_j² − Σ linear_j w_j has the penalty's slope at w and
+    bends no less: a Newton model of the loss, ``passes`` of coordinate descent, then a search along the way found.
+
+    penalty: a function of w that gives a number. Returns what the step has taken off the objective, 0 if nothing.
+    """
+    problem, w = here.problem, here.w
+    slope, hessian = here.derivatives()
+    gradient = here.gathered(slope) + q * w - linear
+    # a weight of 0 stays 0 unless it is pulled by more than λ_las, whatever q is
+    active = np.flatnonzero((w != 0) | (np.abs(gradient) > problem.lam_las))
+    curvature = here.curvature(hessian, active)
+    before = problem.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
+    target, moved = w.copy(), np.zeros(len(problem.y))
+    bias = kernels.descend(
+        *here.columns, active, problem.lam_las, q, linear, curvature, hessian, slope.copy(), moved, target, here.bias,
+        passes, 1e-9 * before,
+    )  # fmt: skip
+    here.work += 2 + passes
+    step = target - w
+    expected = float(slope @ moved) + float((q * w - linear) @ step)
+    expected += problem.lam_las * float(np.abs(target).sum() - np.abs(w).sum())
+    length = 1.0
+    while length > 1e-8:
+        there, scores = w + length * step, here.scores + length * moved
+        value = problem.loss(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
+        if value <= before + _SUFFICIENT * length * min(expected, 0.0) + 1e-14 * abs(before):
+            here.move(there, here.bias + length * (bias - here.bias), scores)
+            return before - value
+        length *= 0.5
+    return 0.0

@@ -1,0 +1,1 @@
+"""Documents from what people have: files of every kind, archives, folders, tables."""

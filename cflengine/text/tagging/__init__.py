@@ -1,0 +1,1 @@
+"""Tagged sentences: column files, feature templates, entities in tags."""

@@ -1,0 +1,97 @@
+"""Column files of tagged sentences: a token a line, columns between white space, a blank line after a sentence.
+
+The format of the CoNLL shared tasks and of CRF++. Lines that begin with -DOCSTART- separate documents, and a comment of
+CoNLL-U (``# ...`` above a sentence) says something about it: both are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cflengine.engine.checks import InputError
+from cflengine.text.corpus import CorpusError
+from cflengine.text.reading.encodings import detect, initial_decoding
+from cflengine.text.reading.sources import MAX_BYTES, as_blob
+
+Rows = list[tuple[str, ...]]
+
+
+def read_columns(source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES) -> list[Rows]:
+    """The sentences of a column file (also one packed by gzip), each a list of its tokens' columns.
+
+    source: a path, bytes or a binary stream. Raises CorpusError for what cannot be read, for rows of different lengths,
+    and where there is no sentence at all.
+    """
+    blob = as_blob(source, name, max_bytes)
+    decoding = initial_decoding(blob.head())
+    try:
+        with blob.open(refuse_nul=True) as stream:
+            return parse_columns(decoding.lines(stream, "\n"), blob.name)
+    except UnicodeDecodeError:
+        with blob.open(refuse_nul=True) as stream:
+            return parse_columns(detect(blob.chunks()).lines(stream, "\n"), blob.name)
+
+
+def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
+    """The sentences in these lines. Raises CorpusError as :func:`read_columns` does."""
+    sentences: list[Rows] = []
+    rows: Rows = []
+    width, first = 0, 0
+    for number, cells in _first_width(_numbered(lines)):
+        if not cells:
+            if rows:
+                sentences.append(rows)
+                rows = []
+            continue
+        if cells[0] == "-DOCSTART-" or (not rows and cells[0] == "#" and len(cells) != (width or len(cells))):
+            continue
+        if not width:
+            width, first = len(cells), number
+        if len(cells) != width:
+            raise CorpusError(
+                f"'{name}', line {number}: {len(cells)} columns, but line {first} has {width}; all need as many."
+            )
+        rows.append(cells)
+    if rows:
+        sentences.append(rows)
+    if not sentences:
+        raise CorpusError(f"'{name}' holds no sentence; a column file has a token a line.")
+    return sentences
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for number, line in enumerate(lines, 1):
+        yield number, tuple(line.split())
+
+
+def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The rows, without those at the beginning that start with # and have another width than the first that does not:
+    they are comments, and the others a sentence whose first word is #."""
+    waiting: list[tuple[int, tuple[str, ...]]] = []
+    for number, cells in rows:
+        if cells and cells[0] == "#":
+            waiting.append((number, cells))
+            continue
+        if cells and cells[0] != "-DOCSTART-":
+            yield from (one for one in waiting if len(one[1]) == len(cells))
+            waiting = []
+            yield number, cells
+            break
+        if not cells and waiting:  # a whole sentence of such rows
+            yield from waiting
+            waiting = []
+        yield number, cells
+    yield from waiting
+    yield from rows
+
+
+def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]:
+    """The lines of a column file, ends included. Raises ValueError for a cell that is empty or has white space."""
+    for rows in sentences:
+        for cells in rows:
+            for cell in cells:
+                if len(cell.split()) != 1 or cell != cell.strip():
+                    raise InputError(f"a cell of a column file is one word without white space, not {cell!r}.")
+            yield " ".join(cells) + "\n"
+        yield "\n"

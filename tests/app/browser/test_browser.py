@@ -1,0 +1,405 @@
+"""The whole app in a real browser: one server, hostile text, live chart, stop, reload, closed tabs."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+PLOT = ".cfl-live-plot"
+POINTS = f"document.querySelector('{PLOT}')?.data?.reduce((sum, trace) => sum + trace.x.length, 0) ?? 0"
+HOSTILE = [
+    "<script>window.pwned=1</script> the malt <script>window.pwned=1</script> the malt",
+    '<img src=x onerror="window.pwned=1"> the hops <img src=x onerror="window.pwned=1"> the hops',
+    "👩‍🚀 loves 🍺 and 👩‍🚀 loves 🍺 and 👩‍🚀",
+    "هذه البيرة جيدة جدا هذه البيرة جيدة جدا",
+    "=1+1 is =1+1 and =1+1 is =1+1",
+]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="needs playwright"),
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def reviews() -> list[str]:
+    return pd.read_csv(ROOT / "sample_data" / "reviews.csv")["text"].tolist()
+
+
+@pytest.fixture(scope="module")
+def long_corpus(reviews, tmp_path_factory) -> Path:
+    """A file that takes the solver more than half a minute."""
+    texts = [f"{reviews[n % 2000]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(8000)]
+    path = tmp_path_factory.mktemp("corpora") / "long.csv"
+    pd.DataFrame({"text": texts}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(warm, tmp_path_factory) -> Iterator[str]:
+    """The address of the app, started as a user starts it; no traceback may stand in its log in the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUTF8": "1"}
+        )
+        url = f"http://localhost:{port}"
+        try:
+            while True:
+                try:
+                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                    break
+                except OSError:  # not listening yet
+                    assert process.poll() is None, log.read_text("utf-8")
+                    time.sleep(0.1)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+    assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watch:
+    """What a page asked for and complained about."""
+
+    hosts: set[str] = field(default_factory=set)
+    complaints: list[str] = field(default_factory=list)
+    streams: int = 0
+
+    def attach(self, page) -> None:
+        page.on("request", self._request)
+        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).netloc))
+        page.on("response", self._response)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+
+    def _request(self, request) -> None:
+        self.hosts.add(urlsplit(request.url).netloc)
+        self.streams += "/cfl/trace/" in request.url
+
+    def _response(self, response) -> None:
+        # on a deep link Streamlit itself looks for its endpoints below the page's path first
+        if response.status >= 400 and "/_stcore/" not in response.url:
+            self.complaints.append(f"{response.status} {response.url}")
+
+    def _console(self, message) -> None:
+        if message.type == "error" and "/_stcore/" not in message.location.get("url", ""):
+            self.complaints.append(message.text)
+
+
+@pytest.fixture
+def open_tab(chromium, server) -> Iterator[Callable]:
+    """A function: an address to a page in a browser of its own; nothing may leave the machine or complain."""
+    watch, contexts = Watch(), []
+
+    def open_one(address: str):
+        contexts.append(chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(30_000)
+        watch.attach(page)
+        page.goto(server + address)
+        page.watch = watch
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert watch.hosts - {""} == {urlsplit(server).netloc}, "a request left this machine"
+    assert not watch.complaints
+
+
+def button(page, name: str):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def go(page, name: str) -> None:
+    page.locator("[data-testid=stSidebarNav]").get_by_role("link", name=name).click()
+
+
+def heading(page, text: str):
+    return page.get_by_role("heading", name=text).first
+
+
+def metric(page, label: str) -> str:
+    return (
+        page.locator("[data-testid=stMetric]")
+        .filter(has_text=label)
+        .locator("[data-testid=stMetricValue]")
+        .inner_text()
+    )
+
+
+def status(page, text: str | re.Pattern):
+    return page.locator(".cfl-live-status").filter(has_text=text)
+
+
+def run_and_see_rows(page, at_least: int = 20) -> None:
+    button(page, "Run").click()
+    page.wait_for_function(f"({POINTS}) >= {at_least}")
+
+
+def use_path(page, path: Path) -> None:
+    button(page, "A path on this computer").click()
+    page.get_by_role("textbox", name="File or folder").fill(str(path))
+    page.keyboard.press("Enter")
+    page.locator("[data-testid=stSidebar]").get_by_text(path.name).wait_for()
+
+
+def test_the_first_deep_link_after_a_start_goes_through_the_router(open_tab):
+    page = open_tab("/pointers?lam=3")
+    heading(page, "Read").wait_for()
+    page.locator(".scroller .p").first.wait_for()
+    sidebar = page.locator("[data-testid=stSidebar]")
+    sidebar.get_by_text("2,000 documents").wait_for()
+    assert sidebar.get_by_text("λ = 3 ·").count() == 1
+    assert sidebar.get_by_role("link").all_inner_texts() != []
+    assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 1000, "the wide layout"
+    assert page.title() == "Read" or "cflengine" in page.title()
+
+
+def test_hostile_text_from_upload_to_features(open_tab, reviews):
+    page = open_tab("/?k=8")
+    upload(page, reviews)
+
+    see_it_solved_unasked(page)
+    go(page, "Watch the solver")
+    watch_it_live_and_stop(page)
+    solve_to_the_end(page)
+    scrub(page)
+
+    go(page, "Read")
+    look_at_pointers(page)
+    go(page, "Export")
+    take_features_away(page)
+    assert page.evaluate("window.pwned") is None
+
+
+def upload(page, reviews: list[str]) -> None:
+    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(1500)]
+    data = io.StringIO(newline="")
+    frame = pd.DataFrame({"text": texts, "note": ["=cmd()", "<b>bold</b>", *[""] * (len(texts) - 2)]})
+    frame.to_csv(data, index=False, quoting=csv.QUOTE_ALL)
+    name = "<img src=x onerror=window.pwned=1> a->b :material_home: www.x.org me@x.org.csv"
+    page.locator("[data-testid=stFileUploader] input").set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": data.getvalue().encode()}
+    )
+    title = page.locator("[data-testid=stSidebar] strong").first
+    title.filter(has_text="onerror").wait_for()
+    assert title.inner_text().replace("\u2060", "") == name, "shown as it is"
+    assert title.locator("img, [href^=http], [href^=mailto]").count() == 0
+    page.locator("[data-testid=stMetricValue]").get_by_text(f"{len(texts):,}").wait_for()
+    assert "corpus=" in page.url
+
+
+def see_it_solved_unasked(page) -> None:
+    """The homotopy runs over the text itself; once a λ is certified the text is in pieces under the slider."""
+    page.wait_for_function(f"({POINTS}) > 20")
+    page.locator(".lt-line b").first.wait_for(timeout=90_000)
+    assert "<script>window.pwned=1</script>" in page.locator(".lt").inner_text() or page.locator(".lt .p").count() > 20
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    page.get_by_text("Still improving").wait_for(state="hidden")
+
+
+def test_the_first_screen_moves_under_the_slider(open_tab):
+    page = open_tab("/")
+    page.locator(".lt-line b").first.wait_for()
+    pieces = "document.querySelector('.lt').getRootNode().querySelectorAll('.scroller .p.l1').length"
+    pieces = pieces.replace("document.querySelector('.lt')", "window.lt")
+    page.locator(".lt").evaluate("node => { window.lt = node }")
+    before, line = page.evaluate(pieces), page.locator(".lt-line").inner_text()
+    slider = page.locator(".lt-bar input")
+    took = slider.evaluate(
+        """node => { const began = performance.now(); node.value = 0;
+        node.dispatchEvent(new Event("input", { bubbles: true })); return performance.now() - began; }"""
+    )
+    assert page.evaluate(pieces) > 2 * before, "more single words at once, nobody is asked"
+    assert took < 100 and page.locator(".lt-line").inner_text() != line
+    button(page, "▶ Play").click()
+    page.wait_for_function(f"({pieces}) < {before}")
+    page.locator(".lt-top .bar").first.click()
+    page.locator(".lt-top .chosen").wait_for()
+
+
+def watch_it_live_and_stop(page) -> None:
+    """Rows arrive by push, the chart keeps its DOM node, Stop answers at once and keeps a certified solution."""
+    run_and_see_rows(page)
+    assert page.watch.streams, "the trace comes as a stream"
+    same = f"window.node === document.querySelector('{PLOT}') && window.svg === window.node.querySelector('svg')"
+    page.evaluate(f"window.node = document.querySelector('{PLOT}'); window.svg = window.node.querySelector('svg')")
+    points = page.evaluate(POINTS)
+    page.wait_for_function(f"({POINTS}) > {points} + 20")
+    assert page.evaluate(same)
+    button(page, "Stop").first.click()
+    page.get_by_text("Stopping").or_(status(page, "interrupted")).first.wait_for(timeout=3000)
+    status(page, "finished: interrupted").wait_for()
+    assert page.evaluate(same), "the finished chart is the live one"
+    assert re.search(r"gap [\d.]+ % proved", page.locator(".cfl-live-status").inner_text())
+    page.locator("[data-testid=stSidebar]").get_by_text("interrupted").wait_for()
+
+
+def solve_to_the_end(page) -> None:
+    slider = page.get_by_role("slider", name="K, the longest K-gram")
+    slider.press("Home")
+    slider.press("ArrowRight")
+    page.get_by_text("The settings have changed since the last run").wait_for()
+    page.get_by_text(re.compile("^Solver: ")).click()
+    page.locator("[data-testid=stExpander]").get_by_text("homotopy", exact=True).click()
+    page.get_by_text("Solver: homotopy", exact=True).wait_for()
+    button(page, "Run").click()
+    status(page, "finished: converged").wait_for(timeout=60_000)
+    page.wait_for_function("document.querySelectorAll('[data-testid=stMetric]').length >= 9")
+    assert int(metric(page, "K-grams kept").replace(",", "")) > 100 and "k=2" in page.url
+
+
+def scrub(page) -> None:
+    """The ζ slider changes the numbers; at its end every pointer is in or out."""
+    first = metric(page, "Decided")
+    page.get_by_role("slider", name=re.compile("^ζ")).press("End")
+    page.wait_for_function(
+        "old => ![...document.querySelectorAll('[data-testid=stMetric]')].some("
+        "node => node.innerText.includes('Decided') && node.innerText.includes(old))",
+        arg=first,
+    )
+    assert float(metric(page, "Decided").removesuffix(" %")) > float(first.removesuffix(" %"))
+    page.get_by_text("At ζ = 1.0").wait_for()
+
+
+def look_at_pointers(page) -> None:
+    marks = page.locator(".scroller .p")
+    marks.first.wait_for()
+    article = page.locator(".scroller article")
+    assert "<script>window.pwned=1</script>" in article.nth(0).inner_text()
+    assert page.locator(".scroller script, .scroller img").count() == 0
+    arabic = article.nth(3).locator("[dir=auto]").last
+    assert arabic.evaluate("node => getComputedStyle(node).direction") == "rtl"
+
+    mark = marks.filter(has_text="malt").first
+    mark.hover()
+    gram = page.locator(".tip b").inner_text()
+    assert "malt" in gram
+    mark.click()
+    page.get_by_role("heading", name=f"“{gram}”").wait_for()
+    page.get_by_text("stored once for").wait_for()
+
+    # a row of the table (a canvas): its K-gram is chosen, and typing a filter afterwards does not choose another
+    box = page.locator("[data-testid=stDataFrame]").first.bounding_box()
+    page.mouse.click(box["x"] + 16, box["y"] + 52)
+    page.wait_for_function("old => !document.querySelector('h2').innerText.includes(old)", arg=f"“{gram}”")
+    chosen = page.locator("h2").first.inner_text()
+    page.get_by_placeholder("part of a phrase").fill("pwned")
+    page.keyboard.press("Enter")
+    page.get_by_text(re.compile(r"^\d+ phrases?\. Choose a row")).wait_for()
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    assert page.locator("h2").first.inner_text() == chosen
+
+
+def take_features_away(page) -> None:
+    heading(page, "Export").wait_for()
+    with page.expect_download() as download:
+        button(page, "CSV").click()
+    text = Path(download.value.path()).read_text("utf-8")
+    head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    assert head == ["document", "feature", "count"] and download.value.suggested_filename == "features-count.csv"
+    names = {name for _, name, _ in rows}
+    assert not [name for name in names if name.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert [name for name in names if name.startswith("'=")], "the formula is there, defused"
+    assert len(rows) == int(metric(page, "Non-zero entries").replace(",", ""))
+
+
+def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
+    page = open_tab("/path")
+    button(page, "Run the path").click()
+    page.get_by_text("of 12 λ certified").wait_for()
+    page.get_by_text("Solved and certified on the path.").wait_for(timeout=120_000)
+    marks = (
+        "document.querySelectorAll('.cfl-path')[0] && [...document.querySelectorAll('*')].map((node) => node.shadowRoot"
+    )
+    marks += "?.querySelectorAll('.scroller .p.l1').length ?? 0).reduce((a, b) => a + b)"
+    page.wait_for_function(f"({marks}) > 0")
+    words = page.evaluate(marks)
+    slider = page.locator(".cfl-path-bar input")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.39 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    page.get_by_text("Let go of the slider to solve here.").wait_for()
+    page.wait_for_function(f"({marks}) > {words}")  # cheaper pointers, more of them to single words
+    assert page.locator("[data-testid=stText]").count() == 0
+    page.mouse.up()
+    page.get_by_text("Solved and certified at this λ.").wait_for()
+    page.wait_for_function("document.querySelector('.cfl-path-status').innerText === ''")  # and refined
+    bar = page.locator(".bars .bar").first
+    gram = bar.locator(".name").inner_text()
+    bar.click()
+    page.locator(".bars .chosen").wait_for()
+    page.wait_for_function(
+        "gram => document.querySelector('.cfl-path-plot').layout.annotations.some((note) => note.text.includes(gram))",
+        arg=gram,
+    )
+
+
+def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus):
+    page = open_tab("/")
+    use_path(page, long_corpus)
+    go(page, "Watch the solver")
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    run_and_see_rows(page)
+    job = parse_qs(urlsplit(page.url).query)["job"]
+
+    page.reload()
+    page.wait_for_function(f"({POINTS}) > 20")
+    assert parse_qs(urlsplit(page.url).query)["job"] == job
+    assert button(page, "Run").is_disabled() and button(page, "Stop").first.is_enabled()
+    points = page.evaluate(POINTS)
+    page.wait_for_function(f"({POINTS}) > {points}")
+
+    address = urlsplit(page.url)
+    second = open_tab(f"/solve?{re.sub('&?job=[^&]*', '', address.query)}")
+    button(second, "Run").click()
+    second.get_by_text("Queued: 1 solve before yours.").first.wait_for()
+    page.context.close()
+    # the grace is six seconds; by itself the first solve would take much longer
+    second.wait_for_function(f"({POINTS}) > 0", timeout=25_000)
+    button(second, "Stop").first.click()
+    status(second, "finished: interrupted").wait_for()

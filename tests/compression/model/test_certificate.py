@@ -1,0 +1,166 @@
+"""The certificate: bounds that no linear program undercuts, from any dual vector; solutions that are checked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cflengine.compression.model import certificate
+from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
+from cflengine.compression.model.problem import coverage_matrix, objective
+from cflengine.engine.gaps import relative_gap
+from cflengine.text.kgrams import KGramIndex
+from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, uneven_costs
+from naive.cover import coverage, pointers_of
+from naive.programs import solve_relaxation
+
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
+         "dictionary free", "external macro"]  # fmt: skip
+
+
+def excess_of(alpha: np.ndarray, index: KGramIndex, costs) -> np.ndarray:
+    """Σ over J(s) of ((Xᵀα)_i − d_i)₊ for every K-gram, by definition."""
+    charged = (coverage_matrix(index.gram_of).T @ alpha).reshape(index.gram_of.shape)
+    total = np.zeros(index.n_grams)
+    for k, i in np.argwhere(index.gram_of >= 0):
+        d = costs.pointer_by_length[k] + (costs.pointer_extra[k, i] if costs.pointer_extra.size else 0.0)
+        total[index.gram_of[k, i]] += max(0.0, charged[k, i] - d)
+    return total
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("kind", SMALL)
+def test_dual_prices_of_the_linear_program_prove_its_optimum(kind, cost):
+    index = index_of(SMALL[kind])
+    costs = costs_by_kind(index)[cost]
+    program = solve_relaxation(index, costs)
+    bound, shrink = dual_bound(program.prices, index.gram_of, costs)
+    assert bound == pytest.approx(program.value, rel=1e-6, abs=1e-6) and shrink > 1 - 1e-6
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("kind", ["random words", "many short documents", "one word again and again"])
+def test_any_vector_of_prices_proves_a_valid_bound(kind, cost):
+    index = index_of(SMALL[kind])
+    costs = costs_by_kind(index)[cost]
+    optimum = solve_relaxation(index, costs).value
+    rng = np.random.default_rng(0)
+    n = index.n_tokens
+    for alpha in (
+        *(rng.exponential(scale, n) for scale in (0.01, 0.3, 1.0, 30.0)),
+        np.full(n, 2.0),
+        np.eye(1, n)[0] * 50,
+    ):
+        bound, shrink = dual_bound(alpha, index.gram_of, costs)
+        assert bound <= optimum * (1 + 1e-7) + 1e-7
+        assert 0 <= shrink <= 1 and bound == pytest.approx(alpha.sum() * shrink)
+        assert (excess_of(alpha * shrink, index, costs) <= costs.dictionary + 1e-9).all()
+
+
+def test_infeasible_prices_are_shrunk_only_as_far_as_needed():
+    """One K-gram of one pointer, d = 1, c = 2: the price may be 3; 12 must shrink to it or below."""
+    index = index_of(["word"], 1)
+    costs = costs_of(index, 1.0, dictionary_cost=np.array([2.0]))
+    assert dual_bound(np.array([3.0]), index.gram_of, costs) == (3.0, 1.0)
+    # a little too dear is too dear
+    bound, shrink = dual_bound(np.array([3.05]), index.gram_of, costs)
+    assert shrink == pytest.approx(2 / 2.05) and bound < 3.0
+    bound, shrink = dual_bound(np.array([12.0]), index.gram_of, costs)
+    # τ = c / excess = 2/11 is what the argument in the docstring gives
+    assert shrink == pytest.approx(2 / 11) and bound == pytest.approx(12 * 2 / 11)
+    # c = 0: shrinking to d/x leaves no excess
+    free = costs_of(index, 1.0, dictionary_cost=np.array([0.0]))
+    assert dual_bound(np.array([4.0]), index.gram_of, free) == pytest.approx((1.0, 0.25), rel=1e-12)
+
+
+def test_negative_prices_count_as_zero():
+    index = index_of(["a b c"], 2)
+    costs = costs_of(index)
+    alpha = np.array([1.0, -7.0, 0.5])
+    assert dual_bound(alpha, index.gram_of, costs) == dual_bound(np.maximum(alpha, 0), index.gram_of, costs)
+
+
+def test_chunks_change_nothing(monkeypatch):
+    index = index_of(SMALL["documents between empty ones"] + SMALL["random words"], 5)
+    costs = uneven_costs(index)
+    alpha = np.random.default_rng(0).uniform(0, 2, index.n_tokens)
+    whole = dual_bound(alpha, index.gram_of, costs)
+    monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 10)
+    assert dual_bound(alpha, index.gram_of, costs) == pytest.approx(whole, rel=1e-12)
+    assert whole[1] < 1, "the corpus must tell"
+
+
+# binary solutions
+
+
+def random_marks(index: KGramIndex, seed: int) -> np.ndarray:
+    chosen = (np.random.default_rng(seed).random(index.gram_of.shape) < 0.4) & (index.gram_of >= 0)
+    return (chosen << np.arange(index.max_gram)[:, None]).sum(axis=0).astype(np.uint8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("cost", ["pointers as a word", "by pointer"])
+def test_binary_solution_by_definition(seed, cost):
+    index = index_of(SMALL["many short documents"], 3)
+    costs = costs_by_kind(index)[cost]
+    marks = random_marks(index, seed)
+    pointers = pointers_of(marks)
+    w = np.zeros(index.gram_of.shape)
+    for k, i in pointers:
+        w[k - 1, i] = 1.0
+    value, covered, n_pointers, used = binary_solution(marks, index.gram_of, costs)
+    assert value == pytest.approx(objective(w, index.gram_of, costs))
+    assert n_pointers == len(pointers)
+    assert set(np.flatnonzero(used)) == {index.gram_of[k - 1, i] for k, i in pointers}
+    assert covered == bool((coverage(dict.fromkeys(pointers, 1), index.n_tokens) > 0).all())
+
+
+def test_one_uncovered_token_is_detected_wherever_it_is():
+    index = index_of(SMALL["documents between empty ones"], 3)
+    costs = costs_of(index)
+    marks = np.ones(index.n_tokens, dtype=np.uint8)
+    assert binary_solution(marks, index.gram_of, costs)[1]
+    for bare in range(index.n_tokens):
+        marks[bare] = 0
+        assert not binary_solution(marks, index.gram_of, costs)[1]
+        marks[bare] = 1
+
+
+def test_pointer_across_a_border_is_refused():
+    index = index_of(["a b", "c d"], 2)
+    marks = np.array([2, 2, 0, 2], dtype=np.uint8)
+    for wrong in ([0, 2, 0, 0], [0, 0, 0, 2]):
+        with pytest.raises(ValueError, match="crosses a document's end"):
+            binary_solution(np.array(wrong, dtype=np.uint8), index.gram_of, costs_of(index))
+    with pytest.raises(ValueError, match="crosses"):
+        certify(marks, np.zeros(4), index.gram_of, costs_of(index))
+
+
+@pytest.mark.parametrize(
+    ("objective_", "bound", "gap"),
+    [
+        (11.0, 10.0, 0.1),
+        (10.0, 10.0, 0.0),
+        (0.0, 0.0, 0.0),
+        (1.0, 0.0, math.inf),
+        (math.nan, 1.0, math.nan),
+        (1.0, math.nan, math.nan),
+    ],
+)
+def test_relative_gap(objective_, bound, gap):
+    assert relative_gap(objective_, bound) == pytest.approx(gap, nan_ok=True)
+
+
+def test_certificate_is_what_its_parts_say():
+    index = index_of(CHARACTERS, 4, ".")
+    costs = costs_of(index, 0.5)
+    marks = np.ones(index.n_tokens, dtype=np.uint8)
+    alpha = np.full(index.n_tokens, 0.4)
+    proof = certify(marks, alpha, index.gram_of, costs)
+    assert proof.objective == 0.5 * index.n_tokens + len(set("".join(CHARACTERS)))
+    assert (proof.n_pointers, proof.dictionary_size) == (index.n_tokens, len(set("".join(CHARACTERS))))
+    assert (proof.lower_bound, proof.shrink) == dual_bound(alpha, index.gram_of, costs)
+    assert proof.gap == relative_gap(proof.objective, proof.lower_bound) and proof.covered is True
+    assert proof.to_dict()["objective"] == proof.objective

@@ -1,0 +1,305 @@
+"""The exact solver against HiGHS on the plain programme and against trying every dictionary."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from cflengine.compression.model.certificate import binary_solution, certify
+from cflengine.compression.model.linear_program import IntegerProgram, common_step
+from cflengine.compression.solvers.exact import BRANCHING, RELAXATION, ExactSettings, solve_exact
+from cflengine.compression.solvers.run import FINISHED
+from cflengine.engine.progress import TerminationReason
+from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
+from naive.cover import by_document, cheapest, pointers_of
+from naive.programs import solve_exactly, solve_relaxation
+
+pytest.importorskip("highspy")
+
+COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
+         "dictionary free", "external macro"]  # fmt: skip
+# the relaxation is fractional here, so that there is something to branch on
+HARD = random_words(7, 12, 10, 8)
+
+
+def assert_sound(result, index, costs) -> None:
+    """What must hold of any result, however its run ended."""
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    assert proof.covered and proof.objective == result.objective
+    assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
+    relaxation = solve_relaxation(index, costs).value
+    assert result.lower_bound <= relaxation * (1 + 1e-7) + 1e-9
+    used = binary_solution(result.marks, index.gram_of, costs)[3]
+    assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
+    best, bounds = result.trace["best_objective"], result.trace["lower_bound"].dropna()
+    assert best.is_monotonic_decreasing and best.iloc[-1] == pytest.approx(result.objective, rel=1e-9)
+    assert bounds.is_monotonic_increasing and result.trace["mip_bound"].dropna().is_monotonic_increasing
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("kind", SMALL)
+def test_optimum_is_that_of_the_plain_programme(kind, cost):
+    index = index_of(SMALL[kind])
+    costs = costs_by_kind(index)[cost]
+    result = solve_exact(index, costs)
+    assert_sound(result, index, costs)
+    assert result.reason is TerminationReason.CONVERGED and result.solver == "exact"
+    assert result.objective == pytest.approx(solve_exactly(index, costs), rel=1e-7, abs=1e-7)
+    # the certificate proves the relaxation, to which HiGHS's prices are the key
+    relaxation = solve_relaxation(index, costs).value
+    assert result.lower_bound == pytest.approx(relaxation, rel=1e-6, abs=1e-6)
+    assert result.certificate.shrink > 1 - 1e-9
+    if result.relaxation_upper < math.inf:
+        assert relaxation * (1 - 1e-9) <= result.relaxation_upper <= relaxation * (1 + 1e-6)
+    mip_bound = result.trace["mip_bound"].iloc[-1]
+    assert mip_bound <= result.objective * (1 + 1e-7) + 1e-7
+    assert mip_bound >= result.objective * (1 - 1e-7) - max(IntegerProgram(index, costs).step, 1e-6)
+
+
+def optimum_by_trying_all(index, costs) -> float:
+    """Every dictionary, each with its cheapest cover of every document."""
+    pointers = [(int(k), int(i)) for k, i in np.argwhere(index.gram_of >= 0)]
+    best = math.inf
+    for chosen in product((False, True), repeat=index.n_grams):
+        prices = {}
+        for k, i in pointers:
+            if chosen[index.gram_of[k, i]]:
+                extra = costs.pointer_extra[k, i] if costs.pointer_extra.size else 0.0
+                prices[k + 1, i] = float(costs.pointer_by_length[k] + extra)
+        cover = sum(cheapest(part, n) for part, n in by_document(prices, index.doc_ptr.tolist()))
+        best = min(best, cover + float(costs.dictionary @ np.array(chosen)))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("texts", "max_gram"),
+    [(["a b a b", "b a"], 3), (["a a a a", "a"], 4), (["a b c", "a b c", "a b"], 3), (["a b", "", "b a b"], 1)],
+)
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0, 2.5, "uneven"])
+def test_optimum_is_that_of_trying_every_dictionary(texts, max_gram, lam):
+    index = index_of(texts, max_gram)
+    assert index.n_grams <= 11
+    costs = uneven_costs(index) if lam == "uneven" else costs_of(index, lam)
+    assert solve_exact(index, costs).objective == pytest.approx(optimum_by_trying_all(index, costs), rel=1e-7)
+
+
+@pytest.mark.parametrize("lam", [0.5, 2.0])
+def test_gap_that_the_relaxation_leaves_is_closed(lam):
+    index = index_of(HARD)
+    costs = costs_of(index, lam)
+    result = solve_exact(index, costs, lam=lam)
+    assert_sound(result, index, costs)
+    assert result.objective == pytest.approx(solve_exactly(index, costs))
+    assert result.gap > 1e-4, "the relaxation must be fractional for the test to tell"
+    stages = result.trace["stage"].tolist()
+    assert stages[:2] == [RELAXATION, RELAXATION] and BRANCHING in stages and stages[-1] == FINISHED
+    assert (result.trace["lam"] == lam).all()
+    assert result.relaxation == pytest.approx(solve_relaxation(index, costs).value)
+    # what HiGHS says of itself never counts as proved
+    assert result.trace["mip_bound"].iloc[-1] > result.lower_bound
+
+
+def test_single_words_alone():
+    index = index_of(HARD, 1)
+    result = solve_exact(index, costs_of(index, 0.7))
+    assert result.objective == pytest.approx(0.7 * index.n_tokens + index.n_grams)
+    assert result.gap == pytest.approx(0.0, abs=1e-9) and (result.marks == 1).all()
+
+
+def test_characters_as_tokens():
+    index = index_of(CHARACTERS, 5, "(?s).")
+    costs = costs_of(index, 1.0)
+    assert solve_exact(index, costs).objective == pytest.approx(solve_exactly(index, costs))
+
+
+def test_free_storage_costs_nothing():
+    index = index_of(HARD)
+    costs = costs_of(index, 0.0, dictionary_cost=np.zeros(index.n_grams))
+    result = solve_exact(index, costs)
+    assert (result.objective, result.lower_bound, result.gap) == (0.0, 0.0, 0.0)
+    assert result.reason is TerminationReason.CONVERGED and result.certificate.covered
+
+
+def test_larger_problems_are_refused_before_any_work():
+    index = index_of(HARD)
+    told = []
+    with pytest.raises(ValueError, match=r"small corpora: 324 pointers are more than max_pointers = 323; take"):
+        solve_exact(index, costs_of(index), ExactSettings(max_pointers=323), listeners=[told.append])
+    assert not told and index.n_pointers == 324
+    solve_exact(index, costs_of(index, 0.0), ExactSettings(max_pointers=324))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tol": -0.1}, "tol must be"),
+        ({"tol": math.nan}, "tol must be"),
+        ({"tol": True}, "tol must be"),
+        ({"time_limit": 0.0}, "time_limit must be"),
+        ({"time_limit": "1"}, "time_limit must be"),
+        ({"max_pointers": 0}, "max_pointers must be"),
+        ({"max_pointers": 1.5}, "max_pointers must be"),
+    ],
+)
+def test_impossible_settings_raise(changed, message):
+    with pytest.raises(ValueError, match=message):
+        ExactSettings(**changed)
+
+
+def test_without_highspy_it_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *args, **kwargs):
+        if name == "highspy":
+            raise ModuleNotFoundError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    index = index_of(["a b a b"])
+    with pytest.raises(ImportError, match="pip install 'highspy"):
+        solve_exact(index, costs_of(index))
+
+
+# stops
+
+
+@pytest.mark.parametrize("limit", [1e-9, 0.05, 0.5])
+def test_time_limit_leaves_a_certified_solution(limit):
+    index = index_of(random_words(8, 60, 60, 60), 5)
+    costs = costs_of(index, 4.0)
+    result = solve_exact(index, costs, ExactSettings(time_limit=limit))
+    assert result.reason is TerminationReason.TIME_LIMIT
+    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    assert proof.covered and proof.objective == result.objective >= result.lower_bound >= 0
+    assert result.settings["time_limit"] == limit
+
+
+@pytest.mark.parametrize("stage", [RELAXATION, BRANCHING])
+def test_listener_stops_it_between_and_within_steps(stage):
+    index = index_of(HARD)
+    costs = costs_of(index, 2.0)
+    seen = []
+
+    def listener(stats):
+        seen.append(stats.stage)
+        return stats.stage != stage
+
+    result = solve_exact(index, costs, listeners=[listener])
+    assert_sound(result, index, costs)
+    assert result.reason is TerminationReason.INTERRUPTED
+    assert seen.count(stage) == 1 and seen[-1] == FINISHED
+    assert (BRANCHING in seen) == (stage == BRANCHING)
+
+
+class StopsAfter:
+    """Says stop at the given question between events."""
+
+    def __init__(self, polls: int) -> None:
+        self.left = polls
+
+    def __call__(self, stats) -> None:
+        pass
+
+    def poll(self) -> bool:
+        self.left -= 1
+        return self.left > 0
+
+
+def test_poll_stops_the_relaxation_half_way_and_what_it_had_proved_stays(monkeypatch):
+    monkeypatch.setattr("cflengine.compression.solvers.exact.POLL_S", 0.0)
+    index = index_of(random_words(8, 20, 30, 30))
+    costs = costs_of(index, 4.0)
+    result = solve_exact(index, costs, listeners=[StopsAfter(400)])
+    assert result.reason is TerminationReason.INTERRUPTED and math.isnan(result.relaxation)
+    assert_sound(result, index, costs)
+    assert result.trace["stage"].tolist() == [RELAXATION, FINISHED]
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
+def test_exception_of_a_listener_comes_through_highs(kind):
+    index = index_of(HARD)
+
+    def listener(stats):
+        if stats.stage == BRANCHING:
+            raise kind("a listener's own")
+
+    with pytest.raises(kind, match="a listener's own"):
+        solve_exact(index, costs_of(index, 2.0), listeners=[listener])
+
+
+def test_gap_asked_for_ends_it_early():
+    index = index_of(HARD)
+    costs = costs_of(index, 2.0)
+    result = solve_exact(index, costs, ExactSettings(tol=0.5))
+    assert result.reason is TerminationReason.CONVERGED and result.gap <= 0.5
+    assert BRANCHING not in result.trace["stage"].tolist()
+
+
+# starts, determinism
+
+
+def test_start_is_where_it_begins():
+    index = index_of(HARD)
+    costs = costs_of(index, 2.0)
+    best = solve_exact(index, costs)
+    again = solve_exact(index, costs, start=best.marks)
+    assert again.trace["best_objective"].iloc[0] == again.objective == best.objective
+    bare = best.marks.copy()
+    bare[index.doc_ptr[3] : index.doc_ptr[4]] = 0
+    with pytest.raises(ValueError, match="uncovered"):
+        solve_exact(index, costs, start=bare)
+
+
+def test_same_bytes_again_and_with_any_number_of_threads():
+    index = index_of(HARD)
+    results = [solve_exact(index, costs_of(index, 2.0), n_threads=threads) for threads in (None, 1, 2)]
+    for other in results[1:]:
+        assert other.marks.tobytes() == results[0].marks.tobytes()
+        assert other.alpha.tobytes() == results[0].alpha.tobytes()
+        assert other.certificate == results[0].certificate and other.n_iterations == results[0].n_iterations
+
+
+# the programme
+
+
+@pytest.mark.parametrize("cost", ["pointers as a word", "by pointer", "dictionary free"])
+def test_programme_prices_binary_solutions_as_the_certificate_does(cost):
+    index = index_of(SMALL["repeated phrases"], 4)
+    costs = costs_by_kind(index)[cost]
+    program = IntegerProgram(index, costs)
+    assert not (program.shared & (index.counts() == 1)).any() and not (program.shared & (costs.dictionary == 0)).any()
+    marks = np.ones(index.n_tokens, dtype=np.uint8)
+    marks[index.doc_ptr[2]] |= 0b1110
+    point = program.point(marks)
+    assert program.cost @ point == pytest.approx(binary_solution(marks, index.gram_of, costs)[0])
+    assert (program.rows @ point >= program.lower).all()
+    pointers = zip(program.lengths + 1, program.starts, strict=True)
+    taken = [pointer for pointer, w in zip(pointers, program.chosen(marks), strict=True) if w]
+    assert sorted(taken) == sorted(pointers_of(marks))
+    # a K-gram that is pointed at but not stored breaks a row, and so does a bare token
+    for stored in program.n_pointers + np.flatnonzero(point[program.n_pointers :]):
+        assert (program.rows @ np.where(np.arange(len(point)) == stored, 0.0, point) < program.lower).any()
+    assert (program.rows @ np.where(np.arange(len(point)) == len(marks) - 1, 0.0, point) < program.lower).any()
+
+
+def test_relaxed_value_bounds_from_above():
+    index = index_of(HARD)
+    costs = costs_of(index, 2.0)
+    program, optimum = IntegerProgram(index, costs), solve_relaxation(index, costs).value
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        assert program.relaxed_value(rng.random(program.n_pointers)) >= optimum
+    assert program.relaxed_value(np.zeros(program.n_pointers)) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [([1.0, 3.0, 0.0], 1.0), ([0.3, 1.0, 2.0], 0.1), ([0.25, 1.0], 0.05), ([0.5], 0.5), ([math.pi], 0.0), ([], 1.0),
+     ([1 / 3, 1.0], 0.0), ([1e6, 0.001], 0.001), ([1.0, 1.0 + 1e-9], 0.0)],
+)  # fmt: skip
+def test_common_step(values, step):
+    assert common_step(np.array(values)) == step

@@ -1,0 +1,97 @@
+"""The estimate of memory against what a solve really takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from cflengine.compression.model import certificate
+from cflengine.compression.search import crossover
+from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
+from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
+from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.solvers.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.text.kgrams import index_kgrams
+from naive.corpora import costs_of
+
+N = 400_000
+SOLVES = {
+    "relaxation": (
+        solve_homotopy,
+        HomotopySettings(relaxation_iterations=2, stage_iterations=2, bound_every=2, last_zeta=0.0),
+    ),
+    "homotopy": (
+        solve_homotopy,
+        HomotopySettings(relaxation_iterations=2, stage_iterations=2, bound_every=2, last_zeta=0.1),
+    ),
+    "guided": (
+        solve_guided,
+        GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
+    ),
+    "reweighting": (solve_reweighting, ReweightingSettings(rounds=2, round_iterations=10)),
+}
+
+
+@pytest.mark.parametrize("solver", SOLVES)
+def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
+    # temporaries of fixed size, small beside any corpus for which memory matters: keep them so here
+    monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 1 << 14)
+    monkeypatch.setattr(crossover, "_ROOM", 1 << 12)
+    tokens = np.minimum(np.random.default_rng(0).zipf(1.25, N), 30_000).astype(np.int32)
+    solve, settings = SOLVES[solver]
+    small = index_kgrams(tokens[:5_000], np.arange(0, 5_001, 200), 3)
+    solve(small, costs_of(small), settings)  # kernels are loaded before memory is counted
+    tracemalloc.start()
+    try:
+        index = index_kgrams(tokens, np.arange(0, N + 1, 200), 3)
+        tracemalloc.reset_peak()
+        solve(index, costs_of(index), settings)
+        peak = tracemalloc.get_traced_memory()[1] + tokens.nbytes
+    finally:
+        tracemalloc.stop()
+    estimate = state_bytes(N, 3, solver, grams_per_token=index.n_grams / N)
+    assert 0.9 * estimate < peak < 1.07 * estimate
+
+
+ONE_DOCUMENT = """
+import sys
+import numpy as np
+from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
+from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.model.problem import storage_costs
+from cflengine.text.kgrams import index_kgrams
+
+def solve(tokens, doc_ptr):
+    index = index_kgrams(tokens, doc_ptr, 3)
+    few = dict(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1)
+    settings = GuidedSettings(tol=0.0, **few)
+    solve_guided(index, storage_costs(index.gram_of, index.lengths(), 1.0), settings)
+    return index
+
+def memory(line):
+    with open("/proc/self/status") as status:
+        return next(int(row.split()[1]) * 1024 for row in status if row.startswith(line))
+
+n = 600_000
+tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
+solve(tokens[:20_000], np.array([0, 10_000, 20_000]))  # kernels are loaded before memory is counted
+before = memory("VmRSS:")
+with open("/proc/self/clear_refs", "w") as refs:
+    refs.write("5")
+index = solve(tokens, np.array([0, n]))
+taken = memory("VmHWM:") - before + tokens.nbytes
+print(taken / state_bytes(n, 3, "guided", grams_per_token=index.n_grams / n, longest=n))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_one_long_document_takes_no_more_than_many_short_ones():
+    """By the process's memory, which, unlike tracemalloc, has what kernels allocate."""
+    answer = subprocess.run(
+        [sys.executable, "-c", ONE_DOCUMENT], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert 0.75 < float(answer.stdout) < 1.2
