@@ -23,7 +23,7 @@ import numpy as np
 
 import cflengine
 from benchmarks.corpora import REPOSITORY
-from cflengine.engine.memory import peak_bytes
+from cflengine.engine import peak_bytes
 
 Result = TypeVar("Result")
 

@@ -6,8 +6,8 @@ through_router()
 
 import streamlit as st
 
-from cflengine.compression.solvers.lambda_path import CompressionPath
-from cflengine.linear.weighting import WEIGHTINGS
+from cflengine.compression import CompressionPath
+from cflengine.linear import WEIGHTINGS
 from pages.parts.export.counting import counted, draw_counting
 from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of
 from pages.parts.export.project import draw_project

@@ -8,8 +8,7 @@ import math
 
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.engine.gaps import relative_gap
+from cflengine.engine import frame_csv, relative_gap
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
 from pages.parts.read.explorer import choose_documents

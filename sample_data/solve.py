@@ -9,10 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
-from cflengine.compression.path_file import write_path
-from cflengine.compression.session import CompressionSession
-from cflengine.compression.solvers.lambda_path import solve_path
-from cflengine.text.token_table import plain_tokens
+from cflengine.compression import CompressionSession, solve_path, write_lambda_path
+from cflengine.text import plain_tokens
 
 HERE = Path(__file__).resolve().parent
 LAMS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -27,7 +25,7 @@ def main() -> None:
     points = solve_path(
         session.corpus.index, LAMS, GuidedSettings(tol=0.0), costs_at=estimator.costs_at, solver=session.solver
     )
-    write_path(HERE / "reviews.path", session.corpus, points)
+    write_lambda_path(HERE / "reviews.path", session.corpus, points)
     print(points.frame().drop(columns=["reason", "seconds"]).to_string(index=False))
 
 

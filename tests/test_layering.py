@@ -271,14 +271,15 @@ def test_only_the_command_line_prints():
                 assert node.attr not in ("stdout", "stderr"), f"{shown(path)}, line {node.lineno}"
 
 
-def test_app_imports_public_names_only():
-    for path in APP:
+def test_users_of_the_package_import_public_names_only():
+    """From a package's ``__init__``, not from where a name happens to stand."""
+    import importlib
+
+    for path in [*APP, *BESIDE, *files_of("cli")]:
         for module, name in imports_of(path):
-            if within(module, "cflengine"):
-                private = [
-                    part for part in [*module.split("."), name] if part.startswith("_") and part != "__version__"
-                ]
-                assert not private, f"{shown(path)}: from {module} import {name}"
+            if name and within(module, "cflengine") and not within(module, "cflengine.cli", "cflengine._version"):
+                assert module.count(".") <= 1, f"{shown(path)}: from {module} import {name}"
+                assert name in importlib.import_module(module).__all__, f"{shown(path)}: from {module} import {name}"
 
 
 def test_pages_start_with_the_guard():

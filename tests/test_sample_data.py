@@ -248,13 +248,13 @@ def test_shapes_and_the_longest_name_first() -> None:
 
 def test_the_shipped_path_is_of_the_sample_and_proves_its_gap():
     from cflengine import CompressiveFeatures, read_corpus
-    from cflengine.compression.path_file import read_path
+    from cflengine.compression.path_file import read_lambda_path
     from cflengine.text.token_table import plain_tokens
     from sample_data.solve import HERE, LAMS, MAX_GRAM
 
     corpus = read_corpus(HERE / "reviews.csv", text_column="text")
     prepared = CompressiveFeatures(max_gram=MAX_GRAM).prepare(plain_tokens(corpus.texts))
-    points = read_path(HERE / "reviews.path", prepared)
+    points = read_lambda_path(HERE / "reviews.path", prepared)
     assert tuple(point.lam for point in points) == LAMS
     assert all(point.result.gap < 4e-3 for point in points)
     assert points.nearest(1.0).result.gap < 6e-4

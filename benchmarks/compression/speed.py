@@ -20,14 +20,17 @@ import cflengine
 from benchmarks.corpora import SAMPLE, present
 from benchmarks.measure import copy_of, in_turns, memory_of, timed
 from benchmarks.report import Figure, Section, machine, machine_line, say, table, write_json
-from cflengine.compression.model.problem import StorageCosts, storage_costs
-from cflengine.compression.passes.layout import PointerLayout
-from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
-from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule
-from cflengine.engine.jit import threads
-from cflengine.engine.progress import Progress
-from cflengine.text.kgrams import KGramIndex, index_kgrams
-from cflengine.text.tokens import Tokenizer
+from cflengine.compression import (
+    HomotopySettings,
+    LinearisedAdmm,
+    PointerLayout,
+    RhoRule,
+    StorageCosts,
+    solve_homotopy,
+    storage_costs,
+)
+from cflengine.engine import Progress, threads
+from cflengine.text import KGramIndex, Tokenizer, index_kgrams
 
 RELAXATION_GAP = 0.002
 ZETA = 0.5  # of the steps at ζ > 0, whose work does not depend on it

@@ -22,7 +22,7 @@ from benchmarks.embedding.speed import speed
 from benchmarks.embedding.tables import show
 from benchmarks.embedding.training import Kept, bbc, ce_t1, english, flat
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
-from cflengine.engine.jit import threads
+from cflengine.engine import threads
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "speed": speed,

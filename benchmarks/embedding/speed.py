@@ -10,10 +10,7 @@ from scipy import sparse
 
 from benchmarks.measure import in_turns, memory_of
 from benchmarks.report import say
-from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import pair_sums
-from cflengine.embedding.problem import pair_coefficients
-from cflengine.embedding.settings import Kernel
+from cflengine.embedding import Kernel, WordLaws, pair_coefficients, pair_sums
 
 DIMENSION, DOCUMENTS, LENGTH = 100, 2_000, 100
 SIZES = (2_000, 10_000, 50_000)

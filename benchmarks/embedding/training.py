@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.corpora import corpus_path
 from benchmarks.report import say
 from cflengine import WordMMDEmbedding
-from cflengine.embedding.settings import DEFAULT_STRENGTHS
+from cflengine.embedding import DEFAULT_STRENGTHS
 
 SEEDS = 5
 GRIDS: dict[str, tuple[float, ...]] = {

@@ -17,13 +17,9 @@ from benchmarks.loglinear import logistic as loglinear_logistic
 from benchmarks.loglinear import scheme as loglinear_scheme
 from benchmarks.loglinear.tasks import CLASSES, RIDGES, Reuters, movies, reuters
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
-from cflengine.engine.jit import threads
-from cflengine.linear.design import Design
-from cflengine.loglinear.model.losses import BinaryModel
-from cflengine.loglinear.parsimony import parsimony
-from cflengine.loglinear.solvers.registry import solve
-from cflengine.loglinear.solvers.settings import NewtonSettings
-from cflengine.loglinear.warm import warm_up
+from cflengine.engine import threads
+from cflengine.linear import Design
+from cflengine.loglinear import BinaryModel, NewtonSettings, parsimony, solve, warm_up
 
 SECTIONS = ("logistic", "scheme", "dense", "crf", "parsimony")
 TIES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)

@@ -16,14 +16,9 @@ from benchmarks.corpora import corpus_path
 from benchmarks.loglinear.scheme import at_random
 from benchmarks.loglinear.tasks import Say
 from cflengine import ChainCRF, ClusteredSettings
-from cflengine.loglinear.crf import training_data
-from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
-from cflengine.loglinear.parsimony import parsimony as tie
-from cflengine.loglinear.solvers.registry import solve
-from cflengine.loglinear.solvers.settings import LBFGSSettings
-from cflengine.loglinear.tagging import TaggedFile
-from cflengine.text.tagging.tags import evaluate
-from cflengine.text.tagging.templates import PAPER_TEMPLATE, attribute_maker
+from cflengine.loglinear import ChainModel, ChainScorer, LBFGSSettings, TaggedFile, chain_features, solve, training_data
+from cflengine.loglinear import parsimony as tie
+from cflengine.text import PAPER_TEMPLATE, attribute_maker, evaluate
 
 #: As CRF++ ships with for chunking: words, parts of speech, and pairs of them, two tokens to either side.
 CHUNKING_TEMPLATE = (

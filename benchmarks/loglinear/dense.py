@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.plq.kernels_scaling import scale_features
-from cflengine.engine.checks import InputError
-from cflengine.engine.registry import Solver
-from cflengine.loglinear.model.losses import BinaryModel
-from cflengine.loglinear.model.objective import Objective, Point
-from cflengine.loglinear.solvers.clustered import Step, clustered
-from cflengine.loglinear.solvers.line_search import unit_step, wolfe_step
-from cflengine.loglinear.solvers.settings import ClusteredSettings, Iterations
+from cflengine.engine import InputError, Solver
+from cflengine.loglinear import (
+    BinaryModel,
+    ClusteredSettings,
+    Iterations,
+    Objective,
+    Point,
+    Step,
+    clustered,
+    unit_step,
+    wolfe_step,
+)
 
 MOST_FEATURES = 5000  # of BFGS: its matrix has the square of that
 _HALVINGS = 40

@@ -11,11 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.loglinear.tasks import Reuters, Say
-from cflengine.linear.design import Design
-from cflengine.loglinear.model.certificate import certify_binary
-from cflengine.loglinear.model.losses import BinaryModel
-from cflengine.loglinear.solvers.registry import solve
-from cflengine.loglinear.solvers.settings import AutoSettings, LBFGSSettings
+from cflengine.linear import Design
+from cflengine.loglinear import AutoSettings, BinaryModel, LBFGSSettings, certify_binary, solve
 
 GAP = 1e-4
 REPEATS = 3

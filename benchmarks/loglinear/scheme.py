@@ -10,14 +10,18 @@ from scipy.optimize import minimize
 
 from benchmarks.loglinear.dense import BFGS, CLUSTERS_OVER_BFGS, FIS
 from benchmarks.loglinear.tasks import Reuters, Say
-from cflengine.linear.design import Design
-from cflengine.linear.selection import mutual_information
-from cflengine.loglinear.model.losses import BinaryModel
-from cflengine.loglinear.model.objective import Objective
-from cflengine.loglinear.solvers.clusters import chunks
-from cflengine.loglinear.solvers.registry import solve
-from cflengine.loglinear.solvers.result import LoglinearResult
-from cflengine.loglinear.solvers.settings import ClusteredSettings, Iterations, LBFGSSettings, NewtonSettings
+from cflengine.linear import Design, mutual_information
+from cflengine.loglinear import (
+    BinaryModel,
+    ClusteredSettings,
+    Iterations,
+    LBFGSSettings,
+    LoglinearResult,
+    NewtonSettings,
+    Objective,
+    chunks,
+    solve,
+)
 
 TARGETS = (1e-2, 1e-4, 1e-6)  # above a certified optimum
 ROUNDS, FACTORS = (1, 2, 3), (5, 15, 50)

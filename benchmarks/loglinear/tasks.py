@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.corpora import corpus_path
-from cflengine.text.tagging.tags import Score
+from cflengine.text import Score
 
 CLASSES = ("earn", "acq", "money-fx", "grain", "crude", "trade")
 RIDGES = (1e-7, 1e-5, 0.1, 1.0)

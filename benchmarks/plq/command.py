@@ -23,11 +23,8 @@ import numpy as np
 from benchmarks.plq.scaling import measure_scaling, show_scaling
 from benchmarks.plq.tasks import Task, tasks
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
-from cflengine.engine.jit import threads
-from cflengine.plq.certificate import FEASIBLE
-from cflengine.plq.descent import solve
-from cflengine.plq.problem import PLQProblem
-from cflengine.plq.settings import DescentSettings
+from cflengine.engine import threads
+from cflengine.plq import FEASIBLE, DescentSettings, PLQProblem, solve
 
 SECTIONS = ("dense", "fair", "text", "scaling")
 GAPS = (1e-4, 1e-6)

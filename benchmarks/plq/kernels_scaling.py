@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.engine.jit import parallel_kernel
+from cflengine.engine import parallel_kernel
 
 _STEPS = 4  # of Newton's method for each feature
 

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.plq.descent import Descent
-from cflengine.plq.losses import named_loss
-from cflengine.plq.problem import PLQProblem, no_constraints
-from cflengine.plq.race import CONTESTANTS, DualSVM
-from cflengine.plq.settings import DescentSettings
+from cflengine.plq import CONTESTANTS, Descent, DescentSettings, DualSVM, PLQProblem, named_loss, no_constraints
 
 ROWS = (2_000, 20_000, 200_000, 2_000_000)  # of 20 dense columns, or 20 entries in 10,000 columns
 _PASSES = 6

@@ -14,9 +14,7 @@ from scipy import sparse
 
 from benchmarks.corpora import corpus_path
 from benchmarks.report import say
-from cflengine.plq import constraints as limits
-from cflengine.plq.losses import named_loss
-from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
+from cflengine.plq import Constraints, PLQProblem, fair, named_loss, no_constraints
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def _fair(limit: int | None) -> Iterator[Task]:
         n = min(n, limit or n)
         X, y = make_classification(n, 20, n_informative=10, random_state=0)
         sensitive = (X[:, 0] + np.random.default_rng(0).normal(size=n) > 0).astype(np.float64)
-        bounds = limits.fair(X, sensitive, 0.01)
+        bounds = fair(X, sensitive, 0.01)
         name = f"fair SVM, {n:,} × 20"
         yield Task(name, X, 2.0 * y - 1.0, "hinge", 1e-3, {"name": "svm"}, constraints=bounds, conic=True)
 

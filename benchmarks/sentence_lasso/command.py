@@ -17,8 +17,8 @@ from benchmarks.sentence_lasso import scale as sentence_scale
 from benchmarks.sentence_lasso import solvers as sentence_solvers
 from benchmarks.sentence_lasso import tables as sentence_tables
 from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS
-from cflengine.engine.jit import threads
-from cflengine.sentence_lasso.warm import warm_up
+from cflengine.engine import threads
+from cflengine.sentence_lasso import warm_up
 
 SECTIONS = ("tables", "solvers", "peers", "scale")
 

@@ -18,12 +18,8 @@ from scipy import sparse
 
 from benchmarks.sentence_lasso.solvers import gap_cells, gap_head, reached
 from benchmarks.sentence_lasso.tasks import science
-from cflengine.linear.one_vs_rest import class_signs
-from cflengine.sentence_lasso.model.certificate import certify
-from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
-from cflengine.sentence_lasso.model.problem import SentenceProblem
-from cflengine.sentence_lasso.solvers.registry import solve
-from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
+from cflengine.linear import class_signs
+from cflengine.sentence_lasso import MajoriseSettings, Penalty, SentenceProblem, TrainingData, certify, solve
 
 GAPS = (1e-2, 1e-3, 1e-4)
 

@@ -8,10 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.measure import memory_of, timed
-from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
-from cflengine.sentence_lasso.sentences import sum_by
-from cflengine.sentence_lasso.solvers.registry import solve
-from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
+from cflengine.sentence_lasso import MajoriseSettings, Penalty, TrainingData, solve, sum_by
 
 FULL = {"documents": 37_850, "sentences": 2_526_063, "words": 10_001}
 QUICK = {"documents": 400, "sentences": 6_000, "words": 2_000}

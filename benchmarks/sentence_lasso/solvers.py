@@ -9,11 +9,8 @@ import numpy as np
 
 from benchmarks.sentence_lasso.tables import RHOS
 from benchmarks.sentence_lasso.tasks import science
-from cflengine.linear.one_vs_rest import class_signs
-from cflengine.sentence_lasso.model.penalties import Penalty
-from cflengine.sentence_lasso.model.result import SentenceResult
-from cflengine.sentence_lasso.solvers.registry import solve
-from cflengine.sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
+from cflengine.linear import class_signs
+from cflengine.sentence_lasso import ADMMSettings, MajoriseSettings, Penalty, SentenceResult, solve
 
 GAPS = (1e-2, 1e-3, 1e-4, 1e-6)
 STRENGTHS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las

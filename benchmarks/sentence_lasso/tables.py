@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sentence_lasso.tasks import TASKS, load, study_of
-from cflengine.linear.search import paired_test
-from cflengine.sentence_lasso.grid import PAPER_GRID
-from cflengine.sentence_lasso.model.penalties import PENALTIES
-from cflengine.sentence_lasso.solvers.settings import ADMMSettings
-from cflengine.sentence_lasso.study import SentenceStudy
+from cflengine.linear import paired_test
+from cflengine.sentence_lasso import PAPER_GRID, PENALTIES, ADMMSettings, SentenceStudy
 
 MODELS = tuple(PENALTIES)
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)

@@ -10,8 +10,8 @@ import pandas as pd
 
 from benchmarks.corpora import corpus_path
 from cflengine import read_corpus
-from cflengine.linear.labels import Labels, Split, read_labels, split_documents
-from cflengine.sentence_lasso.study import SentenceStudy, prepare
+from cflengine.linear import Labels, Split, read_labels, split_documents
+from cflengine.sentence_lasso import SentenceStudy, prepare
 
 
 @dataclass(frozen=True)

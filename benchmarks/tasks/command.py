@@ -23,8 +23,7 @@ from typing import Any
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from benchmarks.tasks.tables import show
 from benchmarks.tasks.targets import authors, newsgroups, polarity, ratings
-from cflengine.engine.files import finite
-from cflengine.engine.jit import threads
+from cflengine.engine import finite, threads
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "authors": authors,

@@ -14,12 +14,20 @@ import pandas as pd
 
 from benchmarks.corpora import corpus_path
 from benchmarks.report import say
-from cflengine.experiments.authors import AuthorRules, AuthorTask
-from cflengine.experiments.evaluation import Evaluation, EvaluationSettings, Standing
-from cflengine.experiments.findings import Finding, find
-from cflengine.experiments.splits import make_plan
-from cflengine.experiments.targets import read_target
-from cflengine.experiments.tasks import DocumentTask, Task, compare
+from cflengine.experiments import (
+    AuthorRules,
+    AuthorTask,
+    DocumentTask,
+    Evaluation,
+    EvaluationSettings,
+    Finding,
+    Standing,
+    Task,
+    compare,
+    find,
+    make_plan,
+    read_target,
+)
 
 SCORES = {"overall": 20, "appearance": 5, "aroma": 10, "palate": 5, "taste": 10}  # and their largest values
 TEST, DEV = 500_000 / 1_586_259, 100_000 / 1_086_259  # the paper's shares

@@ -30,6 +30,7 @@ stands a proved lower bound on the cost of the best one.
 def build_parser() -> argparse.ArgumentParser:
     """The command line, in one place."""
     from cflengine.cli import (
+        app,
         compress,
         embed,
         erm,
@@ -49,7 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
-    for module in (compress, path, evaluate, sentences, train_logistic, train_crf, erm, embed, predict, verify):
+    for module in (app, compress, path, evaluate, sentences, train_logistic, train_crf, erm, embed, predict, verify):
         module.add_command(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help="show where an error comes from")
@@ -82,8 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _sentence(error: Exception) -> tuple[str, int]:
     """What to say of an error, and the exit code: 2 for what the user can mend, 1 for a bug."""
-    from cflengine.engine.checks import InputError, MissingPackageError
-    from cflengine.engine.memory import MemoryLimitError
+    from cflengine.engine import InputError, MemoryLimitError, MissingPackageError
 
     words = " ".join(str(error).split())
     if isinstance(error, InputError | MissingPackageError | MemoryLimitError | OSError):

@@ -22,13 +22,14 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import locked_folder, output_path
 
 _COMPRESS = """\
 Compress a corpus and write its features.
 
-INPUT is a CSV, TSV, JSONL, Parquet or TXT file (each also .gz), a ZIP or folder of .txt files, or the word
-20newsgroups (fetched by scikit-learn). A document is a row, a line (TXT) or a file.
+INPUT is a CSV, TSV, JSONL, Parquet or TXT file (each also .gz), a ZIP or folder of .txt files, or a word:
+sample (reviews written for this project), 20newsgroups (fetched by scikit-learn). A document is a row, a line (TXT) or
+a file.
 
 Written to DIR:
   features.csv        document, feature, count (long form; formulas defused for spreadsheets)
@@ -47,6 +48,7 @@ The bound holds for dictionaries of phrases of up to K words at these costs.
 
 _EXAMPLES = """\
 examples:
+  cflengine compress sample --out run
   cflengine compress reviews.csv --text-column text --out run
   cflengine compress posts.jsonl.gz --lam 0.3 --max-gram 5 --out run5
   cflengine compress letters/ --gap 0.01 --out quick          (proved to one per cent: fast)
@@ -81,8 +83,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.compression.export import write_run
-    from cflengine.compression.warm import warm_up
+    from cflengine.compression import warm_up, write_run
 
     solver_settings(arguments)  # what is wrong with them is said before anything is read
     began = time.perf_counter()

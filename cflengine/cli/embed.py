@@ -12,7 +12,7 @@ import numpy as np
 from cflengine.cli.options import Clock, add_limits, add_output, add_reading, names, read, results, run_facts
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import locked_folder, output_path
 
 _EMBED = """\
 Compare classes of documents by the law of their words' vectors (word-level maximum mean discrepancy, Gao & Dai, JASA
@@ -114,11 +114,9 @@ def _add_network(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.embedding.classifier import require_neural
-    from cflengine.embedding.export import EmbeddingStudy, embedding_report, write_embedding
-    from cflengine.embedding.warm import warm_up
-    from cflengine.engine.checks import MissingPackageError
-    from cflengine.linear.labels import read_labels, split_documents
+    from cflengine.embedding import EmbeddingStudy, embedding_report, require_neural, warm_up, write_embedding
+    from cflengine.engine import MissingPackageError
+    from cflengine.linear import read_labels, split_documents
 
     began, network, note = time.perf_counter(), arguments.network, ""
     try:
@@ -159,8 +157,8 @@ def _cutting(arguments: Any) -> dict[str, Any]:
 
 
 def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: Clock, progress: Any) -> Any:
-    from cflengine.embedding.estimator import WordMMD
-    from cflengine.engine.progress import Stopped
+    from cflengine.embedding import WordMMD
+    from cflengine.engine import Stopped
 
     model = WordMMD(
         arguments.kernel, tuple(arguments.width) if arguments.width else None, n_permutations=arguments.permutations,
@@ -176,7 +174,7 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
 
 
 def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
-    from cflengine.embedding.classifier import WordMMDEmbedding
+    from cflengine.embedding import WordMMDEmbedding
 
     model = WordMMDEmbedding(
         network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,

@@ -23,8 +23,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine.checks import InputError
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _ERM = """\
 Learn a class or a number from texts, with the loss and the constraints of your choice (Dai & Qiu, NeurIPS 2023).
@@ -107,11 +106,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.plq.constraints import fairness
-    from cflengine.plq.export import risk_report, write_risk
-    from cflengine.plq.losses import named_loss
-    from cflengine.plq.study import RiskStudy
-    from cflengine.plq.warm import warm_up
+    from cflengine.plq import RiskStudy, fairness, named_loss, risk_report, warm_up, write_risk
 
     began = time.perf_counter()
     loss = named_loss(arguments.loss)

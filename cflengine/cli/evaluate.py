@@ -12,7 +12,7 @@ from cflengine.cli.options import Clock, add_limits, add_output, add_reading, re
 from cflengine.cli.path import lams_of
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import locked_folder, output_path
 
 _EVALUATE = """\
 Say what features are worth: learn columns of INPUT from words, from all K-grams, from compressive features of every λ
@@ -49,7 +49,7 @@ examples:
 def countings_of(text: str) -> tuple[str, ...]:
     """Ways to count separated by commas; argparse's error for anything else."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    from cflengine.compression.counting import COUNTINGS as known
+    from cflengine.compression import COUNTINGS as known
 
     wrong = next((name for name in names if name not in known), None)
     if wrong is not None:
@@ -107,12 +107,17 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, evaluate, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.compression.warm import warm_up
-    from cflengine.experiments.authors import AuthorRules
-    from cflengine.experiments.evaluate import make_tasks
-    from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
-    from cflengine.experiments.export import evaluation_report, write_evaluation
-    from cflengine.experiments.findings import find
+    from cflengine.compression import warm_up
+    from cflengine.experiments import (
+        AuthorRules,
+        Budget,
+        Evaluation,
+        EvaluationSettings,
+        evaluation_report,
+        find,
+        make_tasks,
+        write_evaluation,
+    )
 
     began = time.perf_counter()
     own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}

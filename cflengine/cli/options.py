@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.terminal import number
-from cflengine.engine.checks import InputError
-from cflengine.text.token_presets import PRESETS, preset_pattern
+from cflengine.engine import InputError
+from cflengine.text import PRESETS, preset_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
 SOLVER_OPTIONS = {
@@ -81,7 +81,7 @@ def settle_tokens(arguments: argparse.Namespace) -> None:
 
 def pattern(text: str) -> str:
     """A token pattern; argparse's error for one that cannot be used."""
-    from cflengine.text.token_table import check_pattern
+    from cflengine.text import check_pattern
 
     try:
         return check_pattern(text)
@@ -160,8 +160,8 @@ def add_model(model: Any) -> None:
 
 def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
     """The K-gram estimator that the arguments ask for; others: parameters of it beside K and the tokens."""
-    from cflengine.compression.estimator import CompressiveFeatures
-    from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
+    from cflengine.compression import CompressiveFeatures
+    from cflengine.text import DEFAULT_TOKEN_PATTERN
 
     return CompressiveFeatures(
         max_gram=arguments.max_gram,
@@ -176,12 +176,12 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
 def text_pipeline(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The scikit-learn pipeline from texts to a matrix that the arguments ask for; K-grams take half of what time is
     left at most, so that something can be learnt from them."""
-    from cflengine.linear.vectorizer import vectorizer
+    from cflengine.linear import vectorizer
 
     own = {"lam": arguments.lam} if hasattr(arguments, "lam") else {}
     own |= {"n_threads": arguments.threads}
     if clock.left is not None and arguments.features != "words":
-        from cflengine.compression.solvers.guided.settings import GuidedSettings
+        from cflengine.compression import GuidedSettings
 
         own["settings"] = GuidedSettings(time_limit=clock.left / 2.0)
     grams = None if arguments.features == "words" else gram_features(arguments, **own)
@@ -238,7 +238,7 @@ def add_solver(command: argparse.ArgumentParser) -> None:
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
     """The settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another
     solver's."""
-    from cflengine.compression.solvers.registry import SOLVERS
+    from cflengine.compression import SOLVERS
 
     given = {name: getattr(arguments, name) for name in SOLVER_OPTIONS if getattr(arguments, name) is not None}
     for name in given:
@@ -247,7 +247,7 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
             raise InputError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
     solver = SOLVERS.find(arguments.solver)
     if arguments.solver == "relay":
-        from cflengine.compression.solvers.homotopy import HomotopySettings
+        from cflengine.compression import HomotopySettings
 
         own = {name: given.pop(name) for name in ("relaxation_gap", "last_zeta", "stage_iterations") if name in given}
         given["homotopy"] = HomotopySettings(**own)
@@ -288,7 +288,7 @@ class Clock:
 @contextmanager
 def results(out: Path) -> Iterator[Path]:
     """A folder to write all results to, which then take the place of the last run's."""
-    from cflengine.engine.output import new_files
+    from cflengine.engine import new_files
 
     try:
         with new_files(out) as folder:
@@ -299,9 +299,7 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text.reading.newsgroups import read_input
-    from cflengine.text.reading.readers import READING
-    from cflengine.text.reading.sources import reading_until
+    from cflengine.text import READING, read_input, reading_until
 
     with reading_until(clock.ends):
         corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})

@@ -20,8 +20,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import document_table, path_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
-from cflengine.engine.checks import InputError
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _PATH = """\
 Compress a corpus at a sequence of pointer costs λ, each solved from its neighbours.
@@ -45,8 +44,7 @@ examples:
 
 def lams_of(text: str) -> list[float]:
     """``first:last:count`` or values separated by commas; argparse's error for anything else."""
-    from cflengine.compression.model.problem import check_lam
-    from cflengine.compression.solvers.lambda_path import path_lams
+    from cflengine.compression import check_lam, path_lams
 
     try:
         if ":" not in text:
@@ -89,9 +87,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.compression.export import write_path
-    from cflengine.compression.solvers.guided.settings import GuidedSettings
-    from cflengine.compression.warm import warm_up
+    from cflengine.compression import GuidedSettings, warm_up, write_path
 
     began = time.perf_counter()
     corpus = read(arguments, clock)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import Clock, add_documents, read
-from cflengine.engine.checks import InputError
+from cflengine.engine import InputError
 
 _PREDICT = """\
 Apply a saved model to other texts.
@@ -79,9 +79,8 @@ def _add_tag(commands: Any) -> None:
 def predict(arguments: argparse.Namespace) -> int:
     """Read, predict, write."""
     out = _file(arguments.out, [arguments.model, arguments.input])
-    from cflengine.engine.files import frame_csv, replaced
-    from cflengine.linear.persistence import load_with_header
-    from cflengine.linear.predictions import judged, prediction_frame
+    from cflengine.engine import frame_csv, replaced
+    from cflengine.linear import judged, load_with_header, prediction_frame
 
     began = time.perf_counter()
     model, header = load_with_header(arguments.model)
@@ -104,10 +103,9 @@ def predict(arguments: argparse.Namespace) -> int:
 def tag(arguments: argparse.Namespace) -> int:
     """Read, label, write."""
     out = _file(arguments.out, [arguments.model, arguments.input])
-    from cflengine.engine.files import replaced
-    from cflengine.loglinear.crf import ChainCRF
-    from cflengine.loglinear.tagging import tag_columns
-    from cflengine.text.tagging.conll import read_columns, write_columns
+    from cflengine.engine import replaced
+    from cflengine.loglinear import ChainCRF, tag_columns
+    from cflengine.text import read_columns, write_columns
 
     began = time.perf_counter()
     model = ChainCRF.load(arguments.model)

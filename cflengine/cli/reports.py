@@ -7,7 +7,7 @@ from typing import Any
 
 def write_left_out(folder: Any, corpus: Any) -> None:
     """left_out.csv, where records were left out."""
-    from cflengine.engine.files import frame_csv
+    from cflengine.engine import frame_csv
 
     frame = corpus.report.left_out_frame()
     if len(frame):
@@ -32,7 +32,7 @@ def document_table(model: Any, corpus: Any) -> Any:
 
 def _run_facts(prepared: Any, corpus: Any, seconds: float, facts: dict[str, Any]) -> dict[str, Any]:
     """Sizes, time, memory and what was asked for."""
-    from cflengine.engine.memory import peak_bytes
+    from cflengine.engine import peak_bytes
 
     return {
         "n_documents": len(corpus),
@@ -61,7 +61,7 @@ def run_report(model: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
 
 def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> dict[str, Any]:
     """What report.json of ``cflengine path`` says: the result at every λ, the corpus, time and memory."""
-    from cflengine.engine.results import versions
+    from cflengine.engine import versions
 
     points = [{"lam": point.lam, **point.result.to_dict()} for point in path.points]
     for point in points:

@@ -24,8 +24,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine.checks import InputError
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _SENTENCES = """\
 Learn to tell labels apart, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
@@ -147,8 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     if arguments.rho is not None and arguments.solver != "admm":
         raise InputError("--rho is for --solver admm.")
-    from cflengine.linear.labels import read_labels, split_documents
-    from cflengine.sentence_lasso.export import sentence_report, write_sentences
+    from cflengine.linear import read_labels, split_documents
+    from cflengine.sentence_lasso import sentence_report, write_sentences
 
     began = time.perf_counter()
     corpus = read(arguments, clock)
@@ -170,9 +169,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
-    from cflengine.sentence_lasso.sentences import GramFeatures
-    from cflengine.sentence_lasso.study import prepare
-    from cflengine.text.token_table import WORD_PATTERN
+    from cflengine.sentence_lasso import GramFeatures, prepare
+    from cflengine.text import WORD_PATTERN
 
     features = None
     if arguments.features == "kgrams":
@@ -185,9 +183,7 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
 
 def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
     """Every model's search, until the time is up or the user says stop; the first is always there."""
-    from cflengine.sentence_lasso.model.penalties import PENALTIES
-    from cflengine.sentence_lasso.solvers.settings import ADMMSettings
-    from cflengine.sentence_lasso.warm import warm_up
+    from cflengine.sentence_lasso import PENALTIES, ADMMSettings, warm_up
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
     models: list[Any] = []

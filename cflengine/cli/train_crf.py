@@ -12,8 +12,7 @@ from typing import Any
 from cflengine.cli.options import Clock, add_limits, add_output, results, run_facts
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.cli.train_logistic import add_solver, solver_settings
-from cflengine.engine.checks import InputError
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _CRF = """\
 Learn to label the tokens of sentences by a linear-chain conditional random field.
@@ -79,11 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     sources = [arguments.input, *arguments.test, *([arguments.template] if arguments.template else [])]
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, sources)
     solver_settings(arguments)
-    from cflengine.loglinear.crf import ChainCRF
-    from cflengine.loglinear.tagging import TaggedFile, tagging_report, write_tagger
-    from cflengine.loglinear.warm import warm_up
-    from cflengine.text.reading.sources import reading_until
-    from cflengine.text.tagging.templates import PAPER_TEMPLATE, parse_template
+    from cflengine.loglinear import ChainCRF, TaggedFile, tagging_report, warm_up, write_tagger
+    from cflengine.text import PAPER_TEMPLATE, parse_template, reading_until
 
     began = time.perf_counter()
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)

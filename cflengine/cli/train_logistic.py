@@ -22,8 +22,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine.checks import InputError
-from cflengine.engine.output import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _LOGISTIC = """\
 Learn to tell labels apart by logistic regression with a ridge penalty (Mathur & Chakrabarti, ICDM 2006).
@@ -108,7 +107,7 @@ def add_solver(solver: Any, names: tuple[str, ...], default: str, gap: float) ->
 
 def solver_settings(arguments: argparse.Namespace, time_limit: float | None = None) -> Any:
     """Settings of the chosen solver, with so many seconds. Raises ValueError for an option that is another solver's."""
-    from cflengine.loglinear.solvers.registry import SOLVERS
+    from cflengine.loglinear import SOLVERS
 
     own = {"memory": ("lbfgs", "clustered")}
     given = {}
@@ -126,11 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     solver_settings(arguments)
-    from cflengine.linear.labels import read_labels, split_documents
-    from cflengine.linear.study import Study
-    from cflengine.loglinear.export import logistic_report, write_logistic
-    from cflengine.loglinear.logistic import LogisticClassifier
-    from cflengine.loglinear.warm import warm_up
+    from cflengine.linear import Study, read_labels, split_documents
+    from cflengine.loglinear import LogisticClassifier, logistic_report, warm_up, write_logistic
 
     began = time.perf_counter()
     corpus = read(arguments, clock)

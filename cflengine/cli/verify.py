@@ -44,8 +44,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, recompute, compare."""
-    from cflengine.verify.findings import FalseResult
-    from cflengine.verify.runs import verify_run
+    from cflengine.verify import FalseResult, verify_run
 
     began = time.perf_counter()
     try:

@@ -25,7 +25,9 @@ KIND = "compression path"
 _STEPS = 65_535
 
 
-def write_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus, points: CompressionPath) -> None:
+def write_lambda_path(
+    path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus, points: CompressionPath
+) -> None:
     """Write a path's points; the corpus is known by its digest alone."""
     highest = [float(point.result.alpha.max(initial=0.0)) for point in points]
     prices = [
@@ -47,7 +49,7 @@ def write_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus,
     write_model(path, KIND, header, arrays)
 
 
-def read_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus) -> CompressionPath:
+def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus) -> CompressionPath:
     """The points, each certified anew. Raises ModelFileError for a damaged file, one of another corpus, and a point
     whose pointers leave a token uncovered."""
     header, arrays = read_model(path, KIND)

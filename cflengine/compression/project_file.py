@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cflengine.compression.model.corpus import PreparedCorpus
-from cflengine.compression.path_file import read_path, write_path
+from cflengine.compression.path_file import read_lambda_path, write_lambda_path
 from cflengine.compression.solvers.lambda_path import CompressionPath
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
@@ -75,7 +75,7 @@ def write_project(file: IO[bytes], project: Project) -> None:
             pq.write_table(_table(corpus), member, compression="zstd")
         if project.points and project.prepared is not None:
             path = io.BytesIO()
-            write_path(path, project.prepared, project.points)
+            write_lambda_path(path, project.prepared, project.points)
             archive.writestr(_PATH, path.getvalue(), compress_type=zipfile.ZIP_STORED)
 
 
@@ -153,7 +153,7 @@ def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes |
     table = Tokenizer(tokens.pattern, tokens.lowercase, tokens.sentence_borders)(corpus.texts)
     index = index_by_sorting if table.n_tokens <= SMALL_TOKENS else index_kgrams
     prepared = PreparedCorpus(table, index(table.tokens, table.segment_ptr, max_gram))
-    return replace(project, points=read_path(io.BytesIO(path_bytes), prepared), prepared=prepared)
+    return replace(project, points=read_lambda_path(io.BytesIO(path_bytes), prepared), prepared=prepared)
 
 
 def _tokens(given: Any) -> TokenChoice:

@@ -3,3 +3,8 @@ that keep classes apart (Gao, Dai, JASA 2025).
 
 Nothing is imported here: the package's public names are in :mod:`cflengine`.
 """
+
+import lazy_loader
+
+# public names, each loaded on its first use, are listed in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,3 +3,8 @@
 
 It may use the public names of every package; none of them knows it.
 """
+
+import lazy_loader
+
+# public names, each loaded on its first use, are listed in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

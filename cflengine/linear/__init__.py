@@ -3,3 +3,8 @@ and splits, the search over strengths, the comparison of models, tables and file
 
 Below the systems that use it, above :mod:`cflengine.text`; it knows none of them.
 """
+
+import lazy_loader
+
+# public names, each loaded on its first use, are listed in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from cflengine.engine.checks import InputError
 from cflengine.linear import saving
 from cflengine.linear.saving import require
-from cflengine.linear.vectorizer import EveryMatch
+from cflengine.linear.text_features import EveryMatch
 
 Header = dict[str, Any]
 Arrays = dict[str, np.ndarray]

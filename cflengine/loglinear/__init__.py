@@ -1,1 +1,6 @@
 """Log-linear models: clustered L-BFGS (Mathur & Chakrabarti, ICDM 2006), logistic regression, linear-chain CRF."""
+
+import lazy_loader
+
+# public names, each loaded on its first use, are listed in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,6 @@
 """Sentence-regularised logistic regression: one overlapping group per sentence (Yogatama & Smith, ICML 2014)."""
+
+import lazy_loader
+
+# public names, each loaded on its first use, are listed in __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,7 +14,7 @@ from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine import LogisticClassifier, PLQRegressor, load_model, save_model
 from cflengine.cli import main
-from cflengine.linear.vectorizer import vectorizer
+from cflengine.linear.text_features import vectorizer
 from cflengine.plq.losses import named_loss
 from pages.parts.losses.controls import target_columns
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
-from cflengine.compression.path_file import read_path, write_path
+from cflengine.compression.path_file import read_lambda_path, write_lambda_path
 from cflengine.compression.solvers.lambda_path import solve_path
 from cflengine.linear.saving import ModelFileError, read_model, write_model
 from cflengine.text.token_table import plain_tokens
@@ -25,13 +25,13 @@ def prepared(texts=TEXTS, max_gram=3):
 def kept(tmp_path_factory):
     corpus, path = prepared(), tmp_path_factory.mktemp("path") / "own.path"
     points = solve_path(corpus.index, [0.3, 1.0, 4.0], GuidedSettings(tol=0.0))
-    write_path(path, corpus, points)
+    write_lambda_path(path, corpus, points)
     return corpus, points, path
 
 
 def test_what_is_read_is_certified_anew(kept):
     corpus, points, path = kept
-    again = read_path(path, corpus)
+    again = read_lambda_path(path, corpus)
     assert [point.lam for point in again] == [0.3, 1.0, 4.0]
     for own, other in zip(points, again, strict=True):
         np.testing.assert_array_equal(own.result.marks, other.result.marks)
@@ -42,22 +42,22 @@ def test_what_is_read_is_certified_anew(kept):
         model = CompressiveFeatures(lam=own.lam).adopt(corpus, other.result)
         assert model.duality_gap_ == other.result.gap
     with open(path, "rb") as file:
-        assert len(read_path(file, corpus)) == 3
+        assert len(read_lambda_path(file, corpus)) == 3
 
 
 def test_an_empty_path(tmp_path):
     corpus = prepared()
     from cflengine.compression.solvers.lambda_path import CompressionPath
 
-    write_path(tmp_path / "none.path", corpus, CompressionPath(()))
-    assert len(read_path(tmp_path / "none.path", corpus)) == 0
+    write_lambda_path(tmp_path / "none.path", corpus, CompressionPath(()))
+    assert len(read_lambda_path(tmp_path / "none.path", corpus)) == 0
 
 
 def test_another_corpus_is_refused(kept):
     with pytest.raises(ModelFileError, match="another corpus"):
-        read_path(kept[2], prepared([*TEXTS, "and more"]))
+        read_lambda_path(kept[2], prepared([*TEXTS, "and more"]))
     with pytest.raises(ModelFileError, match="another K"):
-        read_path(kept[2], prepared(max_gram=2))
+        read_lambda_path(kept[2], prepared(max_gram=2))
 
 
 CHANGES = {
@@ -81,7 +81,7 @@ def test_damage_is_refused(kept, tmp_path, name):
     CHANGES[name](header, arrays)
     write_model(tmp_path / "other.path", "compression path", header, arrays)
     with pytest.raises(ModelFileError, match="damaged"):
-        read_path(tmp_path / "other.path", corpus)
+        read_lambda_path(tmp_path / "other.path", corpus)
 
 
 def test_prices_that_prove_too_much_prove_less(kept, tmp_path):
@@ -90,14 +90,14 @@ def test_prices_that_prove_too_much_prove_less(kept, tmp_path):
     header = {key: header[key] for key in ("digest", "max_gram", "lams", "highest", "seconds")}
     header["highest"] = [10 * top for top in header["highest"]]
     write_model(tmp_path / "bold.path", "compression path", header, arrays)
-    for own, other in zip(points, read_path(tmp_path / "bold.path", corpus), strict=True):
+    for own, other in zip(points, read_lambda_path(tmp_path / "bold.path", corpus), strict=True):
         assert other.result.lower_bound <= own.result.lower_bound * (1 + 1e-9)
 
 
 def test_a_file_that_is_none(kept, tmp_path):
     with pytest.raises(ModelFileError):
-        read_path(io.BytesIO(b"nothing"), kept[0])
+        read_lambda_path(io.BytesIO(b"nothing"), kept[0])
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("b.txt", "c")
     with pytest.raises(ModelFileError):
-        read_path(tmp_path / "a.zip", kept[0])
+        read_lambda_path(tmp_path / "a.zip", kept[0])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine import CompressiveFeatures, load_model, save_model
-from cflengine.compression.analysis import cost_given_others
+from cflengine.compression import cost_given_others
 from cflengine.compression.analysis.cross import part_of
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.token_table import plain_tokens

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from cflengine.experiments.authors import AuthorRules, AuthorTask
-from cflengine.experiments.evaluate import make_tasks
+from cflengine.experiments.run import make_tasks
 from cflengine.experiments.splits import make_plan, restricted
 from cflengine.experiments.targets import read_target, read_targets
 

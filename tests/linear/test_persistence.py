@@ -27,7 +27,7 @@ from cflengine import (
     save_model,
 )
 from cflengine.linear.saving import ModelFileError
-from cflengine.linear.vectorizer import EveryMatch, vectorizer
+from cflengine.linear.text_features import EveryMatch, vectorizer
 from cflengine.plq.losses import Loss, Parts, drawn_loss
 from cflengine.plq.problem import no_constraints
 

@@ -9,7 +9,7 @@ import pytest
 from cflengine import ClusteredSettings, Corpus, LogisticClassifier
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.study import Study
-from cflengine.linear.vectorizer import vectorizer
+from cflengine.linear.text_features import vectorizer
 from cflengine.loglinear.export import logistic_weights, write_logistic
 
 

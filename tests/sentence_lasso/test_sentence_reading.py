@@ -12,7 +12,7 @@ from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso.grid import fit_classes
 from cflengine.sentence_lasso.model.penalties import Penalty
-from cflengine.sentence_lasso.reading import SHARES, quick_penalties, reading, telling_sentences, towards
+from cflengine.sentence_lasso.shares import SHARES, quick_penalties, reading, telling_sentences, towards
 from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
 from cflengine.sentence_lasso.study import prepare
 

@@ -13,9 +13,8 @@ import numpy as np
 import cflengine
 from benchmarks.compression.peers.runner import ABSENT, DONE, KILLED, Answer, run_peer
 from benchmarks.corpora import SAMPLE, corpus_path
-from cflengine.compression.model.problem import StorageCosts, storage_costs
-from cflengine.text.kgrams import KGramIndex, index_kgrams
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+from cflengine.compression import StorageCosts, storage_costs
+from cflengine.text import DEFAULT_TOKEN_PATTERN, KGramIndex, Tokenizer, TokenTable, index_kgrams
 
 # words alone, as the figures were cut that were measured on BBC News before there was an engine
 LETTERS = r"[A-Za-z']+"

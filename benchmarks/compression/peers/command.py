@@ -16,7 +16,7 @@ import cflengine
 from benchmarks.compression.peers import lam_path, relaxation, solvers, vocabularies
 from benchmarks.compression.peers.cases import Context
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
-from cflengine.engine.jit import threads
+from cflengine.engine import threads
 
 SECTIONS = {"lp": relaxation, "solvers": solvers, "path": lam_path, "vocabularies": vocabularies}
 QUICK_LIMIT = 20.0

@@ -18,7 +18,7 @@ import numpy as np
 from pcatt.pco_tokenizer import build
 
 from benchmarks.compression.peers.alphabet import as_arrays
-from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.text import KGramIndex, index_kgrams
 
 _FIRST, _REST = 64, 192  # how many of the 256 bytes begin a word, how many follow
 

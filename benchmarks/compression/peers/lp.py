@@ -20,13 +20,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from cflengine.compression.model.certificate import dual_bound
-from cflengine.compression.model.problem import StorageCosts, coverage_matrix, objective
-from cflengine.compression.passes.best_bound import DualBound
-from cflengine.compression.passes.binary import Coder
-from cflengine.compression.passes.groups import Groups
-from cflengine.compression.passes.layout import PointerLayout
-from cflengine.text.kgrams import KGramIndex
+from cflengine.compression import (
+    Coder,
+    DualBound,
+    Groups,
+    PointerLayout,
+    StorageCosts,
+    coverage_matrix,
+    dual_bound,
+    objective,
+)
+from cflengine.text import KGramIndex
 
 _LEAST_COVER = 1e-3  # below it, scaling up costs more than it is worth
 

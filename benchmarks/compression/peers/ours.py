@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import cflengine
-from cflengine.compression.model.problem import StorageCosts, storage_costs
-from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.compression import StorageCosts, storage_costs
+from cflengine.text import KGramIndex, index_kgrams
 
 Facts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
@@ -70,7 +70,7 @@ def compress(
 
 def path(corpus: dict[str, np.ndarray], lams: list[float], limit: float, n_threads: int) -> Facts:
     """The λ-path with its default settings; ``limit`` seconds a value."""
-    from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, solve_path
+    from cflengine.compression import PATH_SETTINGS, solve_path
 
     settings = replace(PATH_SETTINGS, time_limit=limit)
     index, _ = _problem(corpus)

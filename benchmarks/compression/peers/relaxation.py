@@ -17,9 +17,8 @@ from benchmarks.compression.peers import lp
 from benchmarks.compression.peers.cases import LETTERS, Case, Context, megabytes, problem_of, quick_case, why_not
 from benchmarks.compression.peers.runner import ABSENT, Answer
 from benchmarks.report import Figure, Section, table
-from cflengine.compression.model.problem import StorageCosts
-from cflengine.text.kgrams import KGramIndex
-from cflengine.text.tokens import TokenTable
+from cflengine.compression import StorageCosts
+from cflengine.text import KGramIndex, TokenTable
 
 TITLE = "LP relaxation"
 TARGETS = (1e-3, 1e-4)

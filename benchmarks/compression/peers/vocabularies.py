@@ -17,10 +17,8 @@ from benchmarks.compression.peers.cases import LETTERS, Case, Context, problem_o
 from benchmarks.compression.peers.runner import Answer
 from benchmarks.measure import timed
 from benchmarks.report import Figure, Section, table
-from cflengine.compression.analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences
-from cflengine.compression.model.problem import StorageCosts
-from cflengine.compression.passes.binary import Coder
-from cflengine.text.kgrams import KGramIndex
+from cflengine.compression import Coder, StorageCosts, encode_with_vocabulary, match_sequences
+from cflengine.text import KGramIndex
 
 TITLE = "tokenisers and phrase finders"
 SIZES = [1.1, 1.3, 1.5, 2.0, 2.5]  # of a vocabulary, in word types

@@ -1,4 +1,4 @@
-"""scikit-learn's 20 Newsgroups as a corpus, fetched once from the network, and the word that stands for it."""
+"""Corpora that have a name: the sample, and scikit-learn's 20 Newsgroups, fetched once from the network."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 import pandas as pd
 
+from cflengine.engine.installed import sample_file
 from cflengine.text.corpus import Corpus, CorpusError
 from cflengine.text.reading.readers import read_corpus
 
-NEWSGROUPS = "20newsgroups"
+SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
 
 
 def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:
     """What the INPUT of a command names: a file or folder (see :func:`~cflengine.text.reading.readers.read_corpus`,
-    which ``how`` is for), or "20newsgroups" where no file is called that."""
+    which ``how`` is for), or "sample" or "20newsgroups" where no file is called that."""
+    if source == SAMPLE and not Path(source).exists():
+        return read_corpus(sample_file(), limit=limit, **how)
     if source != NEWSGROUPS or Path(source).exists():
         return read_corpus(source, limit=limit, **how)
     corpus = load_newsgroups()

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus, warm_up
-from cflengine.compression.analysis import Passages, cost_given_others, repeated_passages, without_passages
-from cflengine.engine.progress import Stopped
-from cflengine.text.token_table import TokenTable
+from cflengine.compression import Passages, cost_given_others, repeated_passages, without_passages
+from cflengine.engine import Stopped
+from cflengine.text import TokenTable
 from pages.parts.shared.jobs import Job
 
 LEAST = (8, 10, 12, 15, 20, 30, 50, 100)  # words of a passage

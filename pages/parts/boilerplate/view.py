@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from cflengine import Corpus
-from cflengine.engine.files import frame_csv
+from cflengine.engine import frame_csv
 from pages.parts.boilerplate.run import LEAST, BoilerplateRun, clean_frame
 from pages.parts.read.explorer import new_row
 from pages.parts.shared import corpora

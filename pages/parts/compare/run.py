@@ -10,10 +10,9 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine import CompressiveFeatures, warm_up
-from cflengine.compression.analysis import CrossCost, cross_compress, keyness
-from cflengine.compression.counting import count_occurrences, places_of
-from cflengine.engine.progress import Stopped
-from cflengine.text.phrasebook import Phrasebook
+from cflengine.compression import CrossCost, count_occurrences, cross_compress, keyness, places_of
+from cflengine.engine import Stopped
+from cflengine.text import Phrasebook
 from pages.parts.shared.jobs import Job
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 import streamlit as st
 
-from cflengine.compression.solvers.lambda_path import PathPoint
+from cflengine.compression import PathPoint
 from pages.parts.components.assets import asset
 from pages.parts.components.static_routes import PLOTLY_JS_URL, site_url
 

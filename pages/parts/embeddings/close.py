@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.embedding.settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS
-from cflengine.embedding.vectors import write_text
-from cflengine.engine.files import frame_csv, report_bytes
-from cflengine.linear.export import about_corpus
+from cflengine.embedding import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, write_text
+from cflengine.engine import frame_csv, report_bytes
+from cflengine.linear import about_corpus
 from pages.parts.embeddings.controls import (
     HAS_NEURAL,
     set_simulation,

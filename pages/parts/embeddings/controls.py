@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.embedding.classifier import has_neural
+from cflengine.embedding import has_neural
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop

@@ -10,13 +10,10 @@ import numpy as np
 import pandas as pd
 
 from cflengine import IterationStats, WordMMD, WordMMDEmbedding
-from cflengine.embedding.comparison import Comparison
-from cflengine.embedding.settings import DEFAULT_STRENGTHS, Kernel
-from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
-from cflengine.embedding.warm import warm_up
-from cflengine.engine.progress import Stopped
-from cflengine.linear.labels import Labels, read_labels, split_documents
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.embedding import DEFAULT_STRENGTHS, BetaBinomial, Comparison, Kernel, PowerSettings, power, warm_up
+from cflengine.engine import Stopped
+from cflengine.linear import Labels, read_labels, split_documents
+from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
 SIZES = (10, 20, 50, 100, 200)  # documents of a simulation

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import streamlit as st
 
-from cflengine.embedding.comparison import Comparison
-from cflengine.embedding.witness import witness_values
-from cflengine.text.sentences import sentence_spans
+from cflengine.embedding import Comparison, witness_values
+from cflengine.text import sentence_spans
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure, plane, witness_figure
 from pages.parts.embeddings.run import EmbedRun

@@ -6,7 +6,7 @@ import streamlit as st
 from sklearn.base import clone
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.counting import COUNTINGS
+from cflengine.compression import COUNTINGS
 from pages.parts.shared.settings import TEMPERATURES
 from pages.parts.shared.state import change_settings, settings
 

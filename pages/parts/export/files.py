@@ -14,9 +14,17 @@ import streamlit as st
 from scipy import sparse
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.export import pointer_table
-from cflengine.engine.files import frame_csv
-from cflengine.linear import feature_files as write
+from cflengine.compression import pointer_table
+from cflengine.engine import frame_csv
+from cflengine.linear import (
+    MOST_CELLS,
+    matrix_market,
+    wide_cells,
+    write_long_csv,
+    write_long_parquet,
+    write_wide_csv,
+    write_wide_parquet,
+)
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.models import model_download
 from pages.parts.shared.words import many
@@ -77,10 +85,10 @@ def draw_shape(corpus: Corpus, features: sparse.csr_matrix) -> Shape:
             help="Without it, a name that begins with = + - @ or ' gets an apostrophe in front, so that no spreadsheet "
             "takes it for a formula. Parquet, Matrix Market and the model always hold the exact names.",
         )  # fmt: skip
-    if wide == "wide" and write.wide_cells(features) > write.MOST_CELLS:
+    if wide == "wide" and wide_cells(features) > MOST_CELLS:
         st.warning(
             f"{many(features.shape[0], 'document')} by {many(features.shape[1], 'feature')} are "
-            f"{write.wide_cells(features):,} cells: too many for a wide table. The files below are long."
+            f"{wide_cells(features):,} cells: too many for a wide table. The files below are long."
         )
         wide = "long"
     return Shape(wide == "wide", tuple(joined), not exact)
@@ -105,8 +113,8 @@ def draw_files(
 ) -> None:
     """The buttons. Files are made when they are asked for, off the script's thread."""
     names, documents = list(model.get_feature_names_out()), shape.documents(loaded.corpus)
-    csv = write.write_wide_csv if shape.wide else write.write_long_csv
-    parquet = write.write_wide_parquet if shape.wide else write.write_long_parquet
+    csv = write_wide_csv if shape.wide else write_long_csv
+    parquet = write_wide_parquet if shape.wide else write_long_parquet
     row = "a row a document" if shape.wide else "a row a non-zero entry"
     table = _made(csv, features, names, documents=documents, defused=shape.defused)
 
@@ -123,7 +131,7 @@ def draw_files(
         ("CSV", table, f"{stem}.csv", "text/csv", row),
         ("Parquet", _made(parquet, features, names, documents=documents), f"{stem}.parquet", _BYTES,
          "the same, smaller and faster to read, names exact"),
-        ("Matrix Market", lambda: write.matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
+        ("Matrix Market", lambda: matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
         ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",
          "the matrix's columns, a K-gram a line"),
         ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, pointers, documents, cost"),

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.compression.project_file import SUFFIX, Project, read_project, write_project
-from cflengine.engine.files import finite
+from cflengine.compression import SUFFIX, Project, read_project, write_project
+from cflengine.engine import finite
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.path_run import PathRun

@@ -17,8 +17,8 @@ import plotly.graph_objects as go
 import plotly.io
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.solvers.lambda_path import CompressionPath
-from cflengine.engine.results import versions
+from cflengine.compression import CompressionPath
+from cflengine.engine import versions
 from pages.parts.export.snippets import command_line, python_lines
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, ORANGE

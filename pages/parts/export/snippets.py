@@ -6,10 +6,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from cflengine import CompressiveFeatures
-from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
+from cflengine.text import DEFAULT_TOKEN_PATTERN, NEWSGROUPS, SAMPLE
 from pages.parts.shared.commands import command_line as make_command
 from pages.parts.shared.commands import reading_options
-from pages.parts.shared.corpora import NEWSGROUPS, LoadedCorpus
+from pages.parts.shared.corpora import LoadedCorpus
 
 
 def _solving(settings: Any) -> dict[str, Any]:
@@ -46,11 +46,9 @@ def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
 
 def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The same in Python."""
-    if loaded.source == NEWSGROUPS:
-        imports, read = "from cflengine.text.reading.newsgroups import load_newsgroups\n", "load_newsgroups()"
-    else:
-        options = "".join(f", {name}={value!r}" for name, value in reading_options(loaded).items())
-        imports, read = "from cflengine import read_corpus\n", f"read_corpus({loaded.source!r}{options})"
+    name = "read_input" if loaded.source in (SAMPLE, NEWSGROUPS) else "read_corpus"
+    options = "".join(f", {name}={value!r}" for name, value in reading_options(loaded).items())
+    imports, read = f"from cflengine import {name}\n", f"{name}({loaded.source!r}{options})"
     used: set[str] = set()
     settings = f", settings={_code(model.settings, used)}" if _solving(model.settings) else ""
     names = ", ".join(["CompressiveFeatures", *sorted(used)])

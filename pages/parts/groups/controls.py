@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.loglinear.solvers.settings import CLUSTERINGS
+from cflengine.loglinear import CLUSTERINGS
 from pages.parts.groups.run import RIDGES, WeightsRun, WeightsWish
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from cflengine.loglinear.parsimony import TiedFit
+from cflengine.loglinear import TiedFit
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 #: Hues, symbols and dashes of clusters from the smallest weights up: never by colour alone.

@@ -16,22 +16,21 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from cflengine import ClusteredSettings, IterationStats, LBFGSSettings, LogisticClassifier
-from cflengine.engine.jit import threads
-from cflengine.linear.design import Design
-from cflengine.linear.export import study_pipeline
-from cflengine.linear.labels import read_labels, split_documents
-from cflengine.linear.selection import mutual_information
-from cflengine.linear.study import Study
-from cflengine.linear.vectorizer import vectorizer
-from cflengine.loglinear.model.losses import BinaryModel
-from cflengine.loglinear.parsimony import TiedFit, parsimony
-from cflengine.loglinear.solvers.clusters import chunks, explained_variance, optimal_clusters
-from cflengine.loglinear.solvers.registry import solve
-from cflengine.loglinear.solvers.result import LoglinearResult
-from cflengine.loglinear.solvers.settings import AutoSettings
-from cflengine.loglinear.warm import warm_up
-from cflengine.text.tagging.tags import Score
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.engine import threads
+from cflengine.linear import Design, Study, mutual_information, read_labels, split_documents, study_pipeline, vectorizer
+from cflengine.loglinear import (
+    AutoSettings,
+    BinaryModel,
+    LoglinearResult,
+    TiedFit,
+    chunks,
+    explained_variance,
+    optimal_clusters,
+    parsimony,
+    solve,
+    warm_up,
+)
+from cflengine.text import USUAL_TOKENS, Score, TokenChoice
 from pages.parts.shared.jobs import Job, trace_row
 
 TITLES = {

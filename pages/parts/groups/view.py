@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.linear.export import about_study
+from cflengine.linear import about_study
 from pages.parts.groups.figures import (
     MOST_FILMED,
     MOST_SHOWN,

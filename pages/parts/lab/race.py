@@ -17,10 +17,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, IterationStats, warm_up
-from cflengine.compression.model.problem import StorageCosts
-from cflengine.compression.solvers.registry import SOLVERS
-from cflengine.text.kgrams import KGramIndex
-from cflengine.text.tokens import TokenTable
+from cflengine.compression import SOLVERS, StorageCosts
+from cflengine.text import KGramIndex, TokenTable
 from pages.parts.shared.controls import CONTESTANTS, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job, trace_row
 from pages.parts.shared.state import RACE, current_corpus, current_job, settings, start_job, stop_job

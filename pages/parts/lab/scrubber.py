@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.model.result import StageSnapshot
+from cflengine.compression import StageSnapshot
 from pages.parts.components.text_view import text_view
 from pages.parts.shared.figures import stages_figure
 from pages.parts.shared.metrics import metric_row

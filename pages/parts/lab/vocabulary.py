@@ -26,12 +26,9 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, CorpusError
-from cflengine.compression.analysis.foreign_vocabulary import encode_with_vocabulary, match_vocabulary
-from cflengine.engine.files import defuse_cell, restore_cell
-from cflengine.engine.gaps import relative_gap
-from cflengine.text.reading.delimited import DelimitedTable, long_fields
-from cflengine.text.reading.encodings import detect, initial_decoding
-from cflengine.text.tokens import Tokenizer, printable
+from cflengine.compression import encode_with_vocabulary, match_vocabulary
+from cflengine.engine import defuse_cell, relative_gap, restore_cell
+from cflengine.text import DelimitedTable, Tokenizer, detect, initial_decoding, long_fields, printable
 from pages.parts.shared import corpora
 from pages.parts.shared.jobs import BOARD, FAILED, QUEUED, Job
 from pages.parts.shared.solution import Solution

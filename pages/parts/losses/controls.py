@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures
-from cflengine.linear.labels import MOST_CLASSES
-from cflengine.plq.losses import LOSSES
+from cflengine.linear import MOST_CLASSES
+from cflengine.plq import LOSSES
 from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import run_and_stop

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.plq.losses import Loss
+from cflengine.plq import Loss
 
 LEAST, MOST = -3.0, 3.0  # of the residual or the margin, on the picture
 TOP = 4.0

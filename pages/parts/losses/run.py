@@ -11,16 +11,21 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, IterationStats
-from cflengine.engine.checks import InputError
-from cflengine.linear.export import largest_weights
-from cflengine.linear.vectorizer import vectorizer
-from cflengine.plq.losses import LOSSES, Loss, drawn_loss, named_loss
-from cflengine.plq.race import CONTESTANTS, DualSVM
-from cflengine.plq.result import PLQResult
-from cflengine.plq.settings import DescentSettings
-from cflengine.plq.study import RiskStudy
-from cflengine.plq.warm import warm_up
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.engine import InputError
+from cflengine.linear import largest_weights, vectorizer
+from cflengine.plq import (
+    CONTESTANTS,
+    LOSSES,
+    DescentSettings,
+    DualSVM,
+    Loss,
+    PLQResult,
+    RiskStudy,
+    drawn_loss,
+    named_loss,
+    warm_up,
+)
+from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job, trace_row
 
 TOL, LIMIT_S = 1e-6, 120.0

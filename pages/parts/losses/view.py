@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.linear.export import about_study, row_names, study_pipeline
-from cflengine.plq.certificate import FEASIBLE
-from cflengine.plq.export import coefficients_frame, documents_frame
+from cflengine.engine import frame_csv
+from cflengine.linear import about_study, row_names, study_pipeline
+from cflengine.plq import FEASIBLE, coefficients_frame, documents_frame
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure

@@ -9,10 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import frame_csv
-from cflengine.text.tagging.conll import write_columns
-from cflengine.text.tagging.tags import entities
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+from cflengine.engine import frame_csv
+from cflengine.text import DEFAULT_TOKEN_PATTERN, Tokenizer, entities, write_columns
 from pages.parts.names.run import TaggerRun
 from pages.parts.shared.jobs import Job
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.text.concordance import in_context
+from cflengine.engine import frame_csv
+from cflengine.text import in_context
 from pages.parts.names.corpus_run import NamesRun
 from pages.parts.names.run import TaggerRun
 from pages.parts.read.explorer import new_row

@@ -6,20 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cflengine import ChainCRF
-from cflengine.loglinear.tagging import TaggedFile
-from cflengine.loglinear.warm import warm_up
-from cflengine.text.tagging.templates import parse_template
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
+from cflengine.engine import sample_file
+from cflengine.loglinear import TaggedFile, warm_up
+from cflengine.text import DEFAULT_TOKEN_PATTERN, Tokenizer, parse_template
 from pages.parts.shared.jobs import Job
 
-SAMPLE_FILE = Path(__file__).resolve().parents[3] / "sample_data" / "tagged.conll"
+SAMPLE_FILE = sample_file("tagged.conll")
 TOL = 1e-4
 TEMPLATE = """\
 U00:%x[0,0]

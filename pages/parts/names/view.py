@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.loglinear.tagging import TaggedFile
-from cflengine.text.corpus import CorpusError
-from cflengine.text.tagging.tags import entities
+from cflengine.engine import frame_csv
+from cflengine.loglinear import TaggedFile
+from cflengine.text import CorpusError, entities
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
 from pages.parts.names.tag_view import tag_view
 from pages.parts.shared.asking import asked

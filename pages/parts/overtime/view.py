@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
-from cflengine.compression.codebook import count_matrix
-from cflengine.engine.checks import InputError
-from cflengine.engine.files import frame_csv
-from cflengine.text.concordance import find_words
+from cflengine.compression import Periods, bursts, count_matrix, periods_of, rates, weight_by_chance
+from cflengine.engine import InputError, frame_csv
+from cflengine.text import find_words
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.read.explorer import new_row

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import Corpus
-from cflengine.engine.files import frame_csv
+from cflengine.engine import frame_csv
 from pages.parts.components.path_bars import path_bars
 from pages.parts.components.path_chart import path_chart
 from pages.parts.components.text_view import LITERAL, text_view

@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine.checks import InputError
-from cflengine.engine.files import frame_csv
-from cflengine.text.concordance import ORDERS, Places, context_frame, find_pattern, find_words, sort_places
-from cflengine.text.token_table import TokenTable
+from cflengine.engine import InputError, frame_csv
+from cflengine.text import ORDERS, Places, TokenTable, context_frame, find_pattern, find_words, sort_places
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.selection import selected_group

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.text.phrasebook import Phrasebook
+from cflengine.text import Phrasebook
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.solution import Solution

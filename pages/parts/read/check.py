@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.text.check import CorpusCheck, check_corpus
-from cflengine.text.token_presets import TokenChoice
+from cflengine.text import CorpusCheck, TokenChoice, check_corpus
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.words import many, number, percent
 

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.text.tokens import TokenTable, printable
+from cflengine.text import TokenTable, printable
 from pages.parts.components.text_view import LITERAL, HeatScale, text_view
 from pages.parts.read.prices import QUANTILE, PriceBook, sentence_prices, token_price
 from pages.parts.shared.views import final_view, grams_of_document, price_view

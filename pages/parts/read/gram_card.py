@@ -13,11 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressionSession, CompressiveFeatures, Corpus, WishPrice
-from cflengine.compression.analysis.foreign_vocabulary import match_vocabulary
-from cflengine.compression.analysis.ledger import GramExplanation, explain, ledger
-from cflengine.compression.session import QUICK
-from cflengine.text.concordance import in_context
-from cflengine.text.tokens import Tokenizer
+from cflengine.compression import QUICK, GramExplanation, explain, ledger, match_vocabulary
+from cflengine.text import Tokenizer, in_context
 from pages.parts.read.explorer import draw_occurrences
 from pages.parts.shared.asking import asked
 from pages.parts.shared.metrics import metric_row

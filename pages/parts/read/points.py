@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cflengine import Corpus
-from cflengine.compression.solvers.lambda_path import PathPoint
+from cflengine.compression import PathPoint
 from pages.parts.components.live_text import LivePoint
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.views import stage_view

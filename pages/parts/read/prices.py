@@ -20,8 +20,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.text.sentences import sentence_spans
-from cflengine.text.tokens import TokenTable
+from cflengine.text import TokenTable, sentence_spans
 
 QUANTILE = 0.98  # of all prices, where the scale of colours ends
 SAMPLED = 1_000_000  # prices looked at to find that quantile

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cflengine.text.check import suggested_tokens
-from cflengine.text.token_presets import PRESETS, TokenChoice, has_dictionary
-from cflengine.text.token_table import check_pattern, plain_tokens
+from cflengine.text import PRESETS, TokenChoice, check_pattern, has_dictionary, plain_tokens, suggested_tokens
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.sources import choose

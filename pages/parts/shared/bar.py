@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from cflengine.compression.solvers.lambda_path import nearest_lam
+from cflengine.compression import nearest_lam
 from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.glossary import draw_glossary
 from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cflengine.text.reading.readers import READING
+from cflengine.text import READING
 from pages.parts.shared.corpora import LoadedCorpus
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from cflengine.text.concordance import in_context
+from cflengine.text import in_context
 from pages.parts.shared.words import plain
 
 

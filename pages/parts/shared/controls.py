@@ -8,8 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.compression.solvers.registry import SOLVERS
-from cflengine.compression.solvers.relay import estimated_seconds
+from cflengine.compression import SOLVERS, estimated_seconds
 from pages.parts.shared.jobs import BOARD, QUEUED, Job
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.settings import LAMBDAS

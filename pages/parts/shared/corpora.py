@@ -18,16 +18,21 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
-from cflengine.text.reading.newsgroups import NEWSGROUPS, load_newsgroups
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from cflengine.text.token_table import plain_tokens
-from cflengine.text.tokens import Tokenizer, TokenTable
+from cflengine.engine import sample_file
+from cflengine.text import (
+    NEWSGROUPS,
+    SAMPLE,
+    USUAL_TOKENS,
+    TokenChoice,
+    Tokenizer,
+    TokenTable,
+    load_newsgroups,
+    plain_tokens,
+)
 
-SAMPLE = "sample"
 _KEEP = 4
 SMALL = 2_000_000  # characters, which are cut into tokens in a fraction of a second by any means
-_SAMPLE_FILE = Path(__file__).resolve().parents[3] / "sample_data" / "reviews.csv"
-SAMPLE_PATH, SAMPLE_MAX_GRAM = _SAMPLE_FILE.with_suffix(".path"), 3  # written by sample_data/solve.py
+SAMPLE_PATH, SAMPLE_MAX_GRAM = sample_file("reviews.path"), 3  # written by sample_data/solve.py
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,8 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
     if corpus_id == SAMPLE:
         options = {"text_column": "text"}
         return remember(
-            read_corpus(_SAMPLE_FILE, text_column="text"),
-            source="sample_data/reviews.csv",
+            read_corpus(sample_file(), text_column="text"),
+            source=SAMPLE,
             name=SAMPLE,
             options=options,
         )
@@ -110,8 +115,7 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
 
 def cut_otherwise(loaded: LoadedCorpus, tokens: TokenChoice) -> LoadedCorpus:
     """The same corpus in other tokens."""
-    named = {"sample_data/reviews.csv": SAMPLE, NEWSGROUPS: NEWSGROUPS}
-    name = named.get(loaded.source) if tokens == USUAL_TOKENS else None
+    name = loaded.source if loaded.source in (SAMPLE, NEWSGROUPS) and tokens == USUAL_TOKENS else None
     return remember(loaded.corpus, source=loaded.source, name=name, options=loaded.options, tokens=tokens)
 
 

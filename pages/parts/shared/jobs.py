@@ -25,7 +25,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from cflengine import IterationStats
-from cflengine.compression.solvers.run import FINISHED
+from cflengine.compression import FINISHED
 from pages.parts.components.live_chart import sse_done, sse_rows
 from pages.parts.components.static_routes import site_url
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from cflengine.linear.labels import MOST_CLASSES
+from cflengine.linear import MOST_CLASSES
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.state import current_corpus
 

@@ -12,9 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import save_model
-from cflengine.engine.files import frame_csv
-from cflengine.linear.persistence import load_with_header
-from cflengine.linear.predictions import check_reads_texts, judged, prediction_frame
+from cflengine.engine import frame_csv
+from cflengine.linear import check_reads_texts, judged, load_with_header, prediction_frame
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import metric_row

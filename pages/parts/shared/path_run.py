@@ -20,20 +20,24 @@ from typing import Any
 import numpy as np
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
-from cflengine.compression.feature_path import FeaturePath
-from cflengine.compression.model.corpus import PreparedCorpus
-from cflengine.compression.model.result import CompressionResult, StageSnapshot
-from cflengine.compression.path_file import read_path
-from cflengine.compression.solvers.guided.solver import GuidedSolver
-from cflengine.compression.solvers.homotopy import HomotopySettings
-from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, pointers_by_length, solve_path
-from cflengine.compression.solvers.relay import RelaySettings, estimated_seconds, solve_relay
-from cflengine.engine.gaps import relative_gap, round_down, round_up
-from cflengine.engine.progress import NAN, IterationStats, Listener, TerminationReason
-from cflengine.text.kgrams import KGramIndex, index_by_sorting
-from cflengine.text.phrasebook import Phrasebook
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
-from cflengine.text.tokens import TokenTable
+from cflengine.compression import (
+    CompressionPath,
+    CompressionResult,
+    FeaturePath,
+    GuidedSolver,
+    HomotopySettings,
+    PathPoint,
+    PreparedCorpus,
+    RelaySettings,
+    StageSnapshot,
+    estimated_seconds,
+    pointers_by_length,
+    read_lambda_path,
+    solve_path,
+    solve_relay,
+)
+from cflengine.engine import NAN, IterationStats, Listener, TerminationReason, relative_gap, round_down, round_up
+from cflengine.text import USUAL_TOKENS, KGramIndex, Phrasebook, TokenChoice, TokenTable, index_by_sorting
 
 QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
 BETWEEN = 9  # values of the slider between two λ of the path
@@ -111,7 +115,7 @@ class PathRun:
         """What is in a file (compression/path_file.py) of a small corpus, certified anew; nothing is compiled. Raises
         ModelFileError."""
         corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.doc_ptr, max_gram))
-        points = read_path(file, corpus)
+        points = read_lambda_path(file, corpus)
         return cls.known(points, corpus, max_gram, texts)
 
     @classmethod

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cflengine import ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings
-from cflengine.compression.counting import COUNTINGS
-from cflengine.compression.solvers.registry import SOLVERS
-from cflengine.compression.solvers.relay import RelaySettings, estimated_seconds
-from cflengine.linear.weighting import WEIGHTINGS
+from cflengine.compression import COUNTINGS, SOLVERS, RelaySettings, estimated_seconds
+from cflengine.linear import WEIGHTINGS
 from pages.parts.shared.path_run import QUICK_S
 
 LAMBDAS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0, 13.0, 20.0, 50.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.solvers.lambda_path import PathPoint
+from cflengine.compression import PathPoint
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import PATH, current_job, finished_job, settings
 

@@ -10,10 +10,9 @@ from typing import Any
 import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
-from cflengine.compression.project_file import is_project
-from cflengine.engine.checks import InputError
-from cflengine.text.check import suggested_tokens
-from cflengine.text.token_presets import TokenChoice
+from cflengine.compression import is_project
+from cflengine.engine import InputError
+from cflengine.text import TokenChoice, suggested_tokens
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus

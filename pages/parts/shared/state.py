@@ -22,7 +22,7 @@ from cflengine import (
     GuidedSettings,
     warm_up,
 )
-from cflengine.compression.solvers.lambda_path import nearest_lam, path_lams
+from cflengine.compression import nearest_lam, path_lams
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, DONE, Job

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression.model.corpus import PreparedCorpus
-from cflengine.text.concordance import in_context
-from cflengine.text.tokens import printable
+from cflengine.compression import PreparedCorpus
+from cflengine.text import in_context, printable
 
 FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
 

@@ -9,13 +9,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.experiments.explain import word_weights
-from cflengine.experiments.export import flat_table
-from cflengine.experiments.findings import Finding, final_model
-from cflengine.linear.export import about_corpus
-from cflengine.linear.feature_files import write_long_csv
-from cflengine.text.sentences import sentence_spans
+from cflengine.engine import frame_csv
+from cflengine.experiments import Finding, final_model, flat_table, word_weights
+from cflengine.linear import about_corpus, write_long_csv
+from cflengine.text import sentence_spans
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance

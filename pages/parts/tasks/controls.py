@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.experiments.targets import read_target
+from cflengine.experiments import read_target
 from pages.parts.shared.controls import gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job

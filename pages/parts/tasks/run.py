@@ -12,13 +12,10 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import IterationStats
-from cflengine.compression.solvers.lambda_path import path_lams
-from cflengine.compression.warm import warm_up
-from cflengine.engine.checks import InputError
-from cflengine.experiments.evaluate import make_tasks
-from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
-from cflengine.experiments.findings import Finding, find
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.compression import path_lams, warm_up
+from cflengine.engine import InputError
+from cflengine.experiments import Budget, Evaluation, EvaluationSettings, Finding, find, make_tasks
+from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
 HOW = {

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cflengine.experiments.findings import Finding
+from cflengine.experiments import Finding
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row

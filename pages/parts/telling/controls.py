@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.sentence_lasso.warm import warm_up
+from cflengine.sentence_lasso import warm_up
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split

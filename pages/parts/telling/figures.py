@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cflengine.sentence_lasso.model.result import SentenceResult
+from cflengine.sentence_lasso import SentenceResult
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 MOST_WEIGHTS = 12

@@ -15,16 +15,30 @@ import numpy as np
 import pandas as pd
 
 from cflengine import ADMMSettings, MajoriseSettings
-from cflengine.engine.progress import IterationStats, Listener, TerminationReason
-from cflengine.linear.labels import read_labels, split_documents
-from cflengine.linear.model import LinearModel
-from cflengine.linear.search import BestModel, GridPoint, GridSearch, paired_test, search_chains
-from cflengine.sentence_lasso.grid import PAPER_GRID, fit_classes
-from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty
-from cflengine.sentence_lasso.model.result import SentenceResult
-from cflengine.sentence_lasso.reading import Reading, quick_penalties, reading
-from cflengine.sentence_lasso.study import SentenceStudy, prepare
-from cflengine.text.token_presets import USUAL_TOKENS, TokenChoice
+from cflengine.engine import IterationStats, Listener, TerminationReason
+from cflengine.linear import (
+    BestModel,
+    GridPoint,
+    GridSearch,
+    LinearModel,
+    paired_test,
+    read_labels,
+    search_chains,
+    split_documents,
+)
+from cflengine.sentence_lasso import (
+    PAPER_GRID,
+    PENALTIES,
+    Penalty,
+    Reading,
+    SentenceResult,
+    SentenceStudy,
+    fit_classes,
+    prepare,
+    quick_penalties,
+    reading,
+)
+from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import streamlit as st
 
-from cflengine.linear.model import LinearModel
+from cflengine.linear import LinearModel
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job

@@ -9,11 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine.files import frame_csv
-from cflengine.linear.export import about_study, largest_weights
-from cflengine.linear.model import LinearModel
-from cflengine.sentence_lasso.estimator import estimator_of
-from cflengine.sentence_lasso.export import sentence_weights, sentences_frame
+from cflengine.engine import frame_csv
+from cflengine.linear import LinearModel, about_study, largest_weights
+from cflengine.sentence_lasso import estimator_of, sentence_weights, sentences_frame
 from pages.parts.shared.commands import class_list, command_line
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.models import model_download

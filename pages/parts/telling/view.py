@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.linear.model import LinearModel
-from cflengine.sentence_lasso.reading import Reading, telling_sentences
-from cflengine.sentence_lasso.study import SentenceStudy
+from cflengine.linear import LinearModel
+from cflengine.sentence_lasso import Reading, SentenceStudy, telling_sentences
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus

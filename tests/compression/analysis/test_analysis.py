@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.analysis import cross_compress, keyness
+from cflengine.compression import cross_compress, keyness
 from cflengine.compression.analysis.cross import part_of
 from cflengine.compression.analysis.keyness import corrected
 from cflengine.engine.checks import InputError

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cflengine import CompressiveFeatures
-from cflengine.compression.analysis import cost_given_others, repeated_passages, without_passages
+from cflengine.compression import cost_given_others, repeated_passages, without_passages
 from cflengine.engine.progress import Stopped
 from cflengine.text.tokens import Tokenizer
 

@@ -1,0 +1,60 @@
+from ._version import __version__
+from .compression.estimator import CompressiveFeatures
+from .compression.session import CompressionSession, WishPrice
+from .compression.solvers.exact import ExactSettings
+from .compression.solvers.guided.settings import GuidedSettings
+from .compression.solvers.homotopy import HomotopySettings
+from .compression.solvers.relay import RelaySettings
+from .compression.solvers.reweighting import ReweightingSettings
+from .compression.warm import warm_up
+from .embedding.classifier import WordMMDEmbedding
+from .embedding.estimator import WordMMD
+from .engine.progress import IterationStats
+from .experiments.run import evaluate
+from .experiments.search import CompressiveSearchCV
+from .linear.persistence import load_model, save_model
+from .loglinear.crf import ChainCRF
+from .loglinear.logistic import LogisticClassifier, LogisticModel
+from .loglinear.solvers.settings import ClusteredSettings, LBFGSSettings
+from .plq.estimator import PLQClassifier, PLQRegressor
+from .sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
+from .sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
+from .text.corpus import Corpus, CorpusError
+from .text.reading.newsgroups import read_input
+from .text.reading.readers import preview_corpus, read_corpus
+
+__all__ = [
+    "ADMMSettings",
+    "ChainCRF",
+    "ClusteredSettings",
+    "CompressionSession",
+    "CompressiveFeatures",
+    "CompressiveSearchCV",
+    "Corpus",
+    "CorpusError",
+    "ExactSettings",
+    "GuidedSettings",
+    "HomotopySettings",
+    "IterationStats",
+    "LBFGSSettings",
+    "LogisticClassifier",
+    "LogisticModel",
+    "MajoriseSettings",
+    "PLQClassifier",
+    "PLQRegressor",
+    "PenalisedClassifier",
+    "RelaySettings",
+    "ReweightingSettings",
+    "SentenceLassoClassifier",
+    "WishPrice",
+    "WordMMD",
+    "WordMMDEmbedding",
+    "__version__",
+    "evaluate",
+    "load_model",
+    "preview_corpus",
+    "read_corpus",
+    "read_input",
+    "save_model",
+    "warm_up",
+]

@@ -1,0 +1,115 @@
+from .analysis.boilerplate import Passages, cost_given_others, repeated_passages, without_passages
+from .analysis.cross import CrossCost, cross_compress
+from .analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences, match_vocabulary
+from .analysis.keyness import keyness
+from .analysis.ledger import GramExplanation, explain, ledger
+from .analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
+from .codebook import count_matrix
+from .counting import COUNTINGS, count_occurrences, places_of
+from .estimator import CompressiveFeatures
+from .export import pointer_table, write_path, write_run
+from .feature_path import FeaturePath
+from .model.certificate import dual_bound
+from .model.corpus import PreparedCorpus
+from .model.problem import StorageCosts, check_lam, coverage_matrix, objective, storage_costs
+from .model.result import CompressionResult, StageSnapshot
+from .passes.best_bound import DualBound
+from .passes.binary import Coder
+from .passes.groups import Groups
+from .passes.layout import PointerLayout
+from .path_file import read_lambda_path, write_lambda_path
+from .project_file import SUFFIX, Project, is_project, read_project, write_project
+from .session import QUICK, CompressionSession, WishPrice
+from .solvers.exact import ExactSettings
+from .solvers.guided.settings import GuidedSettings
+from .solvers.guided.solver import GuidedSolver
+from .solvers.homotopy import HomotopySettings, solve_homotopy
+from .solvers.lambda_path import (
+    PATH_SETTINGS,
+    CompressionPath,
+    PathPoint,
+    nearest_lam,
+    path_lams,
+    pointers_by_length,
+    solve_path,
+)
+from .solvers.linearised_admm import LinearisedAdmm, RhoRule
+from .solvers.registry import SOLVERS
+from .solvers.relay import RelaySettings, estimated_seconds, solve_relay
+from .solvers.reweighting import ReweightingSettings
+from .solvers.run import FINISHED
+from .warm import warm_up
+
+__all__ = [
+    "COUNTINGS",
+    "FINISHED",
+    "PATH_SETTINGS",
+    "QUICK",
+    "SOLVERS",
+    "SUFFIX",
+    "Coder",
+    "CompressionPath",
+    "CompressionResult",
+    "CompressionSession",
+    "CompressiveFeatures",
+    "CrossCost",
+    "DualBound",
+    "ExactSettings",
+    "FeaturePath",
+    "GramExplanation",
+    "Groups",
+    "GuidedSettings",
+    "GuidedSolver",
+    "HomotopySettings",
+    "LinearisedAdmm",
+    "Passages",
+    "PathPoint",
+    "Periods",
+    "PointerLayout",
+    "PreparedCorpus",
+    "Project",
+    "RelaySettings",
+    "ReweightingSettings",
+    "RhoRule",
+    "StageSnapshot",
+    "StorageCosts",
+    "WishPrice",
+    "bursts",
+    "check_lam",
+    "cost_given_others",
+    "count_matrix",
+    "count_occurrences",
+    "coverage_matrix",
+    "cross_compress",
+    "dual_bound",
+    "encode_with_vocabulary",
+    "estimated_seconds",
+    "explain",
+    "is_project",
+    "keyness",
+    "ledger",
+    "match_sequences",
+    "match_vocabulary",
+    "nearest_lam",
+    "objective",
+    "path_lams",
+    "periods_of",
+    "places_of",
+    "pointer_table",
+    "pointers_by_length",
+    "rates",
+    "read_lambda_path",
+    "read_project",
+    "repeated_passages",
+    "solve_homotopy",
+    "solve_path",
+    "solve_relay",
+    "storage_costs",
+    "warm_up",
+    "weight_by_chance",
+    "without_passages",
+    "write_lambda_path",
+    "write_path",
+    "write_project",
+    "write_run",
+]

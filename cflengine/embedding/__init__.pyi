@@ -1,0 +1,36 @@
+from .classifier import WordMMDEmbedding, has_neural, require_neural
+from .comparison import Comparison
+from .estimator import WordMMD
+from .export import EmbeddingStudy, embedding_report, write_embedding
+from .laws import WordLaws
+from .pairs import pair_sums
+from .problem import pair_coefficients
+from .settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, Kernel
+from .simulation import BetaBinomial, PowerSettings, power
+from .vectors import write_text
+from .warm import warm_up
+from .witness import witness_values
+
+__all__ = [
+    "DEFAULT_STRENGTHS",
+    "NETWORKS",
+    "REGULARISERS",
+    "BetaBinomial",
+    "Comparison",
+    "EmbeddingStudy",
+    "Kernel",
+    "PowerSettings",
+    "WordLaws",
+    "WordMMD",
+    "WordMMDEmbedding",
+    "embedding_report",
+    "has_neural",
+    "pair_coefficients",
+    "pair_sums",
+    "power",
+    "require_neural",
+    "warm_up",
+    "witness_values",
+    "write_embedding",
+    "write_text",
+]

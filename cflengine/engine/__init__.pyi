@@ -1,0 +1,41 @@
+from .checks import InputError, MissingPackageError
+from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, restore_cell
+from .gaps import relative_gap, round_down, round_up
+from .installed import app_folder, sample_file
+from .jit import parallel_kernel, threads
+from .memory import MemoryLimitError, peak_bytes
+from .output import locked_folder, new_files, output_path
+from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason
+from .registry import Solver
+from .results import versions
+
+__all__ = [
+    "NAN",
+    "InputError",
+    "IterationStats",
+    "Listener",
+    "MemoryLimitError",
+    "MissingPackageError",
+    "Progress",
+    "Solver",
+    "Stopped",
+    "TerminationReason",
+    "app_folder",
+    "defuse_cell",
+    "finite",
+    "frame_csv",
+    "locked_folder",
+    "new_files",
+    "output_path",
+    "parallel_kernel",
+    "peak_bytes",
+    "relative_gap",
+    "replaced",
+    "report_bytes",
+    "restore_cell",
+    "round_down",
+    "round_up",
+    "sample_file",
+    "threads",
+    "versions",
+]

@@ -1,0 +1,59 @@
+from .design import Design
+from .export import about_corpus, about_study, largest_weights, row_names, study_pipeline
+from .feature_files import (
+    MOST_CELLS,
+    matrix_market,
+    wide_cells,
+    write_long_csv,
+    write_long_parquet,
+    write_wide_csv,
+    write_wide_parquet,
+)
+from .labels import MOST_CLASSES, Labels, Split, read_labels, split_documents
+from .model import LinearModel
+from .one_vs_rest import class_signs
+from .persistence import load_model, load_with_header, save_model
+from .predictions import check_reads_texts, judged, prediction_frame
+from .search import BestModel, GridPoint, GridSearch, paired_test, search_chains
+from .selection import mutual_information
+from .study import Study
+from .text_features import vectorizer
+from .weighting import WEIGHTINGS
+
+__all__ = [
+    "MOST_CELLS",
+    "MOST_CLASSES",
+    "WEIGHTINGS",
+    "BestModel",
+    "Design",
+    "GridPoint",
+    "GridSearch",
+    "Labels",
+    "LinearModel",
+    "Split",
+    "Study",
+    "about_corpus",
+    "about_study",
+    "check_reads_texts",
+    "class_signs",
+    "judged",
+    "largest_weights",
+    "load_model",
+    "load_with_header",
+    "matrix_market",
+    "mutual_information",
+    "paired_test",
+    "prediction_frame",
+    "read_labels",
+    "row_names",
+    "save_model",
+    "search_chains",
+    "split_documents",
+    "study_pipeline",
+    "vectorizer",
+    "wide_cells",
+    "write_long_csv",
+    "write_long_parquet",
+    "write_wide_csv",
+    "write_wide_parquet",
+]

@@ -1,0 +1,39 @@
+from .certificate import FEASIBLE
+from .constraints import fair, fairness
+from .descent import Descent, solve
+from .estimator import PLQClassifier, PLQRegressor
+from .export import coefficients_frame, documents_frame, risk_report, write_risk
+from .losses import LOSSES, Loss, drawn_loss, named_loss
+from .problem import Constraints, PLQProblem, no_constraints
+from .race import CONTESTANTS, DualSVM
+from .result import PLQResult
+from .settings import DescentSettings
+from .study import RiskStudy
+from .warm import warm_up
+
+__all__ = [
+    "CONTESTANTS",
+    "FEASIBLE",
+    "LOSSES",
+    "Constraints",
+    "Descent",
+    "DescentSettings",
+    "DualSVM",
+    "Loss",
+    "PLQClassifier",
+    "PLQProblem",
+    "PLQRegressor",
+    "PLQResult",
+    "RiskStudy",
+    "coefficients_frame",
+    "documents_frame",
+    "drawn_loss",
+    "fair",
+    "fairness",
+    "named_loss",
+    "no_constraints",
+    "risk_report",
+    "solve",
+    "warm_up",
+    "write_risk",
+]

@@ -1,0 +1,69 @@
+from .check import CorpusCheck, check_corpus, suggested_tokens
+from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
+from .corpus import Corpus, CorpusError
+from .kgrams import KGramIndex, index_by_sorting, index_kgrams
+from .phrasebook import Phrasebook
+from .reading.delimited import DelimitedTable, long_fields
+from .reading.encodings import detect, initial_decoding
+from .reading.newsgroups import NEWSGROUPS, SAMPLE, load_newsgroups, read_input
+from .reading.readers import READING, preview_corpus, read_corpus
+from .reading.sources import reading_until
+from .sentences import sentence_spans
+from .tagging.conll import read_columns, write_columns
+from .tagging.tags import Score, entities, evaluate
+from .tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template
+from .token_presets import PRESETS, USUAL_TOKENS, TokenChoice, has_dictionary, preset_pattern
+from .token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN, TokenTable, check_pattern, plain_tokens
+from .tokens import Tokenizer, printable
+
+__all__ = [
+    "DEFAULT_TOKEN_PATTERN",
+    "NEWSGROUPS",
+    "ORDERS",
+    "PAPER_TEMPLATE",
+    "PRESETS",
+    "READING",
+    "SAMPLE",
+    "USUAL_TOKENS",
+    "WORD_PATTERN",
+    "Corpus",
+    "CorpusCheck",
+    "CorpusError",
+    "DelimitedTable",
+    "KGramIndex",
+    "Phrasebook",
+    "Places",
+    "Score",
+    "TokenChoice",
+    "TokenTable",
+    "Tokenizer",
+    "attribute_maker",
+    "check_corpus",
+    "check_pattern",
+    "context_frame",
+    "detect",
+    "entities",
+    "evaluate",
+    "find_pattern",
+    "find_words",
+    "has_dictionary",
+    "in_context",
+    "index_by_sorting",
+    "index_kgrams",
+    "initial_decoding",
+    "load_newsgroups",
+    "long_fields",
+    "parse_template",
+    "plain_tokens",
+    "preset_pattern",
+    "preview_corpus",
+    "printable",
+    "read_columns",
+    "read_corpus",
+    "read_input",
+    "reading_until",
+    "sentence_spans",
+    "sort_places",
+    "suggested_tokens",
+    "write_columns",
+]

@@ -1,0 +1,7 @@
+from .findings import FalseResult
+from .runs import verify_run
+
+__all__ = [
+    "FalseResult",
+    "verify_run",
+]
