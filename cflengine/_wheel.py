@@ -29,6 +29,9 @@ class BuildWithApp(build_py):
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         return super().get_outputs(include_bytecode) + [str(place) for _, place in self._app_files()]
 
+    def get_source_files(self) -> list[str]:  # what a source distribution holds
+        return super().get_source_files() + [str(source.relative_to(ROOT)) for source, _ in self._app_files()]
+
     def _app_files(self) -> list[tuple[Path, Path]]:
         """Each file, and where it goes."""
         found = []
