@@ -46,9 +46,6 @@ def _run(arguments: argparse.Namespace) -> int:
         words += ["--server.port", str(arguments.port)]
     if arguments.no_browser:
         words += ["--server.headless", "true"]
-    process = subprocess.Popen(words, env=os.environ | {"STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"})
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:  # the terminal sends it to the server, too, which takes a moment to end
-            continue
+    if sys.platform != "win32":
+        os.execv(sys.executable, words)  # the server takes this process over: signals reach it
+    return subprocess.run(words, check=False).returncode
