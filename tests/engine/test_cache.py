@@ -32,7 +32,7 @@ def test_digest_is_of_the_sources_alone(package):
 @pytest.mark.parametrize("edit", ["change", "add", "remove", "rename"])
 def test_digest_changes_with_any_source(package, edit):
     before = cache.source_digest(package)
-    kernel = package / "compression" / "kernels_prox.py"
+    kernel = package / "compression" / "kernels" / "prox.py"
     if edit == "change":
         kernel.write_bytes(kernel.read_bytes() + b"\n")
     elif edit == "add":
@@ -40,7 +40,7 @@ def test_digest_changes_with_any_source(package, edit):
     elif edit == "remove":
         kernel.unlink()
     else:
-        kernel.rename(kernel.with_name("kernels_proximal.py"))
+        kernel.rename(kernel.with_name("proximal.py"))
     assert cache.source_digest(package) != before
 
 

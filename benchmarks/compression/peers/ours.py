@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import cflengine
-from cflengine.compression import StorageCosts, storage_costs
+from cflengine.compression import SOLVERS, StorageCosts, storage_costs
 from cflengine.text import KGramIndex, index_kgrams
 
 Facts = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -88,11 +87,10 @@ def _problem(corpus: dict[str, np.ndarray]) -> tuple[KGramIndex, StorageCosts]:
 
 
 def _solver(name: str, n_threads: int, limit: float, options: dict[str, Any]) -> Callable[..., Any]:
-    """(index, costs) -> result by the solver of that name, whose module follows the house's naming."""
-    module = import_module(f"cflengine.compression.{name}")
-    settings = getattr(module, f"{name.capitalize()}Settings")(time_limit=limit, **options)
-    solve = getattr(module, f"solve_{name}")
-    return lambda index, costs: solve(index, costs, settings, n_threads=n_threads)
+    """(index, costs) -> result by the solver of that name."""
+    solver = SOLVERS.find(name)
+    settings = solver.settings(time_limit=limit, **options)
+    return lambda index, costs: solver.solve(index, costs, settings, n_threads=n_threads)
 
 
 def _rehearse(solve: Callable[..., Any], corpus: dict[str, np.ndarray]) -> None:
