@@ -1,6 +1,6 @@
 from ._version import __version__
 from .compression.estimator import CompressiveFeatures
-from .compression.session import CompressionSession, WishPrice
+from .compression.session import CompressionSession, ConstraintPrice
 from .compression.solvers.exact import ExactSettings
 from .compression.solvers.guided.settings import GuidedSettings
 from .compression.solvers.homotopy import HomotopySettings
@@ -30,6 +30,7 @@ __all__ = [
     "CompressionSession",
     "CompressiveFeatures",
     "CompressiveSearchCV",
+    "ConstraintPrice",
     "Corpus",
     "CorpusError",
     "ExactSettings",
@@ -46,7 +47,6 @@ __all__ = [
     "RelaySettings",
     "ReweightingSettings",
     "SentenceLassoClassifier",
-    "WishPrice",
     "WordMMD",
     "WordMMDEmbedding",
     "__version__",

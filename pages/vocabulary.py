@@ -100,11 +100,11 @@ st.download_button(
 
 st.header("The same text, stored twice")
 chosen = choose_documents(model.table_, corpus)
-for column, title, key, marks in zip(
-    st.columns(2), ("With your vocabulary", "The solver’s"), ("text_yours", "text_solver"), (check.marks, result.marks),
+for column, title, key, cover in zip(
+    st.columns(2), ("With your vocabulary", "The solver’s"), ("text_yours", "text_solver"), (check.cover, result.cover),
     strict=True,
 ):  # fmt: skip
     with column:
         st.markdown(f"**{title}**")
-        documents, grams = stage_view(model.corpus_, corpus, chosen, marks)
+        documents, grams = stage_view(model.corpus_, corpus, chosen, cover)
         text_view(documents, grams=grams, key=key, height=480, counted="occurs")

@@ -164,7 +164,7 @@ PACKAGES = {"pdlp": "ortools", "highs": "highspy"}
 def lp_peers():
     for name, (task, options, _) in relaxation.PEERS.items():
         package = PACKAGES[task.split(".")[-1].split(":")[0]]
-        yield pytest.param(task, options, id=name, marks=has(package))
+        yield pytest.param(task, options, id=name, cover=has(package))
 
 
 @pytest.mark.parametrize(("task", "options"), list(lp_peers()))
@@ -192,7 +192,7 @@ PACKAGE_OF_TOOL = {
 def tools():
     for name, (task, options) in vocabularies.TOOLS.items():
         package = PACKAGE_OF_TOOL[task.split(".")[-1].split(":")[0]]
-        yield pytest.param(task, options, id=name, marks=has(package))
+        yield pytest.param(task, options, id=name, cover=has(package))
 
 
 @pytest.mark.parametrize(("task", "options"), list(tools()))
@@ -235,7 +235,7 @@ def test_the_homotopy_as_a_task():
     assert facts["claimed_gap"] <= 1e-2
     facts, arrays = ours.compress(corpus_of(texts), "homotopy", limit=30.0, n_threads=1, gap=1e-3)
     assert facts["lower_bound"] - 1e-6 <= optimum <= facts["objective"] + 1e-6
-    assert len(arrays["marks"]) == index.n_tokens
+    assert len(arrays["cover"]) == index.n_tokens
     assert (facts["target_s"] is None) == (facts["gap"] > ours.TARGET_GAP)
 
 

@@ -40,7 +40,7 @@ FRACTIONS = (0.1, 0.3, 1.0)
 SECTIONS = (
     Section(
         "size",
-        "tokens: words and marks; pointers: m, a K-gram at a position; K-grams: the distinct ones",
+        "tokens: words and punctuation; pointers: m, a K-gram at a position; K-grams: the distinct ones",
         (
             Figure("documents", "documents", "{:,}"),
             Figure("tokens", "tokens", "{:,}"),

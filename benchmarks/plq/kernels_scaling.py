@@ -23,14 +23,14 @@ def scale_features(indptr, rows, values, scores, mass, observed, w, ridge, step)
             heaviest = max(heaviest, mass[rows[k]])
         largest = 2.0 / heaviest if heaviest > 0.0 else 0.0
         for _ in range(_STEPS):
-            slope = ridge * (w[j] + delta) - observed[j]
-            bend = ridge
+            derivative = ridge * (w[j] + delta) - observed[j]
+            curvature = ridge
             for k in range(indptr[j], indptr[j + 1]):
                 i = rows[k]
-                chance = 1.0 / (1.0 + np.exp(-scores[i] - mass[i] * delta))
-                slope += values[k] * chance
-                bend += values[k] * mass[i] * chance * (1.0 - chance)
-            change = -slope / bend if bend > 0.0 else 0.0
+                probability = 1.0 / (1.0 + np.exp(-scores[i] - mass[i] * delta))
+                derivative += values[k] * probability
+                curvature += values[k] * mass[i] * probability * (1.0 - probability)
+            change = -derivative / curvature if curvature > 0.0 else 0.0
             delta += min(max(change, -largest), largest)
         step[j] = delta
     return _STEPS

@@ -18,8 +18,8 @@ def generate(documents: int, sentences: int, words: int, seed: int = 0) -> tuple
     """Sentences of 3 to 30 Zipf-distributed words; labels from a few hundred words and noise, 1 in 8 positive."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(3, 31, sentences)
-    chance = 1.0 / np.arange(1, words + 1)
-    word = rng.choice(words, size=int(lengths.sum()), p=chance / chance.sum()).astype(np.int32)
+    probability = 1.0 / np.arange(1, words + 1)
+    word = rng.choice(words, size=int(lengths.sum()), p=probability / probability.sum()).astype(np.int32)
     ptr = np.concatenate(([0], np.cumsum(lengths)))
     counts = sparse.csr_matrix((np.ones(len(word)), word, ptr), shape=(sentences, words))
     counts.sum_duplicates()

@@ -111,7 +111,7 @@ def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:
     data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the labels")
     data.add_argument(
         "--classes", metavar="A,B", type=names,
-        help='labels to tell apart, "quoted" where they hold a comma (default: all in the column)',
+        help='classes, "quoted" where they hold a comma (default: all in the column)',
     )  # fmt: skip
     split = "a share such as 0.2, or COLUMN=VALUE"
     if dev:

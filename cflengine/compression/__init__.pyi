@@ -19,7 +19,7 @@ from .passes.groups import Groups
 from .passes.layout import PointerLayout
 from .path_file import read_lambda_path, write_lambda_path
 from .project_file import SUFFIX, Project, is_project, read_project, write_project
-from .session import QUICK, CompressionSession, WishPrice
+from .session import QUICK, CompressionSession, ConstraintPrice
 from .solvers.exact import ExactSettings
 from .solvers.guided.settings import GuidedSettings
 from .solvers.guided.solver import GuidedSolver
@@ -52,6 +52,7 @@ __all__ = [
     "CompressionResult",
     "CompressionSession",
     "CompressiveFeatures",
+    "ConstraintPrice",
     "CrossCost",
     "DualBound",
     "ExactSettings",
@@ -73,7 +74,6 @@ __all__ = [
     "RhoRule",
     "StageSnapshot",
     "StorageCosts",
-    "WishPrice",
     "bursts",
     "check_lam",
     "cost_given_others",

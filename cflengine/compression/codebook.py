@@ -65,13 +65,13 @@ class Encoding:
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
 
-def list_pointers(marks: np.ndarray, gram_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def list_pointers(cover: np.ndarray, gram_of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The marked pointers in order of their start, then of their length: where each starts, int32, its length, int8,
     and its K-gram, int32."""
-    count, done = int(np.bitwise_count(marks).sum()), 0
+    count, done = int(np.bitwise_count(cover).sum()), 0
     start, length, gram = np.empty(count, np.int32), np.empty(count, np.int8), np.empty(count, np.int32)
-    for first in range(0, len(marks), _AT_ONCE):
-        bits = marks[first : first + _AT_ONCE, None] >> np.arange(len(gram_of), dtype=np.uint8) & 1
+    for first in range(0, len(cover), _AT_ONCE):
+        bits = cover[first : first + _AT_ONCE, None] >> np.arange(len(gram_of), dtype=np.uint8) & 1
         token, k = np.nonzero(bits)
         part = slice(done, done + len(k))
         start[part], length[part], gram[part] = first + token, k + 1, gram_of[k, first + token]
@@ -80,14 +80,14 @@ def list_pointers(marks: np.ndarray, gram_of: np.ndarray) -> tuple[np.ndarray, n
 
 
 def collect_pointers(
-    marks: np.ndarray, gram_of: np.ndarray, table: TokenTable, literals: Sequence[str] = ()
+    cover: np.ndarray, gram_of: np.ndarray, table: TokenTable, literals: Sequence[str] = ()
 ) -> Encoding:
     """The marked pointers as an :class:`Encoding`.
 
-    marks: uint8 (n,), bit k-1 of marks[i] says that the pointer of length k at token i is used; gram_of: int32
+    cover: uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used; gram_of: int32
     (K, n), what each stands for.
     """
-    start, length, gram = list_pointers(marks, gram_of)
+    start, length, gram = list_pointers(cover, gram_of)
     ptr = np.searchsorted(start, table.doc_ptr).astype(np.int64)
     document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(ptr))
     return Encoding(
@@ -160,17 +160,17 @@ class Codebook:
     def encode(self, table: TokenTable) -> tuple[Encoding, float]:
         """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
         features = self.find(table)
-        blocks, marks = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
+        blocks, cover = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
         no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
         prices = (np.zeros(max(len(self.grams), 1)), self.pointer_by_length, no_extra, self.literal_cost)
-        total = encode_tokens(features, blocks, [(0, len(blocks.piece))], prices, marks)
+        total = encode_tokens(features, blocks, [(0, len(blocks.piece))], prices, cover)
         # a single token without a K-gram of its own is named by the word itself
-        words = table.tokens[(features[0] < 0) & (marks & 1 == 1)]
+        words = table.tokens[(features[0] < 0) & (cover & 1 == 1)]
         kinds = np.unique(words)
         number = np.full(len(table.vocabulary) + 1, -1, dtype=np.int32)
         number[kinds] = -1 - np.arange(len(kinds), dtype=np.int32)
         features[0] = np.where(features[0] < 0, number[table.tokens], features[0])
-        return collect_pointers(marks, features, table, [table.vocabulary[t] for t in kinds]), total
+        return collect_pointers(cover, features, table, [table.vocabulary[t] for t in kinds]), total
 
 
 def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:

@@ -302,7 +302,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         grams, gram_ids = [found[i] for i in order], chosen[order]
         feature_of = np.full(index.n_grams, -1, dtype=np.int32)
         feature_of[gram_ids] = np.arange(len(order), dtype=np.int32)
-        encoding = collect_pointers(result.marks, index.gram_of, corpus.table)
+        encoding = collect_pointers(result.cover, index.gram_of, corpus.table)
         encoding.gram[:] = feature_of[encoding.gram]
         frequency = document_frequency(count_matrix(encoding, len(order)))
         counted = frequency

@@ -41,9 +41,9 @@ def write_lambda_path(
         "highest": highest,
         "seconds": [point.seconds for point in points],
     }
-    n, marks = len(corpus.table.tokens), [point.result.marks for point in points]
+    n, cover = len(corpus.table.tokens), [point.result.cover for point in points]
     arrays = {
-        "marks": np.stack(marks) if marks else np.zeros((0, n), np.uint8),
+        "cover": np.stack(cover) if cover else np.zeros((0, n), np.uint8),
         "prices": np.stack(prices) if prices else np.zeros((0, n), np.uint16),
     }
     write_model(path, KIND, header, arrays)
@@ -58,38 +58,38 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
     if header["digest"] != corpus.digest or header["max_gram"] != corpus.index.max_gram:
         raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
     lams, n = header["lams"], len(corpus.table.tokens)
-    require(isinstance(lams, list) and {"marks", "prices"} <= set(arrays), name)
-    marks, prices = arrays["marks"], arrays["prices"]
-    require(marks.shape == prices.shape == (len(lams), n), name)
-    require((marks.dtype, prices.dtype) == (np.uint8, np.uint16), name)
+    require(isinstance(lams, list) and {"cover", "prices"} <= set(arrays), name)
+    cover, prices = arrays["cover"], arrays["prices"]
+    require(cover.shape == prices.shape == (len(lams), n), name)
+    require((cover.dtype, prices.dtype) == (np.uint8, np.uint16), name)
     for numbers in (lams, header["highest"], header["seconds"]):
         require(isinstance(numbers, list) and len(numbers) == len(lams), name)
         require(all(is_number(value) and 0 <= value < np.inf for value in numbers), name)
-    require(len(set(lams)) == len(lams) and bool((marks >> corpus.index.max_gram == 0).all()), name)
+    require(len(set(lams)) == len(lams) and bool((cover >> corpus.index.max_gram == 0).all()), name)
     steps = [top / _STEPS for top in header["highest"]]
     return CompressionPath(
-        _point(corpus, check_lam(lam), marks[k], (prices[k] * steps[k]).astype(np.float32), header["seconds"][k], name)
+        _point(corpus, check_lam(lam), cover[k], (prices[k] * steps[k]).astype(np.float32), header["seconds"][k], name)
         for k, lam in enumerate(lams)
     )
 
 
 def _point(
-    corpus: PreparedCorpus, lam: float, marks: np.ndarray, alpha: np.ndarray, seconds: float, name: str
+    corpus: PreparedCorpus, lam: float, cover: np.ndarray, alpha: np.ndarray, seconds: float, name: str
 ) -> PathPoint:
     gram_of = corpus.index.gram_of
     try:
-        proof = certify(marks, alpha, gram_of, corpus.costs(lam))
+        proof = certify(cover, alpha, gram_of, corpus.costs(lam))
     except ValueError as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     require(proof.covered, name)
     used = np.zeros(corpus.index.n_grams, dtype=bool)
     for k, row in enumerate(gram_of):
-        used[row[marks >> k & 1 == 1]] = True
+        used[row[cover >> k & 1 == 1]] = True
     facts: dict[str, Any] = {"n_iterations": 0, "n_passes": 0.0, "solver": "guided", "settings": {}}
     result = CompressionResult(
         objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=TerminationReason.CONVERGED,
-        seconds=seconds, trace=pd.DataFrame(), marks=marks, dictionary=np.flatnonzero(used).astype(np.int32),
+        seconds=seconds, trace=pd.DataFrame(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
         alpha=alpha * np.float32(proof.shrink), certificate=proof, relaxation=NAN, relaxation_upper=NAN,
         digest=corpus.digest, **facts,
     )  # fmt: skip
-    return PathPoint(lam, result, pointers_by_length(marks, corpus.index.max_gram), seconds)
+    return PathPoint(lam, result, pointers_by_length(cover, corpus.index.max_gram), seconds)

@@ -1,8 +1,9 @@
-"""One corpus, compressed again and again: at another λ, or with a wish; each solve starts where the last one ended.
+"""One corpus, compressed again and again: at another λ, or with a constraint; each solve starts where the last one
+ended.
 
-A wish changes problem (1) for some K-grams: one that is *forced* is stored in any case, so its c(s) is paid before the
-solver begins; one that is *forbidden* costs more than a solution without it that is known, so that no optimal one has
-it. Both problems are certified, so the price of a wish is known within proved limits.
+A constraint changes problem (1) for some K-grams: one that is *forced* is stored in any case, so its c(s) is paid
+before the solver begins; one that is *forbidden* costs more than a solution without it that is known, so that no
+optimal one has it. Both problems are certified, so the price of a constraint is known within proved limits.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ QUICK = GuidedSettings(tol=0.0).search_only(patience=1)
 
 
 @dataclass(frozen=True)
-class WishPrice:
-    """What a wish costs: ``estimate``, the difference of the objectives found; ``least`` and ``most``, proved limits of
-    the difference of the optima."""
+class ConstraintPrice:
+    """What a constraint costs: ``estimate``, the difference of the objectives found; ``least`` and ``most``, proved
+    limits of the difference of the optima."""
 
     estimate: float
     least: float
     most: float
 
     @classmethod
-    def of(cls, wished: CompressionResult, free: CompressionResult) -> WishPrice:
-        """From the result with the wish and the one without."""
+    def of(cls, constrained: CompressionResult, free: CompressionResult) -> ConstraintPrice:
+        """From the result with the constraint and the one without."""
         return cls(
-            wished.objective - free.objective,
-            max(0.0, wished.lower_bound - free.objective),
-            wished.objective - free.lower_bound,
+            constrained.objective - free.objective,
+            max(0.0, constrained.lower_bound - free.objective),
+            constrained.objective - free.lower_bound,
         )
 
 
 class CompressionSession:
-    """Solves one corpus for many λ and wishes.
+    """Solves one corpus for many λ and constraints.
 
     estimator: a :class:`~cflengine.CompressiveFeatures`, whose settings hold for every solve if it is a guided one;
     table: the corpus in tokens, or None for the corpus that the estimator is fitted to. Raises what ``fit`` raises. Not
@@ -76,7 +77,7 @@ class CompressionSession:
         """The fitted estimator at ``lam``. force, forbid: numbers of K-grams in ``index_``.
 
         lam: None for the estimator's own, as it must be where every pointer has a cost of its own. known: an earlier
-        result, where the search starts; for the same λ and wishes this one is at least as good. With
+        result, where the search starts; for the same λ and constraints this one is at least as good. With
         ``QUICK`` as settings the bound is what its prices prove, and the answer is there at once. Raises ValueError for
         a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it, and for
         a λ that would mean nothing.
@@ -93,11 +94,11 @@ class CompressionSession:
         force, forbid = sorted(set(force)), sorted(set(forbid))
         costs, paid = replace(plain, dictionary=plain.dictionary.copy()), float(plain.dictionary[force].sum())
         costs.dictionary[force] = 0.0
-        start: list[tuple[np.ndarray, np.ndarray | None]] = [] if known is None else [(known.marks, known.alpha)]
+        start: list[tuple[np.ndarray, np.ndarray | None]] = [] if known is None else [(known.cover, known.alpha)]
         if forbid:
-            marks, objective = self._without(costs, forbid, known)
+            cover, objective = self._without(costs, forbid, known)
             costs.dictionary[forbid] = min(3.0 * objective if objective > 0 else 1.0, MAX_COST)
-            start.append((marks, None))
+            start.append((cover, None))
         settings = settings or self.estimator._solver_settings()
         result = self.solver.solve(costs, settings, listeners=tuple(listeners), lam=lam, known=start)
         model = clone(self.estimator).set_params(lam=lam)
@@ -106,17 +107,17 @@ class CompressionSession:
     def _without(
         self, costs: StorageCosts, forbid: Sequence[int], known: CompressionResult | None
     ) -> tuple[np.ndarray, float]:
-        """A solution without the K-grams ``forbid``, from the known one's dictionary: marks uint8 (n,), objective."""
+        """A solution without the K-grams ``forbid``, from the known one's dictionary: cover uint8 (n,), objective."""
         index = self.corpus.index
         coder = Coder(index, costs)
         price = costs.dictionary.copy()
         if known is not None:
             price[known.dictionary] = 0.0
         price[list(forbid)] = np.inf
-        marks = coder.encode(price)
-        if not binary_solution(marks, index.gram_of, costs)[1]:
+        cover = coder.encode(price)
+        if not binary_solution(cover, index.gram_of, costs)[1]:
             raise InputError("the text cannot be covered without that K-gram, so it cannot be forbidden.")
-        return marks, coder.evaluate(marks)[0]
+        return cover, coder.evaluate(cover)[0]
 
 
 def _with_paid(result: CompressionResult, paid: float) -> CompressionResult:

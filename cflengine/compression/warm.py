@@ -18,8 +18,8 @@ def _compress(solver: str) -> None:
     model.fit_transform(_TEXTS)
     model.transform(["the dog sat there"])
     if solver == "guided":
-        ledger(model.index_, model.costs_at(1.0), model.result_.marks)
-        explain(model.index_, model.costs_at(1.0), model.result_.marks, int(model.result_.dictionary[-1]))
+        ledger(model.index_, model.costs_at(1.0), model.result_.cover)
+        explain(model.index_, model.costs_at(1.0), model.result_.cover, int(model.result_.dictionary[-1]))
 
 
 def _settings(solver: str) -> Any:

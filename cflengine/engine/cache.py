@@ -65,7 +65,7 @@ def configure_numba_cache() -> Path | None:
 
 
 def _private_temporary_folder() -> Path:
-    """A folder below the temporary directory in which nobody else can plant machine code for us to load."""
+    """A folder below the temporary directory in which no other user can plant machine code for us to load."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"cflengine-{user}"
     folder.mkdir(exist_ok=True, mode=0o700)

@@ -93,7 +93,7 @@ def new_files(folder: Path) -> Iterator[Path]:
     What fails or is killed before leaves the last run as it was.
     """
     for old in folder.glob(_STAGING.format("*")):
-        shutil.rmtree(old, ignore_errors=True)  # of a run that was killed: nobody else holds the lock
+        shutil.rmtree(old, ignore_errors=True)  # of a run that was killed: no other process holds the lock
     staging = folder / _STAGING.format(os.getpid())
     staging.mkdir()
     try:
@@ -112,7 +112,7 @@ def _replace(folder: Path, staging: Path) -> None:
             (folder / name).unlink()
     for below in {(folder / name).parent for name in last} - {folder}:
         with suppress(OSError):
-            below.rmdir()  # only if nothing of somebody else is in it
+            below.rmdir()  # only if nothing from elsewhere is in it
     for name in sorted(names, key=lambda name: name == REPORT):
         (folder / name).parent.mkdir(exist_ok=True)
         os.replace(staging / name, folder / name)

@@ -12,7 +12,7 @@ from cflengine.engine.settings import Limits
 #: what a solver may be able to do:
 #:   pointer costs      costs given pointer by pointer, not only by length
 #:   warm start         begin from a solution that is known
-#:   polish             its result can be bettered by the local search
+#:   polish             the local search can improve its result
 #:   bounds             it proves a bound while it runs
 #:   many classes       all classes in one problem, not one against the rest
 #:   lasso              an ℓ1 penalty
@@ -51,7 +51,7 @@ class Solver:
             return found
         if not self.can("polish"):
             raise InputError(
-                f"polish betters results that leave something to find; the solver {self.name!r} needs none."
+                f"polish improves results that leave something to find; the solver {self.name!r} needs none."
             )
         asked: dict[str, Any] = {"polish": True}
         return replace(found, **asked)

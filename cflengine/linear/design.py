@@ -37,9 +37,9 @@ class Design:
         """X w: float64 (n,), or (n, C) of (d, C)."""
         return self._product(self.by_rows, w, self.shape[0])
 
-    def transposed(self, slope: np.ndarray) -> np.ndarray:
-        """Xᵀ slope: float64 (d,), or (d, C) of (n, C)."""
-        return self._product(self.by_columns, slope, self.shape[1])
+    def transposed(self, derivative: np.ndarray) -> np.ndarray:
+        """Xᵀ derivative: float64 (d,), or (d, C) of (n, C)."""
+        return self._product(self.by_columns, derivative, self.shape[1])
 
     def squared_lengths(self) -> np.ndarray:
         """‖x_i‖² of every row: float64 (n,)."""
@@ -48,10 +48,10 @@ class Design:
         squares = sparse.csr_matrix((self.X.data**2, self.X.indices, self.X.indptr), self.shape)
         return squares @ np.ones(self.shape[1])
 
-    def squared_transposed(self, slope: np.ndarray) -> np.ndarray:
-        """(X∘X)ᵀ slope, in the shapes of :meth:`transposed`."""
+    def squared_transposed(self, derivative: np.ndarray) -> np.ndarray:
+        """(X∘X)ᵀ derivative, in the shapes of :meth:`transposed`."""
         indptr, rows, values = self.by_columns
-        return self._product((indptr, rows, values * values), slope, self.shape[1])
+        return self._product((indptr, rows, values * values), derivative, self.shape[1])
 
     def _product(self, arrays: Arrays, x: np.ndarray, n: int) -> np.ndarray:
         out = np.empty((n, *x.shape[1:]))

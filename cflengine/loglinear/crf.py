@@ -267,7 +267,7 @@ def training_data(
     classes, label = _labels(labels, ptr)
     if not X.nnz:
         raise InputError("no token has an attribute: nothing to learn from (does the template match the columns?).")
-    # the scores and slopes of a few points; and, for the certificate, a table of label pairs a sentence
+    # the scores and derivatives of a few points; and, for the certificate, a table of label pairs a sentence
     n_labels, n_sentences = len(classes), len(ptr) - 1
     require_bytes(
         16 * X.nnz + (150 * len(label) + 8 * X.shape[1] + 60 * n_sentences * n_labels) * n_labels,

@@ -48,7 +48,7 @@ class RiskStudy:
         """Split the documents that have a target, and learn features from those for training.
 
         features: a scikit-learn pipeline from texts to a matrix; numbers: whether the target is a number; classes:
-        those to tell apart, None for all; sensitive: a column. Raises ValueError for columns that are not there or hold
+        the classes, None for all; sensitive: a column. Raises ValueError for columns that are not there or hold
         something else, and for documents without a value of the sensitive one.
         """
         found = read_numbers(metadata, column) if numbers else None

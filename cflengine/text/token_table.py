@@ -115,7 +115,7 @@ def check_pattern(pattern: str) -> str:
 
 @lru_cache(maxsize=8)
 def compiled(pattern: str, name: str = "token_pattern", flags: int = 0) -> regex.Pattern[str]:
-    """Somebody's pattern, by ``regex``; name: what messages call it. Raises InputError for what cannot be compiled, or
+    """A user's pattern, by ``regex``; name: what messages call it. Raises InputError for what cannot be compiled, or
     not within bounds."""
     shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
     if len(pattern) > LONGEST_PATTERN and pattern not in KNOWN_PATTERNS:

@@ -60,7 +60,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     found = _pointers(folder, table, gram_of)
     _dictionary(folder, table, gram_of, found, costs, lengths)
     _features(folder, table, found, gram_of, settings)
-    proof = certify(found.marks, _prices(folder, table.n_tokens), gram_of, costs)
+    proof = certify(found.cover, _prices(folder, table.n_tokens), gram_of, costs)
     require(proof.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
     require_same(report.get("n_pointers"), proof.n_pointers, "the number of pointers is")
     require_same(report.get("dictionary_size"), proof.dictionary_size, "the size of the dictionary is")
@@ -93,12 +93,12 @@ def _stored(settings: dict[str, Any], table: TokenTable, lengths: np.ndarray, gr
 @dataclass(frozen=True)
 class _Pointers:
     """What pointers.parquet says, P of them. document, gram (the K-gram that stands there), feature (the entry of the
-    dictionary that it claims): int64 (P,); marks: uint8 (n,), the same as bits; names: of the entries."""
+    dictionary that it claims): int64 (P,); cover: uint8 (n,), the same as bits; names: of the entries."""
 
     document: np.ndarray
     gram: np.ndarray
     feature: np.ndarray
-    marks: np.ndarray
+    cover: np.ndarray
     names: list[str]
 
 
@@ -113,15 +113,15 @@ def _pointers(folder: Path, table: TokenTable, gram_of: np.ndarray) -> _Pointers
     fits = (start >= 0) & (length >= 1) & (length <= gram_of.shape[0]) & (start + length <= sizes[document])
     require(bool(fits.all()), "a pointer does not lie within its document.")
     place = table.doc_ptr[document] + start
-    marks = np.zeros(table.n_tokens, dtype=np.uint8)
-    np.bitwise_or.at(marks, place, np.left_shift(1, length - 1).astype(np.uint8))
-    require(int(np.bitwise_count(marks).sum()) == len(place), "a pointer stands there twice.")
+    cover = np.zeros(table.n_tokens, dtype=np.uint8)
+    np.bitwise_or.at(cover, place, np.left_shift(1, length - 1).astype(np.uint8))
+    require(int(np.bitwise_count(cover).sum()) == len(place), "a pointer stands there twice.")
     require(np.array_equal(frame["start_char"], table.start[place]), "a pointer's first character is wrong.")
     ends = table.end[place + length - 1]
     require(np.array_equal(frame["end_char"], ends), "a pointer's last character is wrong.")
     gram = gram_of[length - 1, place]
     require(bool((gram >= 0).all()), "a pointer crosses the end of a sentence.")
-    return _Pointers(document, gram, frame["gram"].astype(np.int64), marks, names)
+    return _Pointers(document, gram, frame["gram"].astype(np.int64), cover, names)
 
 
 def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -1,4 +1,4 @@
-"""The card of a K-gram on the Pointers page: ledger, lost occurrences, wishes."""
+"""The card of a K-gram on the Pointers page: ledger, lost occurrences, constraints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def markdown(app) -> str:
 def test_the_card_shows_the_ledger(chosen):
     app, model, feature = chosen
     entry, gram = model.dictionary_.iloc[feature], int(model.gram_ids_[feature])
-    found = explain(model.index_, model.costs_at(model.lam), model.result_.marks, gram)
+    found = explain(model.index_, model.costs_at(model.lam), model.result_.cover, gram)
     shown = numbers(app)
     assert shown["Pointers to it"] == str(entry["count"]) and shown["Stored once for"] == f"{entry['cost']:,.0f}"
     assert shown["Stands in the text"] == f"{len(found.positions):,} times"
@@ -37,7 +37,7 @@ def test_the_card_shows_the_ledger(chosen):
 
 def test_the_dictionary_says_what_each_gram_saves(chosen):
     app, model, _ = chosen
-    book = ledger(model.index_, model.costs_at(model.lam), model.result_.marks)
+    book = ledger(model.index_, model.costs_at(model.lam), model.result_.cover)
     table = next(frame.value for frame in app.dataframe if "saves" in frame.value)
     saves = dict(zip(book.gram.tolist(), book.saves, strict=True))
     assert table["saves"].to_numpy() == pytest.approx([saves[g] for g in model.gram_ids_[table.index]])
@@ -47,10 +47,10 @@ def test_a_forbidden_gram_has_its_price(chosen):
     app, model, feature = chosen
     gram = int(model.gram_ids_[feature])
     sound(app.button(key=f"forbid_{gram}").click().run())
-    job_id, about, force, _ = app.session_state["wish"]
-    wished = app.session_state["asked_wish"][1].result()
+    job_id, about, force, _ = app.session_state["constraint"]
+    constrained = app.session_state["asked_constraint"][1].result()
     assert (job_id, about, force) == (job_of(app).id, gram, False)
-    assert gram not in wished.result_.dictionary and wished.result_.certificate.covered
+    assert gram not in constrained.result_.dictionary and constrained.result_.certificate.covered
     assert "Without" in markdown(app) and "proved: between" in markdown(app)
 
 
@@ -72,13 +72,13 @@ def test_a_phrase_is_forced_in_or_refused(chosen):
 
 def test_lost_occurrences_name_their_winners(tiny):
     model = job_of(tiny).result
-    costs, marks = model.costs_at(model.lam), model.result_.marks
+    costs, cover = model.costs_at(model.lam), model.result_.cover
     from pages.parts.shared import corpora
 
     corpus = corpora.recall(tiny.session_state["corpus_id"]).corpus
     seen = 0
     for gram in model.result_.dictionary.tolist():
-        found = explain(model.index_, costs, marks, gram)
+        found = explain(model.index_, costs, cover, gram)
         table = gram_card.lost_occurrences(model, corpus, found)
         assert len(table) == int((~found.used).sum())
         seen += len(table)

@@ -32,8 +32,8 @@ def going(stats) -> bool:
 def twelve_texts() -> list[str]:
     rng = np.random.default_rng(2)
     words = [f"w{k}" for k in range(25)]
-    chance = 1 / np.arange(1, 26)
-    return [" ".join(rng.choice(words, 60, p=chance / chance.sum())) for _ in range(12)]
+    probability = 1 / np.arange(1, 26)
+    return [" ".join(rng.choice(words, 60, p=probability / probability.sum())) for _ in range(12)]
 
 
 TEXTS = twelve_texts()
@@ -63,10 +63,10 @@ def solved(table) -> PathRun:
 def test_what_is_said_of_any_lam_holds(solved, lam):
     index, costs = solved.corpus.index, solved.corpus.costs(lam)
     here = solved.at(lam)
-    value, covered, n_pointers, used = binary_solution(here.point.result.marks, index.gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(here.point.result.cover, index.gram_of, costs)
     assert covered and here.objective == pytest.approx(value, rel=1e-12)
     assert (n_pointers, used.sum()) == (here.point.result.n_pointers, here.point.result.dictionary_size)
-    costs_there = [binary_solution(p.result.marks, index.gram_of, costs)[0] for p in solved.points]
+    costs_there = [binary_solution(p.result.cover, index.gram_of, costs)[0] for p in solved.points]
     assert here.objective == pytest.approx(min(costs_there), rel=1e-12)
     # the mixed prices prove the bound by themselves (they are kept in float32), and no bound is above the relaxation
     proved, shrink = dual_bound(solved._prices(lam), index.gram_of, costs)

@@ -86,11 +86,11 @@ def test_the_figures_are_those_of_the_encoding(reviews):
     check = measure(reviews, lines(*mine))
     costs = reviews.costs_at(1.0)
     index = reviews.index_
-    cost, covered, n_pointers, used = binary_solution(check.marks, index.gram_of, costs)
+    cost, covered, n_pointers, used = binary_solution(check.cover, index.gram_of, costs)
     assert covered and math.isclose(cost, check.cost)
     assert cost > reviews.result_.objective * 1.0001, "half a dictionary is a worse one"
     named = set(mine)
-    counts = pointer_counts(reviews, check.marks)
+    counts = pointer_counts(reviews, check.cover)
     assert counts.sum() == n_pointers and np.array_equal(counts > 0, used)
     assert set(check.used["gram"]) <= named and not set(check.unused["gram"]) & set(check.used["gram"])
     assert check.n_added == used.sum() - len(check.used)
@@ -101,7 +101,7 @@ def test_the_figures_are_those_of_the_encoding(reviews):
 
 
 def test_pointers_are_counted_like_features(reviews):
-    counts = pointer_counts(reviews, reviews.result_.marks)
+    counts = pointer_counts(reviews, reviews.result_.cover)
     features = count_matrix(reviews.encoding_, len(reviews.grams_))
     assert sorted(counts[counts > 0]) == sorted(np.asarray(features.sum(axis=0)).ravel())
 

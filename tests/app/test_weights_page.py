@@ -12,8 +12,8 @@ from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
 from pages.parts.groups.figures import explained_figure, film_figure, parsimony_figure, trajectories_figure
-from pages.parts.groups.run import TIES, TITLES, TOL, WeightsRun, WeightsWish
-from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.groups.run import TIES, TITLES, TOL, WeightsChoice, WeightsRun
+from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import parts_of
 from pages.parts.shared.concordance import occurrences
 from pages.parts.shared.jobs import BOARD, Job
@@ -35,7 +35,7 @@ def reviews(n: int = 90, up: str = "up") -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def run() -> WeightsRun:
     frame = reviews()
-    found = WeightsRun(WeightsWish("mood", "up", cluster_factor=3, rounds=1))
+    found = WeightsRun(WeightsChoice("mood", "up", cluster_factor=3, rounds=1))
     found.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
     return found
 
@@ -82,7 +82,7 @@ def test_a_run_that_is_stopped_before_the_first_model(run):
     frame = reviews()
     job = Job("r", ("c",), print)
     job.stop.set()
-    early = WeightsRun(WeightsWish("mood", "up"))
+    early = WeightsRun(WeightsChoice("mood", "up"))
     early.run(frame["text"].tolist(), frame, job)
     assert list(early.results) == ["lbfgs"] and str(early.plain.reason) == "interrupted"
 
@@ -103,14 +103,14 @@ def test_figures_have_a_frame_an_iteration_at_most_fifty_and_a_symbol_a_cluster(
 
 def test_a_tagger_learns_the_sample_and_tags_a_sentence():
     file = TaggedFile.read(SAMPLE_FILE, name="tagged.conll")
-    run = TaggerRun(TaggerWish("x"), file)
+    run = TaggerRun(TaggerChoice("x"), file)
     run.run(Job("t", ("c",), print))
     assert run.model.duality_gap_ <= 1e-4 and run.scores.set_index("kind").loc["", "f1"] > 0.75
-    rows, labels, chances = run.tagged("My friend Wim ordered a Red Weir at the Foggy Goat!")
+    rows, labels, probabilities = run.tagged("My friend Wim ordered a Red Weir at the Foggy Goat!")
     assert rows[0] == ("My", "Xx") and rows[-1] == ("!", "!")
     assert labels == ["O", "O", "B-PER", "O", "O", "B-BEER", "I-BEER", "O", "O", "B-LOC", "I-LOC", "O"]
-    assert chances.sum(axis=1) == pytest.approx(np.ones(len(rows)))
-    frame = tagged_frame(rows, labels, chances, run.model.classes_)
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(len(rows)))
+    frame = tagged_frame(rows, labels, probabilities, run.model.classes_)
     assert (frame["probability"] >= frame["with"]).all() and (frame["label"] != frame["or"]).all()
     assert run.tagged("")[1] == [] and tagged_frame([], [], np.zeros((0, 3)), ["a", "b", "c"]).empty
     unknown = run.rows_of("Zzzyx 99 ‽ <b>")
@@ -118,8 +118,8 @@ def test_a_tagger_learns_the_sample_and_tags_a_sentence():
 
 
 def test_parts_of_a_sentence_are_entities_and_tokens():
-    chances = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.3, 0.1, 0.6]])
-    parts = parts_of(["<b>", "A", "B"], ["O", "B-X", "I-X"], chances, ["O", "B-X", "I-X"], [(1, 3, "X")], ["X"])
+    probabilities = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.3, 0.1, 0.6]])
+    parts = parts_of(["<b>", "A", "B"], ["O", "B-X", "I-X"], probabilities, ["O", "B-X", "I-X"], [(1, 3, "X")], ["X"])
     assert [(part["kind"], part["sure"], len(part["tokens"])) for part in parts] == [("", 90, 1), ("X", 60, 2)]
     assert parts[0]["tokens"][0]["text"] == "<b>"
     plain = parts_of(["a", "b"], ["N", "O"], np.eye(2), ["N", "O"], [], ["N"])

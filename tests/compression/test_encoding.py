@@ -35,10 +35,10 @@ def price_array(index: KGramIndex, prices: np.ndarray, allowed: np.ndarray) -> n
 
 def encode(index: KGramIndex, prices: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
     admm = LinearisedAdmm(index, costs_of(index, pointer_cost=prices), RhoRule(1.0, 1.5, 15, 5.0))
-    marks = admm.coder.encode_with(allowed.astype(np.uint8))
-    cost, n_pointers, used = admm.coder.evaluate(marks)
-    assert n_pointers == len(pointers_of(marks)) and not (used.astype(bool) & ~allowed).any()
-    return marks, cost - admm.costs.dictionary[used > 0].sum()
+    cover = admm.coder.encode_with(allowed.astype(np.uint8))
+    cost, n_pointers, used = admm.coder.evaluate(cover)
+    assert n_pointers == len(pointers_of(cover)) and not (used.astype(bool) & ~allowed).any()
+    return cover, cost - admm.costs.dictionary[used > 0].sum()
 
 
 @st.composite
@@ -69,32 +69,32 @@ def test_naive_encoders_agree_with_trying_every_set_of_pointers(problem):
 @given(problems(max_tokens=24, max_gram=8))
 def test_encoding_is_the_cheapest_and_chosen_by_the_stated_rule(problem):
     index, prices, allowed = problem
-    marks, cost = encode(index, prices, allowed)
+    cover, cost = encode(index, prices, allowed)
     table = prices_from(price_array(index, prices, allowed))
     assert cost == cheapest(table, index.n_tokens)
     expected = []
     for a, (part, n) in zip(index.doc_ptr.tolist(), by_document(table, index.doc_ptr.tolist()), strict=False):
         expected += [(k, a + i) for k, i in cheapest_cover(part, n, index.max_gram)]
-    assert pointers_of(marks) == expected
+    assert pointers_of(cover) == expected
 
 
 def test_overlapping_pointers_are_used_where_they_are_cheaper():
     index = index_of(["a b c"], 2)
     prices = np.array([[3.0, 1.0, 3.0], [1.0, 1.0, 0.0]])
-    marks, cost = encode(index, prices, np.ones(index.n_grams, dtype=bool))
-    assert pointers_of(marks) == [(2, 0), (2, 1)] and cost == 2.0
+    cover, cost = encode(index, prices, np.ones(index.n_grams, dtype=bool))
+    assert pointers_of(cover) == [(2, 0), (2, 1)] and cost == 2.0
 
 
 def test_of_equally_cheap_covers_the_last_pointer_is_the_longest_and_overlaps_nothing():
     index = index_of(["a b c d"], 3)
-    marks, cost = encode(index, np.ones((3, 4)), np.ones(index.n_grams, dtype=bool))
-    assert pointers_of(marks) == [(1, 0), (3, 1)] and cost == 2.0
+    cover, cost = encode(index, np.ones((3, 4)), np.ones(index.n_grams, dtype=bool))
+    assert pointers_of(cover) == [(1, 0), (3, 1)] and cost == 2.0
 
 
-def test_document_without_a_cover_is_left_bare():
+def test_document_without_a_cover_is_left_uncovered():
     index = index_of(["a b", "c"], 1)
-    marks, _ = encode(index, np.ones((1, 3)), index.tokens[index.first_positions(np.arange(3))] != 1)
-    assert pointers_of(marks) == [(1, 2)]
+    cover, _ = encode(index, np.ones((1, 3)), index.tokens[index.first_positions(np.arange(3))] != 1)
+    assert pointers_of(cover) == [(1, 2)]
 
 
 # codebooks

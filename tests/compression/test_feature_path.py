@@ -37,7 +37,7 @@ def test_model_is_a_fitted_estimator_at_its_lam(path, lam):
     result = model.result_
     assert model.lam == lam and model.weighting == "tf" and model.max_gram == 3
     assert result.objective >= solve_exactly(index, costs) * (1 - 1e-7) >= result.lower_bound * (1 - 2e-7)
-    assert certify(result.marks, result.alpha, index.gram_of, costs).covered
+    assert certify(result.cover, result.alpha, index.gram_of, costs).covered
     matrix = model.transform(UNSEEN)
     assert matrix.shape == (3, len(model.grams_)) and model.transform(TEXTS).sum(axis=1) == pytest.approx(1.0)
     table = Tokenizer()(UNSEEN)

@@ -15,7 +15,7 @@ B = ["one two three four", "one two five", "three four one two"] * 3
 
 def state(model) -> list:
     result = model.result_
-    return [result.marks.tobytes(), result.objective, model.grams_, model.index_.n_grams, len(model.table_.vocabulary)]
+    return [result.cover.tobytes(), result.objective, model.grams_, model.index_.n_grams, len(model.table_.vocabulary)]
 
 
 def test_a_path_of_another_corpus_leaves_the_fit_alone():
@@ -97,7 +97,7 @@ def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
     scaled = CompressiveFeatures(
         solver=solver, pointer_cost=np.full(3, 1.0 * factor), dictionary_cost=factor * lengths
     ).fit(A)
-    np.testing.assert_array_equal(scaled.result_.marks, plain.result_.marks)
+    np.testing.assert_array_equal(scaled.result_.cover, plain.result_.cover)
     assert scaled.result_.objective == pytest.approx(factor * plain.result_.objective, rel=1e-12)
     assert scaled.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=1e-9)
     events, others = scaled.result_.trace, plain.result_.trace

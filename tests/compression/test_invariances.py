@@ -22,7 +22,7 @@ TIGHT = HomotopySettings(
 
 
 def assert_same_bytes(one, other) -> None:
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)
     np.testing.assert_array_equal(one.dictionary, other.dictionary)
     assert one.certificate == other.certificate and one.digest == other.digest
@@ -34,7 +34,7 @@ def assert_same_bytes(one, other) -> None:
     assert one.trace.drop(columns="elapsed_s").equals(other.trace.drop(columns="elapsed_s"))
     for a, b in zip(one.stages, other.stages, strict=True):
         assert a.summary() == b.summary()
-        np.testing.assert_array_equal(a.marks, b.marks)
+        np.testing.assert_array_equal(a.cover, b.cover)
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
@@ -91,11 +91,11 @@ def test_order_of_documents_does_not_change_the_problem(kind, solver):
 def test_every_document_twice_is_every_pointer_at_twice_the_price(kind, solver):
     """Copies share their dictionary, and by symmetry may be compressed alike."""
     texts = SMALL[kind]
-    (doubled, optimum), (dearer, optimum_of_dearer) = solved(solver, texts * 2, 1.0), solved(solver, texts, 2.0)
-    assert optimum == pytest.approx(optimum_of_dearer, rel=1e-8)
+    (doubled, optimum), (costlier, optimum_of_costlier) = solved(solver, texts * 2, 1.0), solved(solver, texts, 2.0)
+    assert optimum == pytest.approx(optimum_of_costlier, rel=1e-8)
     assert_bracket(doubled, optimum)
-    assert_bracket(dearer, optimum)
-    assert doubled.objective == pytest.approx(dearer.objective, rel=0.02)
+    assert_bracket(costlier, optimum)
+    assert doubled.objective == pytest.approx(costlier.objective, rel=0.02)
 
 
 @pytest.mark.parametrize("solver", SOLVES)
@@ -113,7 +113,7 @@ def test_numbers_of_tokens_do_not_matter():
     renumbered = index_kgrams(np.int32(2**31 - 1) - 7 * index.tokens, index.doc_ptr, 3)
     settings = replace(SHORT, keep_stages=False)
     one, other = (solve_homotopy(i, costs_of(i), settings) for i in (index, renumbered))
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)
 
 

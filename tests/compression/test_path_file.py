@@ -34,7 +34,7 @@ def test_what_is_read_is_certified_anew(kept):
     again = read_lambda_path(path, corpus)
     assert [point.lam for point in again] == [0.3, 1.0, 4.0]
     for own, other in zip(points, again, strict=True):
-        np.testing.assert_array_equal(own.result.marks, other.result.marks)
+        np.testing.assert_array_equal(own.result.cover, other.result.cover)
         np.testing.assert_array_equal(own.result.dictionary, other.result.dictionary)
         np.testing.assert_array_equal(own.pointers_by_length, other.pointers_by_length)
         assert other.result.objective == own.result.objective
@@ -61,15 +61,15 @@ def test_another_corpus_is_refused(kept):
 
 
 CHANGES = {
-    "uncovered": lambda h, a: a["marks"].__setitem__(slice(None), 0),
-    "across a border": lambda h, a: a["marks"].__setitem__((0, -1), 4),
-    "longer than K": lambda h, a: a["marks"].__setitem__((0, 0), 9),
+    "uncovered": lambda h, a: a["cover"].__setitem__(slice(None), 0),
+    "across a border": lambda h, a: a["cover"].__setitem__((0, -1), 4),
+    "longer than K": lambda h, a: a["cover"].__setitem__((0, 0), 9),
     "a negative λ": lambda h, a: h["lams"].__setitem__(0, -1.0),
     "the same λ twice": lambda h, a: h["lams"].__setitem__(0, 1.0),
     "prices that are none": lambda h, a: h["highest"].__setitem__(1, "many"),
     "too few λ": lambda h, a: h["lams"].pop(),
     "prices of floats": lambda h, a: a.update(prices=a["prices"].astype(np.float32)),
-    "no marks": lambda h, a: a.pop("marks"),
+    "no cover": lambda h, a: a.pop("cover"),
 }
 
 

@@ -73,7 +73,7 @@ def test_everything_comes_back(project, tmp_path):
     for here, there in zip(project.points, back.points, strict=True):
         assert here.lam == there.lam and here.result.objective == there.result.objective
         assert here.result.lower_bound == pytest.approx(there.result.lower_bound, rel=1e-3)
-        assert np.array_equal(here.result.marks, there.result.marks)
+        assert np.array_equal(here.result.cover, there.result.cover)
 
 
 def test_only_what_reading_knows_comes_back(project):
@@ -84,8 +84,8 @@ def test_only_what_reading_knows_comes_back(project):
 
 
 def test_a_project_without_a_path(project):
-    bare = Project(project.corpus, project.tokens, "some.csv", {}, {})
-    assert read_project(io.BytesIO(written(bare))).points is None
+    uncovered = Project(project.corpus, project.tokens, "some.csv", {}, {})
+    assert read_project(io.BytesIO(written(uncovered))).points is None
 
 
 def test_what_is_no_project_is_one_sentence(project, tmp_path):

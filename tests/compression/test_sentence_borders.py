@@ -74,6 +74,6 @@ def test_parts_and_costs_of_documents():
     alone = plain_tokens([TEXTS[3], TEXTS[1], TEXTS[0]], sentence_borders=True)
     assert part.segment_ptr.tolist() == alone.segment_ptr.tolist()
     model = CompressiveFeatures(0.5, 4, sentence_borders=True).fit_tokens(table)
-    cost = cost_given_others(table, model.index_, model.result_.marks, 0.5, model.index_.lengths().astype(float))
+    cost = cost_given_others(table, model.index_, model.result_.cover, 0.5, model.index_.lengths().astype(float))
     assert cost.shape == (len(TEXTS),) and cost[1] == 0 < cost[0]
     assert table.digest(3) != plain_tokens(TEXTS).digest(3)

@@ -1,4 +1,4 @@
-"""Solving again from where the last solve ended, and wishes, against fresh solves and HiGHS with other costs."""
+"""Solving again from where the last solve ended, and constraints, against fresh solves and HiGHS with other costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, HomotopySettings, WishPrice
+from cflengine import CompressionSession, CompressiveFeatures, ConstraintPrice, GuidedSettings, HomotopySettings
 from cflengine.compression import session as session_module
 from cflengine.compression.model.certificate import binary_solution, certify
 from cflengine.compression.search.refine import SEARCH
@@ -25,7 +25,7 @@ QUICK = GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10)
 
 def assert_proved(result, index, costs, optimum: float) -> None:
     """Valid for the problem at these costs, by the certificate and by HiGHS."""
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-6)
     assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9
@@ -53,7 +53,7 @@ def test_first_solve_is_a_cold_one():
     index = index_of(SMALL["random words"])
     costs = uneven_costs(index)
     one, other = GuidedSolver(index).solve(costs, QUICK), solve_guided(index, costs, QUICK)
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)
     assert one.trace.drop(columns="elapsed_s").equals(other.trace.drop(columns="elapsed_s"))
 
@@ -76,9 +76,9 @@ def test_a_warm_solve_starts_from_what_the_last_one_left():
     steps = [(result.trace["stage"] == RELAXATION).sum() for result in (again, solve_guided(index, costs))]
     assert steps[0] <= steps[1]
     # at other costs: the last dictionary, encoded anew
-    dearer = costs_of(index, 2.0)
-    start = solver.solve(dearer, replace(QUICK, relaxation_iterations=0)).trace["best_objective"].iloc[0]
-    assert start <= binary_solution(again.marks, index.gram_of, dearer)[0]
+    costlier = costs_of(index, 2.0)
+    start = solver.solve(costlier, replace(QUICK, relaxation_iterations=0)).trace["best_objective"].iloc[0]
+    assert start <= binary_solution(again.cover, index.gram_of, costlier)[0]
 
 
 def test_what_is_told_of_the_relaxation_is_of_these_costs():
@@ -129,7 +129,7 @@ def test_annealing_charges_the_slope_of_the_concave_cost_and_only_while_it_lasts
         most, least = (1.0 / ((t + epsilon) * np.log1p(1.0 / epsilon)) for t in (0.0, 1.0))
         for value in ratio:
             assert value.min() >= least * (1 - 1e-6) and value.max() <= most * (1 + 1e-6)
-            assert value.max() > 1.0 > value.min(), "dearer where it is hardly used, cheaper where it is"
+            assert value.max() > 1.0 > value.min(), "costlier where it is hardly used, cheaper where it is"
     assert all((ratio == 1.0).all() for stage, ratio in charged if stage != ANNEALING)
 
 
@@ -138,7 +138,7 @@ def test_known_solutions_and_prices_are_not_lost():
     costs = uneven_costs(index)
     good = solve_guided(index, costs)
     lazy = GuidedSettings(relaxation_iterations=0, annealings=0, patience=0)
-    result = GuidedSolver(index).solve(costs, lazy, known=[(good.marks, good.alpha.astype(np.float32))])
+    result = GuidedSolver(index).solve(costs, lazy, known=[(good.cover, good.alpha.astype(np.float32))])
     assert result.objective <= good.objective
     # prices are proved anew from float32: a millionth is lost
     assert result.lower_bound >= good.lower_bound * (1 - 1e-5)
@@ -146,7 +146,7 @@ def test_known_solutions_and_prices_are_not_lost():
     assert_proved(result, index, costs, solve_exactly(index, costs))
     elsewhere = GuidedSolver(index)
     elsewhere.solve(costs_of(index, 30.0))
-    warm = elsewhere.solve(costs, lazy, known=[(good.marks, good.alpha)])
+    warm = elsewhere.solve(costs, lazy, known=[(good.cover, good.alpha)])
     assert warm.objective <= good.objective and warm.lower_bound >= good.lower_bound * (1 - 1e-5)
     poor = (np.ones(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens))
     assert GuidedSolver(index).solve(costs, known=[poor]).objective <= 1.01 * good.objective
@@ -188,7 +188,7 @@ def test_session_solves_as_fit_does():
         assert model.transform(TEXTS).shape == (len(TEXTS), len(model.grams_))
         assert sum(model.dictionary_["cost"]) + lam * model.result_.n_pointers == pytest.approx(model.result_.objective)
     first = session_of().solve(1.0).result_
-    np.testing.assert_array_equal(first.marks, CompressiveFeatures(1.0).fit(TEXTS).result_.marks)
+    np.testing.assert_array_equal(first.cover, CompressiveFeatures(1.0).fit(TEXTS).result_.cover)
 
 
 def test_estimators_settings_hold_for_every_solve_that_has_none_of_its_own():
@@ -249,10 +249,10 @@ def test_listeners_hear_and_stop():
     assert result.reason is TerminationReason.INTERRUPTED and set(heard) == {0.7} and result.certificate.covered
 
 
-# wishes
+# constraints
 
 
-def with_wishes(index, lam: float, force=(), forbid=()):
+def with_constraints(index, lam: float, force=(), forbid=()):
     """The same by other means: what is forced costs nothing, and what is forbidden more than single words do."""
     costs = costs_of(index, lam)
     paid = costs.dictionary[list(force)].sum()
@@ -269,24 +269,27 @@ def some_grams(index, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize("lam", [0.3, 1.0, 4.0])
-def test_price_of_a_wish_lies_between_its_proved_limits(lam):
+def test_price_of_a_constraint_lies_between_its_proved_limits(lam):
     session = session_of()
     index = session.estimator.index_
     free = session.solve(lam).result_
     optimum = solve_exactly(index, costs_of(index, lam))
-    wishes = [{kind: [gram]} for gram in some_grams(index, 1) for kind in ("force", "forbid")]
-    wishes += [{"force": some_grams(index, 2)[:2], "forbid": some_grams(index, 3)[-1:]}, {"force": [], "forbid": []}]
-    for wish in wishes:
-        result = session.solve(lam, **wish, known=free).result_
-        wished = with_wishes(index, lam, **wish)
-        price = WishPrice.of(result, free)
+    constraints = [{kind: [gram]} for gram in some_grams(index, 1) for kind in ("force", "forbid")]
+    constraints += [
+        {"force": some_grams(index, 2)[:2], "forbid": some_grams(index, 3)[-1:]},
+        {"force": [], "forbid": []},
+    ]
+    for constraint in constraints:
+        result = session.solve(lam, **constraint, known=free).result_
+        constrained = with_constraints(index, lam, **constraint)
+        price = ConstraintPrice.of(result, free)
         slack = 1e-6 * optimum
-        assert result.lower_bound <= wished + slack and wished <= result.objective + slack
-        assert 0.0 <= price.least <= wished - optimum + slack and wished - optimum <= price.most + slack
+        assert result.lower_bound <= constrained + slack and constrained <= result.objective + slack
+        assert 0.0 <= price.least <= constrained - optimum + slack and constrained - optimum <= price.most + slack
         assert price.least <= price.estimate + slack and price.estimate <= price.most + slack
         assert result.gap == pytest.approx(result.objective / result.lower_bound - 1)
-        assert not set(wish["forbid"]) & set(result.dictionary) if "forbid" in wish else True
-        assert result.objective <= wished * 1.03
+        assert not set(constraint["forbid"]) & set(result.dictionary) if "forbid" in constraint else True
+        assert result.objective <= constrained * 1.03
 
 
 def test_forcing_what_is_stored_anyway_costs_nothing_and_what_is_useless_its_entry():
@@ -302,12 +305,12 @@ def test_forcing_what_is_stored_anyway_costs_nothing_and_what_is_useless_its_ent
     assert idle.lower_bound == pytest.approx(free.lower_bound + 2.0, rel=2e-3)
 
 
-def test_a_wish_named_twice_is_one_wish():
+def test_a_constraint_named_twice_is_one_constraint():
     session = session_of()
     index = session.estimator.index_
     gram = some_grams(index, 0)[0]
     once, twice = session_of().solve(1.0, force=[gram]).result_, session_of().solve(1.0, force=[gram, gram]).result_
-    assert once.objective == twice.objective and twice.lower_bound <= with_wishes(index, 1.0, force=[gram]) + 1e-6
+    assert once.objective == twice.objective and twice.lower_bound <= with_constraints(index, 1.0, force=[gram]) + 1e-6
     assert session.solve(1.0, forbid=[gram, gram]).result_.certificate.covered
 
 
@@ -317,10 +320,10 @@ def test_a_word_can_be_forbidden_where_longer_grams_cover_it():
     word = int(index.gram_of[0, 0])
     model = session.solve(1.0, forbid=[word])
     assert word not in model.result_.dictionary and model.result_.certificate.covered
-    assert model.result_.objective == pytest.approx(with_wishes(index, 1.0, forbid=[word]))
+    assert model.result_.objective == pytest.approx(with_constraints(index, 1.0, forbid=[word]))
 
 
-def test_an_impossible_wish_is_refused_before_anything_is_solved():
+def test_an_impossible_constraint_is_refused_before_anything_is_solved():
     session = session_of(["a b", "b", "a b b"])
     heard = []
     with pytest.raises(ValueError, match="cannot be covered without"):
@@ -341,7 +344,7 @@ def test_the_search_begins_with_a_solution_that_keeps_the_ban(lam):
     assert result.objective <= heard[0].best_objective
 
 
-def test_impossible_wishes_raise():
+def test_impossible_constraints_raise():
     session = session_of(["a b", "b", "a b b"])
     index = session.estimator.index_
     only, pair = int(index.gram_of[0, 2]), int(index.gram_of[1, 0])
@@ -350,12 +353,15 @@ def test_impossible_wishes_raise():
     with pytest.raises(ValueError, match="forced and forbidden"):
         session.solve(1.0, force=[pair, only], forbid=[pair])
     after = session.solve(1.0).result_
-    assert after.objective == pytest.approx(solve_exactly(index, costs_of(index)), rel=0.01), "a wish leaves no trace"
+    assert after.objective == pytest.approx(solve_exactly(index, costs_of(index)), rel=0.01), (
+        "a constraint leaves no trace"
+    )
 
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_a_frequent_word_can_be_forbidden_and_at_nearly_the_least_cost(quick):
-    """Its uses outnumber what stands for "impossible" in the search (1e6 each) against any fixed price of the wish."""
+    """Its uses outnumber what stands for "impossible" in the search (1e6 each) against any fixed price of the
+    constraint."""
     texts = [" the ".join(text.split()) for text in random_words(3, 200, 8, 200)]
     session = session_of(texts)
     index = session.estimator.index_
@@ -364,7 +370,7 @@ def test_a_frequent_word_can_be_forbidden_and_at_nearly_the_least_cost(quick):
     assert index.counts()[word] > 1000 and word in free.dictionary
     result = session.solve(1.0, forbid=[word], known=free, settings=session_module.QUICK if quick else None).result_
     assert word not in result.dictionary and result.gap <= 0.03
-    price = WishPrice.of(result, free)
+    price = ConstraintPrice.of(result, free)
     assert 0.0 <= price.least <= price.estimate <= price.most <= 0.05 * free.objective
 
 
@@ -373,16 +379,16 @@ def test_quick_answers_are_proved_too():
     index = session.estimator.index_
     free = session.solve(1.0).result_
     for gram in some_grams(index, 5):
-        for wish in ({"force": [gram]}, {"forbid": [gram]}):
-            result = session.solve(1.0, **wish, known=free, settings=session_module.QUICK).result_
-            wished = with_wishes(index, 1.0, **wish)
-            assert result.lower_bound <= wished + 1e-6 and wished <= result.objective + 1e-6
-            assert result.objective <= wished * 1.1
+        for constraint in ({"force": [gram]}, {"forbid": [gram]}):
+            result = session.solve(1.0, **constraint, known=free, settings=session_module.QUICK).result_
+            constrained = with_constraints(index, 1.0, **constraint)
+            assert result.lower_bound <= constrained + 1e-6 and constrained <= result.objective + 1e-6
+            assert result.objective <= constrained * 1.1
 
 
 @pytest.mark.parametrize("stage", [RELAXATION, SEARCH])
 def test_stop_while_a_word_is_forbidden_is_no_proof_that_it_cannot_be(stage):
-    """The solution of single words, with which a run begins, uses the word; that is not the wish's fault."""
+    """The solution of single words, with which a run begins, uses the word; that is not the constraint's fault."""
     session = session_of([f"{text} la" for text in TEXTS], settings=GuidedSettings(tol=0.0))
     word = int(session.estimator.index_.gram_of[0, 9])
     model = session.solve(1.0, forbid=[word], listeners=[lambda stats: stats.stage != stage])

@@ -81,9 +81,9 @@ def test_entropy_is_that_of_the_predictions():
     w = np.random.default_rng(0).normal(size=model.n_weights)
     point = Objective(model, 1.0).at(w)
     scores = point.scores.reshape(-1, 4)
-    chance = np.exp(scores - scores.max(axis=1, keepdims=True))
-    chance /= chance.sum(axis=1, keepdims=True)
-    assert point.entropy == pytest.approx(float(-(chance * np.log(chance)).sum()))
+    probability = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probability /= probability.sum(axis=1, keepdims=True)
+    assert point.entropy == pytest.approx(float(-(probability * np.log(probability)).sum()))
 
 
 @given(

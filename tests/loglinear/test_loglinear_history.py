@@ -30,9 +30,9 @@ def two_loops(pairs: list[tuple[np.ndarray, np.ndarray]], gradient: np.ndarray, 
 def points(n_points: int, size: int, seed: int = 0) -> list[SimpleNamespace]:
     """A walk over a quadratic, whose gradients belong to it."""
     rng = np.random.default_rng(seed)
-    bend = rng.uniform(0.1, 10.0, size)
+    curvature = rng.uniform(0.1, 10.0, size)
     w = np.cumsum(rng.normal(size=(n_points, size)), axis=0)
-    return [SimpleNamespace(w=one, gradient=bend * one) for one in w]
+    return [SimpleNamespace(w=one, gradient=curvature * one) for one in w]
 
 
 @pytest.mark.parametrize("scaled", [True, False])

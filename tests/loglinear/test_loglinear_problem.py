@@ -34,13 +34,13 @@ def models(seed: int):
 def reference(model, w):
     """Loss and gradient by problem.py."""
     if isinstance(model, ChainModel):
-        loss, _, slopes = chain_loss(model.data, model.features, w)
-        return loss, gathered_chain(model.data, model.features, slopes)
+        loss, _, derivatives = chain_loss(model.data, model.features, w)
+        return loss, gathered_chain(model.data, model.features, derivatives)
     if hasattr(model, "y"):
-        loss, _, slope = binary_loss(model.design.X, model.y, w)
-        return loss, model.design.X.T @ slope
-    loss, _, slope = multinomial_loss(model.design.X, model.label, w)
-    return loss, np.asarray(model.design.X.T @ slope).ravel()
+        loss, _, derivative = binary_loss(model.design.X, model.y, w)
+        return loss, model.design.X.T @ derivative
+    loss, _, derivative = multinomial_loss(model.design.X, model.label, w)
+    return loss, np.asarray(model.design.X.T @ derivative).ravel()
 
 
 @pytest.mark.parametrize("which", range(5))
@@ -48,10 +48,10 @@ def reference(model, w):
 def test_kernels_agree_with_the_mathematics(which, size):
     model = models(which)[which]
     w = size * np.random.default_rng(which).normal(size=model.n_weights)
-    loss, slope = model.loss(model.scores(w))
+    loss, derivative = model.loss(model.scores(w))
     expected, gradient = reference(model, w)
     assert loss == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(model.gather(slope), gradient, rtol=1e-9, atol=1e-9 * np.abs(gradient).max())
+    np.testing.assert_allclose(model.gather(derivative), gradient, rtol=1e-9, atol=1e-9 * np.abs(gradient).max())
 
 
 @pytest.mark.parametrize("which", range(5))
@@ -61,24 +61,24 @@ def test_gradient_by_finite_differences(which):
     w, p = generator.normal(size=(2, model.n_weights))
     h = 1e-6
     numeric = (reference(model, w + h * p)[0] - reference(model, w - h * p)[0]) / (2 * h)
-    _, slope = model.loss(model.scores(w))
-    assert model.gather(slope) @ p == pytest.approx(numeric, rel=1e-6)
+    _, derivative = model.loss(model.scores(w))
+    assert model.gather(derivative) @ p == pytest.approx(numeric, rel=1e-6)
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_bend_is_the_derivative_of_the_slope(which):
+def test_curvature_is_the_derivative_of_the_derivative(which):
     model = models(20 + which)[which]
     generator = np.random.default_rng(which)
     w, p = generator.normal(size=(2, model.n_weights))
     h = 1e-6
     scores, moved = model.scores(w), model.scores(p)
     numeric = (model.loss(scores + h * moved)[1] - model.loss(scores - h * moved)[1]) / (2 * h)
-    slope = model.loss(scores)[1]
-    np.testing.assert_allclose(model.bend(slope, moved), numeric, rtol=1e-4, atol=1e-7)
+    derivative = model.loss(scores)[1]
+    np.testing.assert_allclose(model.curvature(derivative, moved), numeric, rtol=1e-4, atol=1e-7)
     unit = np.zeros(model.n_weights)
     unit[3] = 1.0
-    along = model.gather(model.bend(slope, model.scores(unit)))
-    assert model.diagonal(slope)[3] == pytest.approx(along[3], rel=1e-10)
+    along = model.gather(model.curvature(derivative, model.scores(unit)))
+    assert model.diagonal(derivative)[3] == pytest.approx(along[3], rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -206,8 +206,8 @@ def test_the_same_bytes_with_one_thread_and_two(which):
     answers = []
     for n in (1, 2):
         with threads(n):
-            loss, slope = model.loss(model.scores(w))
-            answers.append((loss, slope.tobytes(), model.gather(slope).tobytes()))
+            loss, derivative = model.loss(model.scores(w))
+            answers.append((loss, derivative.tobytes(), model.gather(derivative).tobytes()))
     assert answers[0] == answers[1]
 
 
@@ -219,10 +219,10 @@ def test_tied_weights_are_equal_weights(which):
     cluster_of[:6] = np.arange(6)
     delta = generator.normal(size=6)
     tied = TiedModel(model, cluster_of, 6)
-    loss, slope = tied.loss(tied.scores(delta))
+    loss, derivative = tied.loss(tied.scores(delta))
     expected, gradient = reference(model, delta[cluster_of])
     assert loss == pytest.approx(expected)
-    np.testing.assert_allclose(tied.gather(slope), np.bincount(cluster_of, gradient, 6), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(tied.gather(derivative), np.bincount(cluster_of, gradient, 6), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(collected(gradient, cluster_of, 6), np.bincount(cluster_of, gradient, 6))
     if hasattr(model, "merged"):
         merged = model.merged(cluster_of, 6)

@@ -1,1 +1,1 @@
-"""Slow twins of the engine in plain Python and numpy, right at first reading; tests compare the two."""
+"""Slow references of the engine in plain Python and numpy, right at first reading; tests compare the two."""

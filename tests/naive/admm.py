@@ -39,16 +39,16 @@ class NaiveAdmm:
     def step(self, zeta: float, rho: float, rho_next: float) -> None:
         w = self.next_w()
         self.support = sum(w[group].max() > 0 for group in self.groups)
-        cover = self.X @ w
-        z_before, self.z = self.z, np.maximum(cover + self.y / rho, 1.0)
-        self.y = self.y + rho * (cover - self.z)
-        self.r, self.u = np.abs(cover - self.z).max(), np.abs(self.z - z_before).max()
+        covered = self.X @ w
+        z_before, self.z = self.z, np.maximum(covered + self.y / rho, 1.0)
+        self.y = self.y + rho * (covered - self.z)
+        self.r, self.u = np.abs(covered - self.z).max(), np.abs(self.z - z_before).max()
         self.relaxation = self.d @ w + sum(
             c * w[group].max() for c, group in zip(self.costs.dictionary, self.groups, strict=True)
         )
         mu = rho_next * self.sigma
         # gradient of wᵀd + y ᵀ(Xw − z) + ρ/2 ‖Xw − z‖² at w, which the w-update linearises (equation 5)
-        gradient = self.d + self.X.T @ (self.y + rho_next * (cover - self.z))
+        gradient = self.d + self.X.T @ (self.y + rho_next * (covered - self.z))
         if zeta == 0:
             self.q, self.weight = w - gradient / mu, mu
             return

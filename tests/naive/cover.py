@@ -25,9 +25,9 @@ def coverage(w: Mapping[Pointer, float], n_tokens: int) -> np.ndarray:
     return np.array([sum(value for pointer, value in w.items() if covers(pointer, j)) for j in range(n_tokens)])
 
 
-def pointers_of(marks: np.ndarray) -> list[Pointer]:
-    """Bit k-1 of marks[i] is the pointer (k, i)."""
-    return [(k, i) for i, bits in enumerate(marks.tolist()) for k in range(1, 9) if bits >> (k - 1) & 1]
+def pointers_of(cover: np.ndarray) -> list[Pointer]:
+    """Bit k-1 of cover[i] is the pointer (k, i)."""
+    return [(k, i) for i, bits in enumerate(cover.tolist()) for k in range(1, 9) if bits >> (k - 1) & 1]
 
 
 def prices_from(cost: np.ndarray) -> dict[Pointer, float]:
@@ -46,7 +46,7 @@ def cheapest_by_trying_all(prices: Prices, n_tokens: int) -> float:
 
 
 def cheapest(prices: Prices, n_tokens: int) -> float:
-    """The same by asking, from the right, which pointer covers the first token that is still bare."""
+    """The same by asking, from the right, which pointer covers the first token that is still uncovered."""
     rest = [inf] * n_tokens + [0.0]
     for j in range(n_tokens - 1, -1, -1):
         for k, i in prices:

@@ -25,16 +25,16 @@ def segments(first: np.ndarray, second: np.ndarray, doc_ptr: np.ndarray) -> list
     return [(a, b) for a, b in pairwise(cuts) if not np.array_equal(first[a:b], second[a:b])]
 
 
-def stored(marks: np.ndarray, index: KGramIndex) -> set[int]:
+def stored(cover: np.ndarray, index: KGramIndex) -> set[int]:
     """The K-grams of a cover's pointers."""
-    return {int(index.gram_of[k - 1, i]) for k, i in pointers_of(marks)}
+    return {int(index.gram_of[k - 1, i]) for k, i in pointers_of(cover)}
 
 
-def objective(marks: np.ndarray, index: KGramIndex, costs: StorageCosts, always: Collection[int] = ()) -> float:
+def objective(cover: np.ndarray, index: KGramIndex, costs: StorageCosts, always: Collection[int] = ()) -> float:
     """The value of (1): every pointer's d, and c of every K-gram that has one; those of ``always`` are paid anyway."""
     price = plain_prices(index, costs)
-    grams = stored(marks, index).union(always)
-    return sum(price[pointer] for pointer in pointers_of(marks)) + float(sum(costs.dictionary[g] for g in grams))
+    grams = stored(cover, index).union(always)
+    return sum(price[pointer] for pointer in pointers_of(cover)) + float(sum(costs.dictionary[g] for g in grams))
 
 
 def combinations(first: np.ndarray, second: np.ndarray, doc_ptr: np.ndarray) -> list[np.ndarray]:
@@ -42,11 +42,11 @@ def combinations(first: np.ndarray, second: np.ndarray, doc_ptr: np.ndarray) -> 
     found = []
     pieces = segments(first, second, doc_ptr)
     for choice in product((False, True), repeat=len(pieces)):
-        marks = first.copy()
+        cover = first.copy()
         for (a, b), other in zip(pieces, choice, strict=True):
             if other:
-                marks[a:b] = second[a:b]
-        found.append(marks)
+                cover[a:b] = second[a:b]
+        found.append(cover)
     return found
 
 

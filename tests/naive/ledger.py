@@ -24,7 +24,7 @@ class Otherwise:
     then: list[Pointer]
 
 
-def otherwise(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: int) -> Otherwise:
+def otherwise(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> Otherwise:
     def gram_at(pointer: Pointer) -> int:
         return int(index.gram_of[pointer[0] - 1, pointer[1]])
 
@@ -34,7 +34,7 @@ def otherwise(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: i
         return float(costs.pointer_by_length[k - 1]) + extra
 
     c = costs.dictionary
-    now = pointers_of(marks)
+    now = pointers_of(cover)
     dictionary = {gram_at(pointer) for pointer in now}
     present = gram in dictionary
     every = [(int(k) + 1, int(i)) for k, i in np.argwhere(index.gram_of >= 0)]
@@ -47,16 +47,16 @@ def otherwise(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: i
         prices = {
             pointer: price_of(pointer) for pointer in every if a <= pointer[1] < e and gram_at(pointer) in allowed
         }
-        bare = [t for t in range(a, e) if not any(covers(pointer, t) for pointer in prices)]
+        uncovered = [t for t in range(a, e) if not any(covers(pointer, t) for pointer in prices)]
         if present and index.length(gram) == 1:
             prices |= {(1, t): price_of((1, t)) + c[gram] for t in range(a, e) if gram_at((1, t)) == gram}
         else:
-            prices |= {(1, t): price_of((1, t)) for t in bare}
+            prices |= {(1, t): price_of((1, t)) for t in uncovered}
         local = {(k, i - a): price for (k, i), price in prices.items()}
         after = [(k, i + a) for k, i in cheapest_cover(local, e - a, index.max_gram)]
         if any(gram_at(pointer) == gram for pointer in (before if present else after)):
             change += sum(prices[pointer] for pointer in after) - sum(map(price_of, before))
-            entering |= {gram_at(pointer) for pointer in after if pointer[1] in bare} - {gram}
+            entering |= {gram_at(pointer) for pointer in after if pointer[1] in uncovered} - {gram}
             then += after
         else:
             then += before

@@ -26,11 +26,11 @@ def enumerate_chain(emission: np.ndarray, transition: np.ndarray) -> tuple[float
     log_z = top + math.log(sum(math.exp(score - top) for score in scores.values()))
     marginals, pairs = np.zeros((n, n_labels)), np.zeros((n_labels, n_labels))
     for labels, score in scores.items():
-        chance = math.exp(score - log_z)
+        probability = math.exp(score - log_z)
         for p, c in enumerate(labels):
-            marginals[p, c] += chance
+            marginals[p, c] += probability
         for a, b in pairwise(labels):
-            pairs[a, b] += chance
+            pairs[a, b] += probability
     best = max(scores, key=lambda labels: scores[labels])
     return log_z, marginals, pairs, list(best)
 

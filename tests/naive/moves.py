@@ -38,11 +38,11 @@ def corpus_cost(prices: Prices, doc_ptr: Sequence[int]) -> float:
     return sum(cheapest(part, n) for part, n in by_document(prices, doc_ptr))
 
 
-def pointer_worths(index: KGramIndex, costs: StorageCosts, present: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def pointer_worths(index: KGramIndex, costs: StorageCosts, present: np.ndarray, cover: np.ndarray) -> np.ndarray:
     """float64 (K, n): by how much the cheapest cover of its document gets
 
     - cheaper, if this one pointer of an absent K-gram is offered at d and nothing else changes;
-    - dearer, if this one pointer that ``marks`` uses is taken away (inf: no cover is left);
+    - costlier, if this one pointer that ``cover`` uses is taken away (inf: no cover is left);
     0 for pointers of the dictionary that are not used, and where there is no pointer.
     """
     worth = np.zeros(index.gram_of.shape)
@@ -53,7 +53,7 @@ def pointer_worths(index: KGramIndex, costs: StorageCosts, present: np.ndarray, 
         now = cheapest(part, n)
         for i in range(n):
             for k in range(1, min(index.max_gram, n - i) + 1):
-                if marks[a + i] >> (k - 1) & 1:
+                if cover[a + i] >> (k - 1) & 1:
                     without = {pointer: price for pointer, price in part.items() if pointer != (k, i)}
                     worth[k - 1, a + i] = cheapest(without, n) - now
                 elif not present[index.gram_of[k - 1, a + i]]:

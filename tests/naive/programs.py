@@ -31,27 +31,27 @@ def _matrices(index: KGramIndex, costs: StorageCosts):
     columns = np.repeat(np.arange(m), lengths + 1)
     shape = (index.n_tokens, m)
     X = sparse.csr_matrix((np.ones(len(columns)), (np.concatenate(tokens), columns)), shape=shape)
-    cover = sparse.hstack([X, sparse.csr_matrix((index.n_tokens, index.n_grams))]).tocsr()
+    covered = sparse.hstack([X, sparse.csr_matrix((index.n_tokens, index.n_grams))]).tocsr()
     member = sparse.csr_matrix((np.ones(m), (np.arange(m), grams)), shape=(m, index.n_grams))
     epigraph = sparse.hstack([sparse.identity(m), -member]).tocsr()
-    return np.concatenate([d, costs.dictionary]), cover, epigraph
+    return np.concatenate([d, costs.dictionary]), covered, epigraph
 
 
 def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:
-    c, cover, epigraph = _matrices(index, costs)
-    rows = sparse.vstack([-cover, epigraph]).tocsr()
-    right = np.concatenate([-np.ones(cover.shape[0]), np.zeros(epigraph.shape[0])])
+    c, covered, epigraph = _matrices(index, costs)
+    rows = sparse.vstack([-covered, epigraph]).tocsr()
+    right = np.concatenate([-np.ones(covered.shape[0]), np.zeros(epigraph.shape[0])])
     solution = linprog(c, A_ub=rows, b_ub=right, bounds=(0, None), method="highs")
     assert solution.status == 0, solution.message
-    return Relaxation(float(solution.fun), -solution.ineqlin.marginals[: cover.shape[0]])
+    return Relaxation(float(solution.fun), -solution.ineqlin.marginals[: covered.shape[0]])
 
 
 def solve_exactly(index: KGramIndex, costs: StorageCosts) -> float:
     """The optimum of (1)."""
-    c, cover, epigraph = _matrices(index, costs)
+    c, covered, epigraph = _matrices(index, costs)
     solution = milp(
         c,
-        constraints=[LinearConstraint(cover, 1, np.inf), LinearConstraint(epigraph, -np.inf, 0)],
+        constraints=[LinearConstraint(covered, 1, np.inf), LinearConstraint(epigraph, -np.inf, 0)],
         integrality=np.ones(len(c)),
         bounds=Bounds(0, 1),
         options={"mip_rel_gap": 0.0},

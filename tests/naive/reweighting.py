@@ -71,11 +71,11 @@ class NaiveReweighting:
         return float(self.d @ self.w + self.costs.dictionary @ np.array(tops))
 
     def rounded(self, nonzero: float) -> np.ndarray:
-        """Every non-zero indicator of z set to 1, as marks."""
-        marks = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        """Every non-zero indicator of z set to 1, as cover."""
+        cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
         for (k, i), value in zip(self.pointers, self.z, strict=True):
-            marks[i] |= (value > nonzero) << k
-        return marks
+            cover[i] |= (value > nonzero) << k
+        return cover
 
     def reweight(self, best: np.ndarray, epsilon: float) -> None:
         self.weight = np.maximum(1.0, 1.0 / (np.maximum(best, 0.0) + epsilon))

@@ -117,9 +117,9 @@ def low_value(case: Case) -> float:
             eta = np.sqrt((root**2) @ w**2 + epsilon**2) if S else np.zeros(0)
             value = np.logaddexp(0.0, -margin).sum() + case.lam_las * z[:-1].sum()
             value += 0.5 * case.kappa @ w**2 + case.lam_sen * eta.sum()
-            slope = -case.y / (1.0 + np.exp(np.minimum(margin, 700.0)))
-            g = case.X.T @ slope + case.kappa * w + case.lam_sen * (case.counts / eta[:, None]).sum(axis=0) * w
-            return value, np.concatenate((g + case.lam_las, -g + case.lam_las, [slope.sum()]))
+            derivative = -case.y / (1.0 + np.exp(np.minimum(margin, 700.0)))
+            g = case.X.T @ derivative + case.kappa * w + case.lam_sen * (case.counts / eta[:, None]).sum(axis=0) * w
+            return value, np.concatenate((g + case.lam_las, -g + case.lam_las, [derivative.sum()]))
 
         bounds = [(0, None)] * (2 * n) + [(None, None)]
         z = minimize(smooth, z, jac=True, method="L-BFGS-B", bounds=bounds, options=LIMITS).x

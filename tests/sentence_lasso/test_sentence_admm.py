@@ -37,9 +37,9 @@ def by_the_book(case: Case, rho: float, iterations: int) -> tuple[np.ndarray, np
             w, b = z[:n] - z[n:-1], z[-1]
             margin, away = case.y * (case.X @ w + b), case.M @ w - target
             total = np.logaddexp(0, -margin).sum() + case.lam_las * z[:-1].sum() + 0.5 * rho * away @ away
-            slope = -case.y / (1 + np.exp(margin))
-            g = case.X.T @ slope + rho * case.M.T @ away
-            return total, np.concatenate([g + case.lam_las, case.lam_las - g, [slope.sum()]])
+            derivative = -case.y / (1 + np.exp(margin))
+            g = case.X.T @ derivative + rho * case.M.T @ away
+            return total, np.concatenate([g + case.lam_las, case.lam_las - g, [derivative.sum()]])
 
         bounds = [(0, None)] * (2 * n) + [(None, None)]
         exact = {"ftol": 1e-16, "gtol": 1e-11, "maxiter": 10_000, "maxfun": 100_000, "maxcor": 30}

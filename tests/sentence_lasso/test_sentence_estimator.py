@@ -116,13 +116,13 @@ def test_texts_are_learnt(model):
 
 
 @pytest.mark.parametrize("model", models(), ids=name_of)
-def test_chances_sum_to_one_and_agree_with_scores_and_predictions(model):
+def test_probabilities_sum_to_one_and_agree_with_scores_and_predictions(model):
     model.fit(TEXTS, LABELS)
-    chances, scores = model.predict_proba(UNSEEN), model.decision_function(UNSEEN)
-    assert chances.shape == (4, 2) and scores.shape == (4,)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    np.testing.assert_allclose(np.log(chances[:, 1] / chances[:, 0]), scores, atol=1e-9)
-    assert model.predict(UNSEEN).tolist() == model.classes_[chances.argmax(axis=1)].tolist()
+    probabilities, scores = model.predict_proba(UNSEEN), model.decision_function(UNSEEN)
+    assert probabilities.shape == (4, 2) and scores.shape == (4,)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(probabilities[:, 1] / probabilities[:, 0]), scores, atol=1e-9)
+    assert model.predict(UNSEEN).tolist() == model.classes_[probabilities.argmax(axis=1)].tolist()
     np.testing.assert_allclose(scores[[1, 2]], model.intercept_[0])  # nothing is known of them
 
 
@@ -161,8 +161,8 @@ def test_classes_against_the_rest():
     labels = np.array([2, 0, 2, 0, 1, 1])
     model = SentenceLassoClassifier(0.02, 0.02).fit(TEXTS, labels)
     assert model.classes_.tolist() == [0, 1, 2] and model.coef_.shape[0] == 3 == len(model.results_)
-    chances = model.predict_proba(UNSEEN)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    probabilities = model.predict_proba(UNSEEN)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     scores = model.decision_function(TEXTS)
     assert scores.shape == (6, 3) and model.predict(TEXTS).tolist() == scores.argmax(axis=1).tolist()
     for k in range(3):
@@ -172,12 +172,12 @@ def test_classes_against_the_rest():
     assert model.score(TEXTS, labels) == 1.0
 
 
-def test_chances_of_classes_that_all_seem_impossible_sum_to_one():
+def test_probabilities_of_classes_that_all_seem_impossible_sum_to_one():
     X = np.repeat(np.eye(3), 4, axis=0)
     model = SentenceLassoClassifier(1e-4, 1e-4).fit(X, np.repeat([0, 1, 2], 4))
-    chances = model.predict_proba(np.array([[-1e6, -1e6, -1e6], [1e6, 0, 0]]))
-    assert np.isfinite(chances).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    probabilities = model.predict_proba(np.array([[-1e6, -1e6, -1e6], [1e6, 0, 0]]))
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
 
 
 def test_the_papers_algorithm():

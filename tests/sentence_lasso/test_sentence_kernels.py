@@ -60,8 +60,8 @@ def test_the_quadratic_lies_above_the_norms_and_touches_them(case, seed, epsilon
 
 def test_sums_by_feature(case, here):
     rng = np.random.default_rng(0)
-    slope, hessian = rng.normal(size=len(case.y)), rng.uniform(0.1, 1, len(case.y))
-    np.testing.assert_allclose(here.gathered(slope), case.X.T @ slope, atol=1e-12)
+    derivative, hessian = rng.normal(size=len(case.y)), rng.uniform(0.1, 1, len(case.y))
+    np.testing.assert_allclose(here.gathered(derivative), case.X.T @ derivative, atol=1e-12)
     features = np.array([0, 3, 17])
     expected = np.zeros(case.X.shape[1])
     expected[features] = (case.X**2).T[features] @ hessian
@@ -69,23 +69,23 @@ def test_sums_by_feature(case, here):
 
 
 def descended(case, here, w, active, passes, q, linear, tol=0.0):
-    slope, hessian = here.derivatives()
+    derivative, hessian = here.derivatives()
     curvature = here.curvature(hessian, active)
-    there, moved, after = w.copy(), np.zeros(len(case.y)), slope.copy()
+    there, moved, after = w.copy(), np.zeros(len(case.y)), derivative.copy()
     bias = kernels_majorise.descend(
         *here.columns, active, case.lam_las, q, linear, curvature, hessian, after, moved, there, here.bias, passes, tol
     )
-    return there, bias, moved, slope, hessian, after
+    return there, bias, moved, derivative, hessian, after
 
 
 def test_descend_ends_in_the_minimum_of_its_model(case, here, w):
-    """There the model's slope is within ±λ where a weight is 0, and exactly ∓λ where it is not."""
+    """There the model's derivative is within ±λ where a weight is 0, and exactly ∓λ where it is not."""
     rng = np.random.default_rng(1)
     q, linear = rng.uniform(0.1, 2, len(w)), rng.normal(size=len(w))
     active = np.arange(len(w))
-    there, bias, moved, slope, hessian, after = descended(case, here, w, active, 5000, q, linear)
+    there, bias, moved, derivative, hessian, after = descended(case, here, w, active, 5000, q, linear)
     np.testing.assert_allclose(moved, case.X @ (there - w) + bias - here.bias, atol=1e-10)
-    np.testing.assert_allclose(after, slope + hessian * moved, atol=1e-10)
+    np.testing.assert_allclose(after, derivative + hessian * moved, atol=1e-10)
     g = case.X.T @ after + q * there - linear
     assert abs(after.sum()) < 1e-8 and there.any() and not there.all()
     np.testing.assert_allclose(g[there != 0], -case.lam_las * np.sign(there[there != 0]), atol=1e-8)
@@ -132,8 +132,8 @@ def test_proximal_newton_steps_find_the_minimum_of_a_smooth_penalty(seed):
 def test_second_derivatives_of_documents_far_from_the_border_are_kept_above_zero():
     case = random_case(0)
     here = Iterate(case.problem(), w=np.full(30, 500.0))
-    slope, hessian = here.derivatives()
-    assert hessian.min() == LEAST_HESSIAN and np.isfinite(slope).all()
+    derivative, hessian = here.derivatives()
+    assert hessian.min() == LEAST_HESSIAN and np.isfinite(derivative).all()
 
 
 # Newton's method on the support
@@ -180,8 +180,8 @@ def newton(case, w):
     features = np.flatnonzero(w)
     part = restrict(here.problem, here.columns, features)
     z = np.append(w[features], here.bias)
-    slope, hessian = here.derivatives()
-    gradient, diagonal = part.gathered(slope), part.squares(hessian)
+    derivative, hessian = here.derivatives()
+    gradient, diagonal = part.gathered(derivative), part.squares(hessian)
     gradient[:-1] += dense_case.lam_las * np.sign(z[:-1]) + part.kappa * z[:-1]
     diagonal[:-1] += part.kappa
     scale, inverse = np.empty((2, len(part.groups[3])))
@@ -196,7 +196,7 @@ def product_of(common, p: np.ndarray, n_documents: int) -> np.ndarray:
     return out
 
 
-def test_the_dense_twin_is_right(newton):
+def test_the_dense_reference_is_right(newton):
     """Its derivatives against differences."""
     dense, _, z, *_ = newton
     step = 1e-6
@@ -269,10 +269,10 @@ def test_restricted_norms_are_those_of_the_whole(newton):
 def test_restriction_products(newton):
     dense, part, z, *_ = newton
     rng = np.random.default_rng(3)
-    slope, n = rng.normal(size=len(dense.X)), len(dense.X)
+    derivative, n = rng.normal(size=len(dense.X)), len(dense.X)
     np.testing.assert_allclose(part.product(z, n), dense.X @ z, atol=1e-12)
-    np.testing.assert_allclose(part.gathered(slope), dense.X.T @ slope, atol=1e-12)
-    np.testing.assert_allclose(part.squares(np.abs(slope)), (dense.X**2).T @ np.abs(slope), atol=1e-12)
+    np.testing.assert_allclose(part.gathered(derivative), dense.X.T @ derivative, atol=1e-12)
+    np.testing.assert_allclose(part.squares(np.abs(derivative)), (dense.X**2).T @ np.abs(derivative), atol=1e-12)
 
 
 def test_restriction_to_nothing_and_to_everything(case):

@@ -64,8 +64,8 @@ def test_frequency_weighted_elastic_net(case):
     assert w.any()
     np.testing.assert_allclose(r[w != 0], lam * np.sign(w[w != 0]), atol=1e-3)
     assert (np.abs(r) <= lam + 1e-3).all()
-    twin = replace(case, lam_las=lam, lam_sen=0.0, kappa=rho * case.X.sum(axis=0))
-    assert model.results_[0].objective == pytest.approx(low_value(twin), rel=1e-6)
+    reference = replace(case, lam_las=lam, lam_sen=0.0, kappa=rho * case.X.sum(axis=0))
+    assert model.results_[0].objective == pytest.approx(low_value(reference), rel=1e-6)
 
 
 def with_groups(case: Case, counts: np.ndarray, lam_sen: float) -> float:

@@ -144,7 +144,7 @@ def test_where_weights_are_wrongly_zero_the_direction_leads_down(case, here):
     assert problem.objective(here.w + 1e-4 * p, here.bias) < value
 
 
-def test_the_slope_along_the_direction_is_twice_what_is_left(case):
+def test_the_derivative_along_the_direction_is_twice_what_is_left(case):
     """(P)'(w; p) = −2F, at w = 0, where every sentence is free."""
     here = Iterate(case.problem())
     found = Multipliers(here)
@@ -152,8 +152,8 @@ def test_the_slope_along_the_direction_is_twice_what_is_left(case):
         p = found.fit(lambda: True, 0.0)
     F = left_over(here.problem.groups, found.r, found.free_count, LAM)
     t = 1e-7
-    slope = (here.problem.objective(t * p, here.bias) - here.problem.objective(0 * p, here.bias)) / t
-    assert slope < 0 and slope == pytest.approx(-2 * F, rel=0.5)  # a half of it is enough for the solver
+    derivative = (here.problem.objective(t * p, here.bias) - here.problem.objective(0 * p, here.bias)) / t
+    assert derivative < 0 and derivative == pytest.approx(-2 * F, rel=0.5)  # a half of it is enough for the solver
 
 
 def test_at_the_solution_no_direction_leads_down(case):

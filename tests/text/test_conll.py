@@ -14,7 +14,7 @@ from cflengine.text.tagging.conll import parse_columns, read_columns, write_colu
 FILE = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n\nPeter NNP I-NP I-PER\n"
 
 
-def test_sentences_rows_and_document_marks():
+def test_sentences_rows_and_document_cover():
     sentences = parse_columns(FILE.splitlines(True))
     assert sentences == [
         [("EU", "NNP", "I-NP", "I-ORG"), ("rejects", "VBZ", "I-VP", "O")],

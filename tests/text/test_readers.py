@@ -309,8 +309,8 @@ def test_round_trip_of_any_texts(texts, format):
         delimiter = {"csv": ",", "semicolon": ";", "tsv": "\t"}[format]
         data = csv_bytes([["n", "text"], *numbered], delimiter, quoting=csv.QUOTE_ALL)
         name = "a.tsv" if format == "tsv" else "a.csv"
-    marks = NULL_MARKS if name in ("a.csv", "a.tsv") else frozenset()
-    kept = [(n, text) for n, text in numbered if text.strip() and text not in marks]
+    missing = NULL_MARKS if name in ("a.csv", "a.tsv") else frozenset()
+    kept = [(n, text) for n, text in numbered if text.strip() and text not in missing]
     if not kept:
         with pytest.raises(CorpusError, match="None of the"):
             read_corpus(data, name=name, text_column="text", min_words=0)
@@ -318,6 +318,6 @@ def test_round_trip_of_any_texts(texts, format):
     corpus = read_corpus(data, name=name, text_column="text", min_words=0)
     assert corpus.texts == [text for _, text in kept]
     assert corpus.rows.tolist() == [n for n, _ in kept] == corpus.metadata["n"].tolist()
-    assert corpus.report.n_missing == sum(text in marks for text in texts)
+    assert corpus.report.n_missing == sum(text in missing for text in texts)
     assert corpus.report.n_left_out == len(texts) - len(kept)
     assert corpus.report.warnings == ()

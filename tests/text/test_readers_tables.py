@@ -20,7 +20,7 @@ def csv_bytes(rows, delimiter=",") -> bytes:
     return out.getvalue().encode()
 
 
-def test_csv_null_marks_are_missing_but_answers_are_not():
+def test_csv_null_cover_are_missing_but_answers_are_not():
     data = b"id,text\n1,NaN\n2,None\n3,\n4,<NA>\n5\n6,N/A\n"
     corpus = read_corpus(data, name="survey.csv")
     assert corpus.texts == ["None", "N/A"] and corpus.rows.tolist() == [1, 5]

@@ -71,7 +71,7 @@ def test_blank_line_splits_where_the_language_would_not():
         ("👍🏽 Great. e\u0301tude next.", ["👍🏽 Great.", "e\u0301tude next."]),
     ],
 )
-def test_abbreviations_figures_and_marks(text, expected):
+def test_abbreviations_figures_and_cover(text, expected):
     assert sentences(text) == expected
 
 

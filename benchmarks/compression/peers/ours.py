@@ -52,7 +52,7 @@ def relaxation(corpus: dict[str, np.ndarray], solver: str, gap: float, limit: fl
 def compress(
     corpus: dict[str, np.ndarray], solver: str, limit: float, n_threads: int, gap: float | None = None
 ) -> Facts:
-    """A binary solution by "homotopy", "reweighting" or "guided", the last to a proved ``gap`` if given; marks, the
+    """A binary solution by "homotopy", "reweighting" or "guided", the last to a proved ``gap`` if given; cover, the
     pointers."""
     options = {"tol": gap} if solver == "guided" and gap is not None else {}
     (index, costs), solve = _problem(corpus), _solver(solver, n_threads, limit, options)
@@ -64,7 +64,7 @@ def compress(
     return _facts(result) | {
         "seconds": seconds,
         "target_s": float(reached.iloc[0]) if len(reached) else None,
-    }, {"marks": result.marks}  # fmt: skip
+    }, {"cover": result.cover}  # fmt: skip
 
 
 def path(corpus: dict[str, np.ndarray], lams: list[float], limit: float, n_threads: int) -> Facts:

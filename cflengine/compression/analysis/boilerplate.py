@@ -161,15 +161,15 @@ def _groups(tokens: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.nda
 
 
 def cost_given_others(
-    table: TokenTable, index: KGramIndex, marks: np.ndarray, lam: float, cost: np.ndarray
+    table: TokenTable, index: KGramIndex, cover: np.ndarray, lam: float, cost: np.ndarray
 ) -> np.ndarray:
     """float64 (N,): what every document of the table costs when all others' dictionary is there.
 
-    marks: uint8 (n,), the solution; cost: float64 (G,), c(s) of the index's K-grams. A K-gram that a pointer of another
+    cover: uint8 (n,), the solution; cost: float64 (G,), c(s) of the index's K-grams. A K-gram that a pointer of another
     document stands for costs λ a use; any other λ + c, a single word too. A document without tokens costs 0.
     """
     document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(table.doc_ptr))
-    only = _only_user(index, marks, document)
+    only = _only_user(index, cover, document)
     extra = np.empty(index.gram_of.shape, dtype=np.float32)
     for k, grams in enumerate(index.gram_of):
         at = np.maximum(grams, 0)
@@ -190,12 +190,12 @@ def cost_given_others(
 _NOBODY, _SEVERAL = -2, -1
 
 
-def _only_user(index: KGramIndex, marks: np.ndarray, document: np.ndarray) -> np.ndarray:
+def _only_user(index: KGramIndex, cover: np.ndarray, document: np.ndarray) -> np.ndarray:
     """int32 (G,): the one document whose pointers stand for a K-gram; _NOBODY for none, _SEVERAL for more."""
     low = np.full(index.n_grams, np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full(index.n_grams, -1, dtype=np.int32)
     for k, grams in enumerate(index.gram_of):
-        used = np.flatnonzero(marks >> k & 1)
+        used = np.flatnonzero(cover >> k & 1)
         np.minimum.at(low, grams[used], document[used])
         np.maximum.at(high, grams[used], document[used])
     return np.where(high < 0, _NOBODY, np.where(low == high, low, _SEVERAL)).astype(np.int32)

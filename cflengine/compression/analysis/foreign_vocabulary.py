@@ -1,4 +1,4 @@
-"""How well a dictionary that somebody else chose compresses a corpus: "how far from optimal is your vocabulary?"
+"""How well a dictionary from elsewhere compresses a corpus: "how far from optimal is your vocabulary?"
 
 The K-grams a vocabulary D may use are D and all single words, which a lossless code cannot do without. Sought is a
 binary solution of problem (1) (problem.py) over these alone. Its objective divided by any lower bound on (1) proves
@@ -38,7 +38,7 @@ def encode_with_vocabulary(
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """The corpus encoded with a given dictionary and single words, the dictionary pruned until no gain.
 
-    grams: bool or uint8 (G,), the dictionary. Returns marks, uint8 (n,), the pointers (bit k-1 of marks[i]: that of
+    grams: bool or uint8 (G,), the dictionary. Returns cover, uint8 (n,), the pointers (bit k-1 of cover[i]: that of
     length k at token i); the objective of (1) there; used, uint8 (G,), the K-grams in use. Every token is covered, and
     single words alone never cost less. Deterministic for any number of threads.
     Raises ValueError if ``grams`` has another shape or dtype.
@@ -56,34 +56,34 @@ def encode_with_vocabulary(
     objective, _, _ = coder.evaluate(best)
     for start in (0.0, c / np.maximum(index.counts(), 1)):
         price = np.where(chosen, start, np.where(words, c, np.inf))
-        marks, value = _prune(coder, coder.encode(price), chosen | words)
+        cover, value = _prune(coder, coder.encode(price), chosen | words)
         if value < objective:
-            best, objective = marks, value
+            best, objective = cover, value
     objective, _, used = coder.evaluate(best)
     return best, objective, used
 
 
-def _prune(coder: Coder, marks: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
+def _prune(coder: Coder, cover: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
     """From one solution on: its K-grams priced by use, then free, until neither brings a gain."""
     c = coder.costs.dictionary
-    objective, _, _ = coder.evaluate(marks)
+    objective, _, _ = coder.evaluate(cover)
     while True:
-        uses = _uses(coder.index, marks)
+        uses = _uses(coder.index, cover)
         candidate = coder.encode(np.where(allowed, c / np.maximum(uses, 1), np.inf))
         value, _, _ = coder.evaluate(candidate)
         if not value < objective:
             candidate = coder.encode_with(uses > 0)
             value, _, _ = coder.evaluate(candidate)
             if not value < objective:
-                return marks, objective
-        marks, objective = candidate, value
+                return cover, objective
+        cover, objective = candidate, value
 
 
-def _uses(index: KGramIndex, marks: np.ndarray) -> np.ndarray:
+def _uses(index: KGramIndex, cover: np.ndarray) -> np.ndarray:
     """int64 (G,): how many pointers each K-gram has."""
     uses = np.zeros(index.n_grams, dtype=np.int64)
     for k, (a, b) in enumerate(pairwise(index.len_ptr.tolist())):
-        grams = index.gram_of[k][marks >> k & 1 == 1]
+        grams = index.gram_of[k][cover >> k & 1 == 1]
         uses[a:b] = np.bincount(grams - a, minlength=b - a)
     return uses
 

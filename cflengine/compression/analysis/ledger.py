@@ -13,7 +13,7 @@ s and those words can cost; otherwise, it is an upper bound on it.
 :func:`ledger` finds saves(s) for all of D at once (kernels_ledger.py, Θ(K²n)); :func:`explain` re-encodes for one
 K-gram and also refunds others that fall out of use.
 
-Shapes: marks uint8 (n,), bit k-1 of marks[i] says that the pointer of length k at token i is used.
+Shapes: cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class GramExplanation:
         return tuple(zip(self.winner_gram[span].tolist(), self.winner_start[span].tolist(), strict=True))
 
 
-def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLedger:
-    """The ledger of a solution whose ``marks`` are the cheapest encoding with their own dictionary, as every result's
+def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLedger:
+    """The ledger of a solution whose ``cover`` are the cheapest encoding with their own dictionary, as every result's
     are. Θ(K²n) time; about 9 bytes a token and 4 for each occurrence of a K-gram of the dictionary.
 
-    Raises ValueError for marks that leave a token uncovered or are not the cheapest.
+    Raises ValueError for cover that leave a token uncovered or are not the cheapest.
     """
-    objective, covered, _, used = binary_solution(marks, index.gram_of, costs)
+    objective, covered, _, used = binary_solution(cover, index.gram_of, costs)
     gram = np.flatnonzero(used).astype(np.int32)
     number = np.full(index.n_grams, -1, dtype=np.int32)
     number[gram] = np.arange(len(gram), dtype=np.int32)
@@ -103,14 +103,14 @@ def ledger(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> GramLed
     stored = costs.dictionary[gram]
     cheapest = float(reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
     if not covered or objective > cheapest + 1e-9 * (1.0 + cheapest):
-        raise InputError("marks must be the cheapest encoding with their own dictionary; Coder.encode_with finds it.")
+        raise InputError("cover must be the cheapest encoding with their own dictionary; Coder.encode_with finds it.")
     ptr, positions = _occurrences(index, gram, number)
     length = index.lengths()[gram]
     loss, uses, paid = np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
     blocks = cut_evenly(ptr, 0, len(gram), BLOCK_TOKENS)
     for b0, b1 in _ranges(ptr[blocks]):
         kernels.loss_blocks(
-            index.gram_of, index.doc_ptr, allowed, reach, marks, gram, length, ptr, positions, blocks, b0, b1,
+            index.gram_of, index.doc_ptr, allowed, reach, cover, gram, length, ptr, positions, blocks, b0, b1,
             costs.dictionary, *prices, loss, uses, paid,
         )  # fmt: skip
     return GramLedger(gram, stored, uses, np.diff(ptr), paid, loss - stored)
@@ -152,15 +152,15 @@ def _ranges(work: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
 
 
-def explain(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: int) -> GramExplanation:
-    """Everything about one K-gram in a solution (``marks`` as for :func:`ledger`), by re-encoding the documents that
-    it bears upon: Θ(Kn), without any search.
+def explain(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> GramExplanation:
+    """Everything about one K-gram in a solution (``cover`` as for :func:`ledger`), by re-encoding the documents that
+    it concerns: Θ(Kn), without any search.
 
     Raises ValueError for a number that is no K-gram's.
     """
     if not 0 <= gram < index.n_grams:
         raise InputError(f"gram must be the number of a K-gram, 0 to {index.n_grams - 1}, not {gram!r}.")
-    return _Otherwise(index, costs, marks, int(gram)).explanation()
+    return _Otherwise(index, costs, cover, int(gram)).explanation()
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class _Cover:
     gram: np.ndarray
 
     @classmethod
-    def of(cls, index: KGramIndex, marks: np.ndarray) -> _Cover:
-        return cls(*list_pointers(marks, index.gram_of))
+    def of(cls, index: KGramIndex, cover: np.ndarray) -> _Cover:
+        return cls(*list_pointers(cover, index.gram_of))
 
     def uses(self, n_grams: int) -> np.ndarray:
         return np.bincount(self.gram, minlength=n_grams)
@@ -184,7 +184,7 @@ class _Cover:
             total += costs.pointer_extra[self.length - 1, self.start].sum(dtype=np.float64)
         return float(total)
 
-    def upon(self, tokens: np.ndarray, width: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    def pointers_over(self, tokens: np.ndarray, width: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
         """(which, pointer): every pointer that covers one of the ``width`` tokens from tokens[which] on; in order."""
         lo = np.searchsorted(self.start, tokens - longest + 1)
         sizes = np.searchsorted(self.start, tokens + width) - lo
@@ -197,9 +197,9 @@ class _Cover:
 class _Otherwise:
     """The documents in which a K-gram occurs: as they are encoded, and as they would be without it (or with it)."""
 
-    def __init__(self, index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: int) -> None:
+    def __init__(self, index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> None:
         self.index, self.gram, self.length = index, gram, index.length(gram)
-        self.uses = _Cover.of(index, marks).uses(index.n_grams)
+        self.uses = _Cover.of(index, cover).uses(index.n_grams)
         self.present = bool(self.uses[gram])
         self.positions = index.occurrences(gram)
         documents = np.unique(np.searchsorted(index.doc_ptr, self.positions, side="right") - 1)
@@ -209,11 +209,11 @@ class _Otherwise:
         extra = costs.pointer_extra[:, self.tokens] if costs.pointer_extra.size else costs.pointer_extra
         self.costs = replace(costs, pointer_extra=extra)
         self.part = replace(index, tokens=index.tokens[self.tokens], doc_ptr=ptr, gram_of=index.gram_of[:, self.tokens])
-        self.marks = marks[self.tokens]
-        self.bare = np.zeros(len(self.tokens), dtype=bool)
+        self.cover = cover[self.tokens]
+        self.uncovered = np.zeros(len(self.tokens), dtype=bool)
 
     def encode(self) -> np.ndarray:
-        """uint8 (n,): the marks of these documents as they would be; documents that it changes nothing for stay."""
+        """uint8 (n,): the cover of these documents as they would be; documents that it changes nothing for stay."""
         gram_of = self.part.gram_of
         its_own, price = gram_of == self.gram, np.zeros(self.index.n_grams)
         allowed = (gram_of >= 0) & (self.uses[gram_of] > 0)
@@ -223,29 +223,29 @@ class _Otherwise:
             price[self.gram] = self.costs.dictionary[self.gram]
         else:
             allowed &= ~its_own
-            self.bare = ~_covered(allowed)
-            allowed[0] |= self.bare
+            self.uncovered = ~_covered(allowed)
+            allowed[0] |= self.uncovered
         coder = Coder(replace(self.part, gram_of=np.where(allowed, gram_of, -1)), self.costs)
-        marks = coder.encode(price)
-        user = self.marks if self.present else marks
+        cover = coder.encode(price)
+        user = self.cover if self.present else cover
         used = np.flatnonzero((user >> (self.length - 1) & 1 == 1) & its_own[self.length - 1])
         sizes = np.diff(self.part.doc_ptr)
         changed = np.zeros(len(sizes), dtype=bool)
         changed[np.searchsorted(self.part.doc_ptr, used, side="right") - 1] = True
-        return np.where(np.repeat(changed, sizes), marks, self.marks)
+        return np.where(np.repeat(changed, sizes), cover, self.cover)
 
     def explanation(self) -> GramExplanation:
         n_grams, stored, gram = self.index.n_grams, self.costs.dictionary, self.gram
-        now, then = _Cover.of(self.part, self.marks), _Cover.of(self.part, self.encode())
+        now, then = _Cover.of(self.part, self.cover), _Cover.of(self.part, self.encode())
         uses = then.uses(n_grams)
         left = self.uses - now.uses(n_grams) + uses
         leaving = np.flatnonzero((self.uses > 0) & (left == 0) & (np.arange(n_grams) != gram))
-        entering = np.unique(self.part.gram_of[0][self.bare])
+        entering = np.unique(self.part.gram_of[0][self.uncovered])
         change = then.cost(self.costs) - now.cost(self.costs) + stored[entering].sum() - stored[leaving].sum()
         # uses that are left of a K-gram that goes are spelled out
         saves = change + stored[gram] * (uses[gram] - 1.0) if self.present else -change - stored[gram]
         local = np.searchsorted(self.tokens, self.positions)
-        used = self.marks[local] >> (self.length - 1) & 1 == 1
+        used = self.cover[local] >> (self.length - 1) & 1 == 1
         ptr, winner_gram, winner_start = self._winners(now, then, local, used)
         return GramExplanation(
             gram=gram,
@@ -268,11 +268,11 @@ class _Otherwise:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(ptr, gram, start) of what covers each occurrence in place of the K-gram."""
         which, grams, starts = [], [], []
-        for cover, chosen in ((then, used), (now, ~used)):
-            owner, pointer = cover.upon(local[chosen], self.length, self.index.max_gram)
+        for side, chosen in ((then, used), (now, ~used)):
+            owner, pointer = side.pointers_over(local[chosen], self.length, self.index.max_gram)
             which.append(np.flatnonzero(chosen)[owner])
-            grams.append(cover.gram[pointer])
-            starts.append(self.tokens[cover.start[pointer]])
+            grams.append(side.gram[pointer])
+            starts.append(self.tokens[side.start[pointer]])
         owner = np.concatenate(which)
         order = np.argsort(owner, kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(used)))])

@@ -101,21 +101,21 @@ def repair_blocks(data, slot, blocks, borders, b0, b1, d_len, d_extra, totals, l
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         size = hi - lo
         w = np.empty((slot.shape[0], size), np.float32)
-        cover = np.empty(size, np.float32)
+        covered = np.empty(size, np.float32)
         tail = np.empty(size, np.float32)
         factor = np.zeros(size, np.float32)
         load_block(data, slot, blocks, b, borders, lo, hi, w)
-        coverage(w, cover, tail, factor)
+        coverage(w, covered, tail, factor)
         least[b] = 1.0
         for i in range(a - lo, e - lo):
-            least[b] = min(least[b], cover[i])
+            least[b] = min(least[b], covered[i])
         for i in range(size):
             # a millionth more, so that float32 rounding cannot leave a token short
-            cover[i] = np.float32(1.000001) / min(max(cover[i], np.float32(1e-6)), np.float32(1.0))
-            factor[i] = cover[i]
+            covered[i] = np.float32(1.000001) / min(max(covered[i], np.float32(1e-6)), np.float32(1.0))
+            factor[i] = covered[i]
         for k in range(slot.shape[0]):
             for i in range(size - k):
-                factor[i] = max(factor[i], cover[i + k])
+                factor[i] = max(factor[i], covered[i + k])
                 w[k, i] *= factor[i]
         totals[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
         store_block(w, data, slot, a, e, lo)

@@ -26,27 +26,27 @@ def _is_candidate(g, candidate):
 
 
 @parallel_kernel
-def count_places(gram_of, slot, blocks, candidate, marks, data, adding, counts):
+def count_places(gram_of, slot, blocks, candidate, cover, data, adding, counts):
     """counts (int64 (B,)): places of candidates in each block; candidate: int32 (G,), number or -1."""
     for b in prange(blocks.piece.shape[0]):
         count = 0
         for k in range(gram_of.shape[0]):
             for i in range(blocks.token[b], blocks.token[b + 1]):
                 g = gram_of[k, i]
-                if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (marks[i] >> k & 1) > 0, adding):
+                if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (cover[i] >> k & 1) > 0, adding):
                     count += 1
         counts[b] = count
 
 
 @parallel_kernel
-def list_places(gram_of, slot, blocks, candidate, marks, data, adding, cursor, number, place, worth):
+def list_places(gram_of, slot, blocks, candidate, cover, data, adding, cursor, number, place, worth):
     """Write candidate number (int32), position (int32) and worth (float32) of every place, from cursor[b] on."""
     for b in prange(blocks.piece.shape[0]):
         at = cursor[b]
         for k in range(gram_of.shape[0]):
             for i in range(blocks.token[b], blocks.token[b + 1]):
                 g = gram_of[k, i]
-                if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (marks[i] >> k & 1) > 0, adding):
+                if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (cover[i] >> k & 1) > 0, adding):
                     number[at] = candidate[g]
                     place[at] = i
                     worth[at] = data[slot[k, i]]

@@ -51,8 +51,8 @@ def store_block(w, data, slot, a, e, lo):
 
 
 @kernel
-def coverage(w, cover, tail, shifted):
-    """cover = Xw of the block; afterwards tail = Σ_k w[k]. Work arrays float32 (size,).
+def coverage(w, covered, tail, shifted):
+    """covered = Xw of the block; afterwards tail = Σ_k w[k]. Work arrays float32 (size,).
 
     Horner: cover_j = U_0[j] + U_1[j-1] + ... with U_l = Σ_{k>l} w[k-1].
     """
@@ -60,50 +60,50 @@ def coverage(w, cover, tail, shifted):
     K = w.shape[0]
     for i in range(size):
         tail[i] = w[K - 1, i]
-        cover[i] = tail[i]
+        covered[i] = tail[i]
     for k in range(K - 2, -1, -1):
         if size > 0:
             shifted[0] = np.float32(0.0)
         for i in range(1, size):
-            shifted[i] = cover[i - 1]
+            shifted[i] = covered[i - 1]
         for i in range(size):
             tail[i] += w[k, i]
-            cover[i] = tail[i] + shifted[i]
+            covered[i] = tail[i] + shifted[i]
 
 
 @kernel
-def update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, over, out):
+def update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, over, out):
     """:func:`update_multiplier` for block b; what the tokens after it will come to is worked out from the borders."""
     a, e = blocks.token[b], blocks.token[b + 1]
-    own = cover[a - lo : e - lo]
-    if blocks.piece[b] >= 0 and e - lo < cover.shape[0]:
-        after = cover[e - lo :]
+    own = covered[a - lo : e - lo]
+    if blocks.piece[b] >= 0 and e - lo < covered.shape[0]:
+        after = covered[e - lo :]
         update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, rho, rho_next, over, out)
     update_multiplier(own, y, z, a, rho, rho_next, over, out)
 
 
 @kernel
-def update_multiplier(cover, y, z, a, rho, rho_next, over, out):
+def update_multiplier(covered, y, z, a, rho, rho_next, over, out):
     """z = max(x + y/ρ, 1), y += ρ(x − z) (§4.2.2) with x = Xw, over-relaxed; cover becomes Xw − z + y/ρ_next.
 
-    over: float32, x = over·Xw + (1 − over)·z̄ with z̄ the last z; 1 for the paper's step. cover, on return, is the
+    over: float32, x = over·Xw + (1 − over)·z̄ with z̄ the last z; 1 for the paper's step. covered, on return, is the
     next gradient. out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
     """
     one = np.float32(1.0)
     inv_rho = one / rho
     inv_next = one / rho_next
     r = u = np.float32(0.0)
-    for i in range(cover.shape[0]):
-        x = over * cover[i] + (one - over) * z[a + i]
+    for i in range(covered.shape[0]):
+        x = over * covered[i] + (one - over) * z[a + i]
         z_new = max(x + y[a + i] * inv_rho, one)
         # min: y is at most 0 by the update itself, and rounding must not make a dual price negative
         y_new = min(y[a + i] + rho * (x - z_new), np.float32(0.0))
-        gap = cover[i] - z_new
+        gap = covered[i] - z_new
         r = max(r, abs(gap))
         u = max(u, abs(z_new - z[a + i]))
         z[a + i] = z_new
         y[a + i] = y_new
-        cover[i] = gap + y_new * inv_next
+        covered[i] = gap + y_new * inv_next
     out[0] = r
     out[1] = u
 
@@ -165,13 +165,13 @@ def relaxation_pass(
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)
-        cover = np.empty(hi - lo, np.float32)
+        covered = np.empty(hi - lo, np.float32)
         tail = np.empty(hi - lo, np.float32)
         shifted = np.empty(hi - lo, np.float32)
         load_block(data, slot, blocks, b, borders, lo, hi, w)
-        coverage(w, cover, tail, shifted)
+        coverage(w, covered, tail, shifted)
         costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
-        update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, over, residuals[b])
+        update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, over, residuals[b])
         one = np.float32(1.0)
-        descend(w, lo, cover, shifted, d_len, d_extra, one, steps, one / rho_next)
+        descend(w, lo, covered, shifted, d_len, d_extra, one, steps, one / rho_next)
         store_block(w, data, slot, a, e, lo)

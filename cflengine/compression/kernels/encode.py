@@ -1,6 +1,6 @@
 """numba kernels of binary solutions: encode a corpus at given prices, evaluate a cover, list its pointers.
 
-Shapes: gram_of int32 (K, n); marks uint8 (n,), bit k-1 of marks[i] says that the pointer of length k that starts at i
+Shapes: gram_of int32 (K, n); cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k that starts at i
 is used. The encoding programme itself: kernels_shortest.py.
 """
 
@@ -30,11 +30,11 @@ def fill_costs(gram_of, a, gram_cost, d_len, d_extra, literal_cost, cost):
 
 
 @parallel_kernel
-def encode_blocks(gram_of, blocks, b0, b1, gram_cost, d_len, d_extra, literal_cost, marks, totals, carry):
-    """Encode blocks b0 .. b1-1 with given prices; documents that are cut have their marks from ``settle``.
+def encode_blocks(gram_of, blocks, b0, b1, gram_cost, d_len, d_extra, literal_cost, cover, totals, carry):
+    """Encode blocks b0 .. b1-1 with given prices; documents that are cut have their cover from ``settle``.
 
     gram_of: int32 (K, n), -1 where no K-gram may be used; gram_cost: float64 (G,), added to the pointer cost
-    of each use, inf forbids; literal_cost: float64, inf for none. Overwrites marks; totals: float64 (B,), 0 for
+    of each use, inf forbids; literal_cost: float64, inf for none. Overwrites cover; totals: float64 (B,), 0 for
     pieces, whose are carry.gain after ``settle``.
     """
     for b in prange(b0, b1):
@@ -47,19 +47,19 @@ def encode_blocks(gram_of, blocks, b0, b1, gram_cost, d_len, d_extra, literal_co
             cover_piece(cost, blocks, b, carry, reach, choice)
             totals[b] = 0.0
         else:
-            totals[b] = cover_documents(cost, blocks, b, reach, choice, marks)
+            totals[b] = cover_documents(cost, blocks, b, reach, choice, cover)
 
 
 @kernel
-def use_marks(gram_of, marks, a, e, d_len, d_extra, used):
+def use_cover(gram_of, cover, a, e, d_len, d_extra, used):
     """Set used[g] = 1 for every K-gram of a marked pointer in tokens a .. e-1; returns Σ d and the number."""
     total = 0.0
     count = 0
     for i in range(a, e):
-        if marks[i] == 0:
+        if cover[i] == 0:
             continue
         for k in range(gram_of.shape[0]):
-            if marks[i] >> k & 1:
+            if cover[i] >> k & 1:
                 total += d_len[k]
                 if d_extra.shape[1] > 0:
                     total += d_extra[k, i]
@@ -71,17 +71,17 @@ def use_marks(gram_of, marks, a, e, d_len, d_extra, used):
 
 
 @parallel_kernel
-def evaluate_blocks(gram_of, blocks, marks, d_len, d_extra, used, totals, counts):
+def evaluate_blocks(gram_of, blocks, cover, d_len, d_extra, used, totals, counts):
     """Pointer cost (float64) and number (int64) of the marked pointers per block; flags their K-grams in used."""
     for b in prange(blocks.piece.shape[0]):
         a, e = blocks.token[b], blocks.token[b + 1]
-        totals[b], counts[b] = use_marks(gram_of, marks, a, e, d_len, d_extra, used)
+        totals[b], counts[b] = use_cover(gram_of, cover, a, e, d_len, d_extra, used)
 
 
 @kernel
-def count_uses(gram_of, marks, uses):
+def count_uses(gram_of, cover, uses):
     """uses[g] += 1 for every marked pointer; uses: float32 (G,)."""
-    for i in range(marks.shape[0]):
+    for i in range(cover.shape[0]):
         for k in range(gram_of.shape[0]):
-            if marks[i] >> k & 1:
+            if cover[i] >> k & 1:
                 uses[gram_of[k, i]] += 1

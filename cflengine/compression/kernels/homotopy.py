@@ -21,7 +21,7 @@ from cflengine.compression.kernels.cover import (
     store_block,
     update_multipliers,
 )
-from cflengine.compression.kernels.encode import use_marks
+from cflengine.compression.kernels.encode import use_cover
 from cflengine.compression.kernels.halo import with_halo
 from cflengine.compression.kernels.shortest import cover_documents, cover_piece, encoding_window
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -42,7 +42,7 @@ def theta_costs(v, slot, a, zeta):
 
 
 @parallel_kernel
-def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, marks, carry):
+def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, cover, carry):
     """ψ of the blocks b0 .. b1-1; documents that are cut have it from ``settle``.
 
     v = w + u, w in data (float32 (m,), layout.py); u: float32 (K, n), y_θ/ρ by position, or (K, 0) for zero. With
@@ -64,15 +64,15 @@ def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, marks, carry
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)
         else:
-            cover_documents(cost, blocks, b, reach, choice, marks)
+            cover_documents(cost, blocks, b, reach, choice, cover)
 
 
 @kernel
-def pull_towards_theta(v, u, marks, a, zeta, u_scale):
+def pull_towards_theta(v, u, cover, a, zeta, u_scale):
     """Update u, rows of the block, and turn v into θ − u_next; u_scale = ρ/ρ_next rescales the multiplier."""
     for k in range(v.shape[0]):
         for i in range(v.shape[1]):
-            chosen = marks[a + i] >> k & 1
+            chosen = cover[a + i] >> k & 1
             theta = max(v[k, i], zeta) if chosen else v[k, i]
             u_next = (v[k, i] - theta) * u_scale
             u[k, a + i] = u_next
@@ -81,12 +81,12 @@ def pull_towards_theta(v, u, marks, a, zeta, u_scale):
 
 @parallel_kernel
 def homotopy_pass(
-    data, slot, gram_of, y, z, u, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, marks,
+    data, slot, gram_of, y, z, u, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, cover,
     used, residuals, costs, binary_costs,
 ):  # fmt: skip
     """One step at ζ > 0 after the prox, for the blocks b0 .. b1-1 (cf. ``relaxation_pass``).
 
-    u: float32 (K, n), y_θ/ρ by position; marks: uint8 (n,), given ψ, which documents that are cut have already (from
+    u: float32 (K, n), y_θ/ρ by position; cover: uint8 (n,), given ψ, which documents that are cut have already (from
     ``theta_blocks``); used: uint8 (G,), set where ψ uses a K-gram; binary_costs: float64 (B,), the pointer cost
     of ψ. rho, rho_next, zeta: float32; keep: float32, σ/(σ+1); steps: float32 (K,), 1/(σ+1).
     """
@@ -95,22 +95,22 @@ def homotopy_pass(
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)
         v = np.empty((slot.shape[0], e - a), np.float32)
-        cover = np.empty(hi - lo, np.float32)
+        covered = np.empty(hi - lo, np.float32)
         tail = np.empty(hi - lo, np.float32)
         window = np.empty(hi - lo, np.float32)
         load_block(data, slot, blocks, b, borders, lo, hi, w)
-        coverage(w, cover, tail, window)
+        coverage(w, covered, tail, window)
         costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
-        update_multipliers(cover, y, z, blocks, b, borders, lo, rho, rho_next, np.float32(1.0), residuals[b])
+        update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, np.float32(1.0), residuals[b])
         for k in range(w.shape[0]):
             for i in range(e - a):
                 v[k, i] = w[k, a - lo + i] + u[k, a + i]
         if blocks.piece[b] < 0:
             reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
-            cover_documents(theta_costs(v, slot, a, zeta), blocks, b, reach, choice, marks)
-        binary_costs[b], _ = use_marks(gram_of, marks, a, e, d_len, d_extra, used)
-        pull_towards_theta(v, u, marks, a, zeta, rho / rho_next)
-        descend(w, lo, cover, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
+            cover_documents(theta_costs(v, slot, a, zeta), blocks, b, reach, choice, cover)
+        binary_costs[b], _ = use_cover(gram_of, cover, a, e, d_len, d_extra, used)
+        pull_towards_theta(v, u, cover, a, zeta, rho / rho_next)
+        descend(w, lo, covered, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
         for k in range(w.shape[0]):
             for i in range(e - a):
                 w[k, a - lo + i] += steps[k] * v[k, i]

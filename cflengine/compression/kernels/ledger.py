@@ -6,8 +6,8 @@ from scratch: a value depends on the K before it alone, so where R' − R has be
 stays so until the next occurrence of s. From each occurrence on R' is followed for that long, a few positions as a
 rule: Θ(K²n) over all K-grams, and exact for all uses of s at once, however close they are.
 
-A token that nothing else in the dictionary covers is *bare* without s. Its word then re-enters the dictionary, there
-and only there; where s is that very word, it is spelled out, at d + c(s) each time.
+A token that nothing else in the dictionary covers is *uncovered* without s. Its word then re-enters the dictionary,
+there and only there; where s is that very word, it is spelled out, at d + c(s) each time.
 
 Shapes: allowed uint8 (n,), bit k-1 of allowed[i] says that the K-gram of length k at token i is in the dictionary;
 reach float64 (n + N,), R(i) of document d at doc_ptr[d] + d + i; D K-grams: gram int32, length int8, storage
@@ -91,7 +91,7 @@ def place_occurrences(grams, number, cursor, positions):
 
 
 @kernel
-def is_bare(gram_of, allowed, a, token, g):
+def is_uncovered(gram_of, allowed, a, token, g):
     """Whether no K-gram of the dictionary but g covers ``token`` of the document that starts at a."""
     for k in range(1, gram_of.shape[0] + 1):
         for i in range(max(a, token - k + 1), token + 1):
@@ -114,7 +114,7 @@ def reach_without(gram_of, allowed, a, p, g, spelled, d_len, d_extra, recent):
             price = pointer_price(d_len, d_extra, k, i)
         elif k == 1 and gram_of[0, i] == g:
             price = pointer_price(d_len, d_extra, 1, i) + spelled
-        elif k == 1 and is_bare(gram_of, allowed, a, i, g):
+        elif k == 1 and is_uncovered(gram_of, allowed, a, i, g):
             price = pointer_price(d_len, d_extra, 1, i)
         best = min(best, price + nearest)
     return best
@@ -148,7 +148,7 @@ def follow(gram_of, allowed, reach, a, n, p, end, delta, g, spelled, d_len, d_ex
 
 @kernel
 def loss_in_document(gram_of, allowed, reach, a, n, positions, k, g, spelled, d_len, d_extra, recent):
-    """R'(n) − R(n) of a document, and a mask: bit j, if word j of g is bare somewhere; positions: of g in it."""
+    """R'(n) − R(n) of a document, and a mask: bit j, if word j of g is uncovered somewhere; positions: of g in it."""
     at = 0
     delta = 0.0
     words = 0
@@ -156,7 +156,7 @@ def loss_in_document(gram_of, allowed, reach, a, n, positions, k, g, spelled, d_
         end = i - a + k
         begin = end
         for j in range(k - 1, -1, -1):
-            if k > 1 and is_bare(gram_of, allowed, a, i + j, g):
+            if k > 1 and is_uncovered(gram_of, allowed, a, i + j, g):
                 words |= 1 << j
                 begin = i - a + j + 1
         if end > at:
@@ -181,7 +181,7 @@ def storage_of_words(gram_of, gram_cost, i, k, words):
 
 
 @kernel
-def loss_of_gram(gram_of, doc_ptr, allowed, reach, marks, positions, k, g, gram_cost, d_len, d_extra, recent):
+def loss_of_gram(gram_of, doc_ptr, allowed, reach, cover, positions, k, g, gram_cost, d_len, d_extra, recent):
     """What the corpus would cost more without K-gram g, its storage not yet refunded; uses and what they cost."""
     loss = paid = 0.0
     uses = words = 0
@@ -191,17 +191,17 @@ def loss_of_gram(gram_of, doc_ptr, allowed, reach, marks, positions, k, g, gram_
         a, e = doc_ptr[d], doc_ptr[d + 1]
         first, before = p, uses
         while p < positions.shape[0] and positions[p] < e:
-            if marks[positions[p]] >> (k - 1) & 1:
+            if cover[positions[p]] >> (k - 1) & 1:
                 uses += 1
                 paid += pointer_price(d_len, d_extra, k, positions[p])
             p += 1
         if uses > before:
-            more, bare = loss_in_document(
+            more, uncovered = loss_in_document(
                 gram_of, allowed, reach[a + d : e + d + 1], a, e - a, positions[first:p], k, g, gram_cost[g],
                 d_len, d_extra, recent,
             )  # fmt: skip
             loss += more
-            words |= bare
+            words |= uncovered
     if words:
         loss += storage_of_words(gram_of, gram_cost, positions[0], k, words)
     return loss, uses, paid
@@ -209,7 +209,7 @@ def loss_of_gram(gram_of, doc_ptr, allowed, reach, marks, positions, k, g, gram_
 
 @parallel_kernel
 def loss_blocks(
-    gram_of, doc_ptr, allowed, reach, marks, gram, length, ptr, positions, blocks, b0, b1, gram_cost, d_len, d_extra,
+    gram_of, doc_ptr, allowed, reach, cover, gram, length, ptr, positions, blocks, b0, b1, gram_cost, d_len, d_extra,
     loss, uses, paid,
 ):  # fmt: skip
     """``loss_of_gram`` for the K-grams of blocks b0 .. b1-1 (block b: blocks[b] .. blocks[b+1]-1 of the dictionary)."""
@@ -217,6 +217,6 @@ def loss_blocks(
         recent = np.empty(gram_of.shape[0], np.float64)
         for f in range(blocks[b], blocks[b + 1]):
             loss[f], uses[f], paid[f] = loss_of_gram(
-                gram_of, doc_ptr, allowed, reach, marks, positions[ptr[f] : ptr[f + 1]], length[f], gram[f],
+                gram_of, doc_ptr, allowed, reach, cover, positions[ptr[f] : ptr[f + 1]], length[f], gram[f],
                 gram_cost, d_len, d_extra, recent,
             )  # fmt: skip

@@ -12,7 +12,7 @@ any cover has an end among i+k .. i+2k-1 .. (K of them), and R at these, compute
 the best such cover: Θ(K²) a pointer. Sums over J(s) against c(s) tell what a K-gram is worth; they are exact where its
 uses are far enough apart not to compete.
 
-Shapes: data float32 (m,) in layout.py's places; present uint8 (G,); marks uint8 (n,); block-wise work arrays by the
+Shapes: data float32 (m,) in layout.py's places; present uint8 (G,); cover uint8 (n,); block-wise work arrays by the
 caller's block.
 """
 
@@ -64,20 +64,20 @@ def backward_cover(cost, first, n, back, end):
 
 
 @kernel
-def through(reach, back, n, after, ahead):
-    """after[i] = min_{j ≥ i} R(j), ahead[i] = min_{j ≤ i} B(j)."""
+def through(reach, back, n, suffix_min, prefix_min):
+    """suffix_min[i] = min_{j ≥ i} R(j), prefix_min[i] = min_{j ≤ i} B(j)."""
     least = np.inf
     for i in range(n, -1, -1):
         least = min(least, reach[i])
-        after[i] = least
+        suffix_min[i] = least
     least = np.inf
     for i in range(n + 1):
         least = min(least, back[i])
-        ahead[i] = least
+        prefix_min[i] = least
 
 
 @kernel
-def cost_without(cost, first, n, k, i, reach, ahead, anew):
+def cost_without(cost, first, n, k, i, reach, prefix_min, anew):
     """The least cost of the document without its pointer of length k at token i; anew: float64 (K,), work."""
     K = cost.shape[0]
     end = i + k
@@ -92,27 +92,27 @@ def cost_without(cost, first, n, k, i, reach, ahead, anew):
             if length != k or q > 0:
                 r = min(r, cost[length - 1, first + j] + nearest)
         anew[q] = r
-        best = min(best, r + ahead[last])
+        best = min(best, r + prefix_min[last])
     return best
 
 
 @kernel
-def worth_of_document(cost, plain, first, n, total, marks, a, reach, back, after, ahead, anew, worth):
+def worth_of_document(cost, plain, first, n, total, cover, a, reach, back, suffix_min, prefix_min, anew, worth):
     """worth[k, first + i] for the pointers of one document, as the module's docstring says; total: T."""
-    through(reach, back, n, after, ahead)
+    through(reach, back, n, suffix_min, prefix_min)
     for k in range(1, cost.shape[0] + 1):
         for i in range(n - k + 1):
-            if marks[a + first + i] >> (k - 1) & 1:
-                value = cost_without(cost, first, n, k, i, reach, ahead, anew) - total
+            if cover[a + first + i] >> (k - 1) & 1:
+                value = cost_without(cost, first, n, k, i, reach, prefix_min, anew) - total
                 worth[k - 1, first + i] = max(value, 0.0)  # inf where it cannot be done without
             elif cost[k - 1, first + i] > plain[k - 1, first + i]:  # absent, and not because it crosses an end
-                saved = total - (after[i] + plain[k - 1, first + i] + ahead[i + k])
+                saved = total - (suffix_min[i] + plain[k - 1, first + i] + prefix_min[i + k])
                 worth[k - 1, first + i] = max(saved, 0.0)
 
 
 @parallel_kernel
 def encode_pieces(gram_of, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, carry):
-    """What comes before ``worth_blocks`` for documents that are cut; ``settle`` then writes their marks."""
+    """What comes before ``worth_blocks`` for documents that are cut; ``settle`` then writes their cover."""
     for b in prange(b0, b1):
         if not touched[b] or blocks.piece[b] < 0:
             continue
@@ -124,7 +124,7 @@ def encode_pieces(gram_of, blocks, b0, b1, touched, present, gram_cost, d_len, d
 
 
 @kernel
-def worth_of_piece(cost, plain, blocks, b, lo, marks, reach, back, after, ahead, anew, worth):
+def worth_of_piece(cost, plain, blocks, b, lo, cover, reach, back, suffix_min, prefix_min, anew, worth):
     """:func:`worth_of_document` for the tokens from lo on that ``cost`` has, as if the document were no longer.
 
     What is cut off has no price, so that covers may begin and end where they like, and pointers near either end are
@@ -145,12 +145,12 @@ def worth_of_piece(cost, plain, blocks, b, lo, marks, reach, back, after, ahead,
     total = np.inf
     for i in range(end, n + 1):
         total = min(total, reach[i])
-    worth_of_document(cost, plain, 0, n, total, marks, lo, reach, back, after, ahead, anew, worth)
+    worth_of_document(cost, plain, 0, n, total, cover, lo, reach, back, suffix_min, prefix_min, anew, worth)
 
 
 @parallel_kernel
-def worth_blocks(gram_of, slot, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, marks, data):
-    """Encode those of the blocks b0 .. b1-1 that are ``touched`` (uint8 (B,)) with the dictionary ``present``: marks
+def worth_blocks(gram_of, slot, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, cover, data):
+    """Encode those of the blocks b0 .. b1-1 that are ``touched`` (uint8 (B,)) with the dictionary ``present``: cover
     (documents that are cut have them already), and data = each pointer's worth.
 
     An absent single word that is used is charged d + c here: its worth is what doing without it would cost beyond that.
@@ -165,19 +165,21 @@ def worth_blocks(gram_of, slot, blocks, b0, b1, touched, present, gram_cost, d_l
         plain = np.empty((gram_of.shape[0], size), np.float64)
         worth = np.zeros((gram_of.shape[0], size), np.float32)
         reach, back = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
-        after, ahead = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
+        suffix_min, prefix_min = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
         anew = np.empty(gram_of.shape[0], np.float64)
         choice = np.empty(size + 1, np.uint8)
         price_pointers(gram_of, present, gram_cost, d_len, d_extra, lo, cost, plain)
         if blocks.piece[b] >= 0:
-            worth_of_piece(cost, plain, blocks, b, lo, marks, reach, back, after, ahead, anew, worth)
+            worth_of_piece(cost, plain, blocks, b, lo, cover, reach, back, suffix_min, prefix_min, anew, worth)
         else:
-            marks[a:e] = 0
+            cover[a:e] = 0
             for d in range(blocks.doc[b], blocks.doc[b + 1]):
                 first, n = blocks.doc_ptr[d] - a, blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
                 shortest_cover(cost, first, n, reach, choice)
-                mark_cover(choice, blocks.doc_ptr[d], n, marks)
+                mark_cover(choice, blocks.doc_ptr[d], n, cover)
                 back[n] = 0.0
                 backward_cover(cost, first, n, back, n)
-                worth_of_document(cost, plain, first, n, reach[n], marks, a, reach, back, after, ahead, anew, worth)
+                worth_of_document(
+                    cost, plain, first, n, reach[n], cover, a, reach, back, suffix_min, prefix_min, anew, worth
+                )
         store_block(worth, data, slot, a, e, lo)

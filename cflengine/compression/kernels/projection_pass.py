@@ -25,12 +25,12 @@ def _project_block(table, w, beta, blocks, b, tol, limit, change, shifted):
     size = w.shape[1]
     a, doc_ptr = blocks.token[b], blocks.doc_ptr
     d0, d1 = blocks.doc[b], blocks.doc[b + 1]
-    cover, tail = np.empty(size, np.float32), np.empty(size, np.float32)
-    coverage(w, cover, tail, shifted)
+    covered, tail = np.empty(size, np.float32), np.empty(size, np.float32)
+    coverage(w, covered, tail, shifted)
     slack = np.empty(size, np.float64)
     longest = 0
     for i in range(size):
-        slack[i] = np.float64(cover[i]) - 1.0
+        slack[i] = np.float64(covered[i]) - 1.0
         change[i] = beta[a + i]
     for d in range(d0, d1):
         longest = max(longest, doc_ptr[d + 1] - doc_ptr[d])
@@ -43,8 +43,8 @@ def _project_block(table, w, beta, blocks, b, tol, limit, change, shifted):
 
 
 @kernel
-def _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums):
-    """z of the tokens from a on that w has, its rounding (marks) and the next prox's point v = z − (d̃ + y)/ρ, which
+def _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, cover, sums):
+    """z of the tokens from a on that w has, its rounding (cover) and the next prox's point v = z − (d̃ + y)/ρ, which
     replaces w.
 
     prices, change: float64, β and β − β̄ of these tokens and of those that their pointers reach. sums: float64 (5,),
@@ -53,7 +53,7 @@ def _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho,
     K, size = w.shape
     total, moved = np.zeros(size, np.float64), np.zeros(size, np.float64)
     for i in range(size):
-        marks[a + i] = 0
+        cover[a + i] = 0
     for k in range(K):
         for i in range(min(size, prices.shape[0] - k)):
             total[i] += prices[i + k]
@@ -72,34 +72,35 @@ def _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho,
             sums[4] += total[i] * total[i]
             z[k, a + i] = new
             if new > nonzero:
-                marks[a + i] |= np.uint8(1 << k)
+                cover[a + i] |= np.uint8(1 << k)
             w[k, i] = new + scale * total[i] - weight[place] * d * inv_rho
 
 
 @kernel
-def bare_tokens(marks, before, a, e):
+def uncovered_tokens(cover, before, a, e):
     """How many of the tokens from a to e-1 no marked pointer covers that starts there, or ``before`` tokens earlier."""
-    bare = 0
+    uncovered = 0
     reached = a
     for i in range(a - before, e):
         length = 0
-        while marks[i] >> length:
+        while cover[i] >> length:
             length += 1
         reached = max(reached, i + length)
-        bare += i >= a and reached <= i
-    return bare
+        uncovered += i >= a and reached <= i
+    return uncovered
 
 
 @parallel_kernel
 def projection_pass(
-    data, weight, slot, z, beta, marks, blocks, b0, b1, table, d_len, d_extra, rho, rho_next, tol, limit,
-    nonzero, sums, costs, bare,
+    data, weight, slot, z, beta, cover, blocks, b0, b1, table, d_len, d_extra, rho, rho_next, tol, limit,
+    nonzero, sums, costs, uncovered,
 ):  # fmt: skip
     """One step after the prox, for blocks b0 .. b1-1 of whole documents: β, z, its rounding, then the next v for w.
 
-    data, weight: float32 (m,), w and D (layout.py); z: float32 (K, n); beta: float64 (n,), α/ρ; marks: uint8 (n,), bit
+    data, weight: float32 (m,), w and D (layout.py); z: float32 (K, n); beta: float64 (n,), α/ρ; cover: uint8 (n,), bit
     k-1 where z > nonzero; table: of ``overlaps``; rho, rho_next, tol, nonzero: float64. Per block are written sums
-    (float64 (5,), see ``_move``), costs (float64), Σ d w, and bare (int64), the tokens that the rounding leaves bare.
+    (float64 (5,), see ``_move``), costs (float64), Σ d w, and uncovered (int64), the tokens that the rounding leaves
+    uncovered.
     """
     for b in prange(b0, b1):
         if blocks.piece[b] >= 0:
@@ -115,10 +116,10 @@ def projection_pass(
         scale, inv_rho = rho / rho_next, 1.0 / rho_next
         prices = beta[a:e]
         sums[b, :] = 0.0
-        _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums[b])
+        _move(w, z, prices, change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, cover, sums[b])
         prices *= scale
         store_block(w, data, slot, a, e, a)
-        bare[b] = bare_tokens(marks, 0, a, e)
+        uncovered[b] = uncovered_tokens(cover, 0, a, e)
 
 
 @parallel_kernel
@@ -130,12 +131,16 @@ def load_pieces(data, slot, blocks, borders, b0, b1, d_len, d_extra, beta, slack
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)
-        cover, tail, work = np.empty(hi - lo, np.float32), np.empty(hi - lo, np.float32), np.empty(hi - lo, np.float32)
+        covered, tail, work = (
+            np.empty(hi - lo, np.float32),
+            np.empty(hi - lo, np.float32),
+            np.empty(hi - lo, np.float32),
+        )
         load_block(data, slot, blocks, b, borders, lo, hi, w)
-        coverage(w, cover, tail, work)
+        coverage(w, covered, tail, work)
         costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, work)
         for i in range(a, e):
-            slack[i] = np.float64(cover[i - lo]) - 1.0
+            slack[i] = np.float64(covered[i - lo]) - 1.0
             change[i] = beta[i]
 
 
@@ -177,7 +182,7 @@ def project_borders(blocks, b0, b1, table, slack, beta, tol, limit):
 
 @parallel_kernel
 def move_pieces(
-    data, weight, slot, z, beta, before, marks, blocks, b0, b1, d_len, d_extra, rho, rho_next, nonzero, sums
+    data, weight, slot, z, beta, before, cover, blocks, b0, b1, d_len, d_extra, rho, rho_next, nonzero, sums
 ):  # fmt: skip
     """z, its rounding and the next v of the pieces among the blocks b0 .. b1-1; before: float64 (n,), β̄."""
     for b in prange(b0, b1):
@@ -190,18 +195,19 @@ def move_pieces(
         change = beta[a:hi] - before[a:hi]
         scale, inv_rho = rho / rho_next, 1.0 / rho_next
         sums[b, :] = 0.0
-        _move(w, z, beta[a:hi], change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, marks, sums[b])
+        _move(w, z, beta[a:hi], change, weight, slot, a, d_len, d_extra, scale, inv_rho, nonzero, cover, sums[b])
         store_block(w, data, slot, a, e, a)
 
 
 @parallel_kernel
-def finish_pieces(blocks, b0, b1, K, scale, beta, marks, bare):
-    """Of the pieces among the blocks b0 .. b1-1: β for the next ρ, and the tokens that the rounding leaves bare."""
+def finish_pieces(blocks, b0, b1, K, scale, beta, cover, uncovered):
+    """Of the pieces among the blocks b0 .. b1-1: β for the next ρ, and the tokens that the rounding leaves uncovered.
+    """
     for b in prange(b0, b1):
         if blocks.piece[b] >= 0:
             lo, _ = with_halo(blocks, b, K - 1)
             a, e = blocks.token[b], blocks.token[b + 1]
-            bare[b] = bare_tokens(marks, a - lo, a, e)
+            uncovered[b] = uncovered_tokens(cover, a - lo, a, e)
             for i in range(a, e):
                 beta[i] *= scale
 

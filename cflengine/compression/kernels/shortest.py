@@ -14,7 +14,7 @@ predecessor ended with, and where they differ, by more than a constant, has the 
 text a few dozen tokens are enough; on "a a a a ..." no number is, and pieces are done in turn.
 
 Shapes: cost float64 (K, size), by length and *start*, inf where a pointer does not exist; reach float64 (size+1,),
-choice uint8 (size+1,); marks uint8 (n,), bit k-1 of marks[i] says that the pointer of length k at token i is used.
+choice uint8 (size+1,); cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used.
 """
 
 from __future__ import annotations
@@ -58,30 +58,30 @@ def shortest_cover(cost, first, length, reach, choice):
 
 
 @kernel
-def mark_cover(choice, first, length, marks):
-    """Walk back from the end and set marks[first + start] for every pointer of the cheapest cover."""
+def mark_cover(choice, first, length, cover):
+    """Walk back from the end and set cover[first + start] for every pointer of the cheapest cover."""
     i = length
     while i > 0:
         k = (choice[i] & 7) + 1
-        marks[first + i - k] |= np.uint8(1 << (k - 1))
+        cover[first + i - k] |= np.uint8(1 << (k - 1))
         i -= (choice[i] >> 3) + 1
 
 
 @kernel
-def cover_documents(cost, blocks, b, reach, choice, marks):
-    """The cheapest covers of block b, of whole documents, into marks; returns what they cost.
+def cover_documents(cost, blocks, b, reach, choice, cover):
+    """The cheapest covers of block b, of whole documents, into cover; returns what they cost.
 
-    A document that cannot be covered has no marks.
+    A document that cannot be covered has no cover.
     """
     a = blocks.token[b]
-    marks[a : blocks.token[b + 1]] = 0
+    cover[a : blocks.token[b + 1]] = 0
     total = 0.0
     for d in range(blocks.doc[b], blocks.doc[b + 1]):
         first, length = blocks.doc_ptr[d], blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
         shortest_cover(cost, first - a, length, reach, choice)
         total += reach[length]
         if reach[length] < np.inf:
-            mark_cover(choice, first, length, marks)
+            mark_cover(choice, first, length, cover)
     return total
 
 
@@ -144,10 +144,10 @@ def cover_piece(cost, blocks, b, carry, reach, choice):
 
 
 @parallel_kernel
-def trace_documents(blocks, documents, covered, carry, marks):
-    """Write the covers of these documents (int64), which are cut, into marks; none where ``covered`` (uint8) is 0."""
+def trace_documents(blocks, documents, covered, carry, cover):
+    """Write the covers of these documents (int64), which are cut, into cover; none where ``covered`` (uint8) is 0."""
     for i in prange(documents.shape[0]):
         a, e = blocks.doc_ptr[documents[i]], blocks.doc_ptr[documents[i] + 1]
-        marks[a:e] = 0
+        cover[a:e] = 0
         if covered[i]:
-            mark_cover(carry.choice[a:], a, e - a, marks)
+            mark_cover(carry.choice[a:], a, e - a, cover)

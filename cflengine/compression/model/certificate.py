@@ -11,7 +11,7 @@ A vector that misses (*) by rounding is shrunk: for τ ≤ 1 and d ≥ 0, (τx �
 Everything is rounded outward (engine/gaps.py): excesses and the objective up, Σ α down. So the bound holds for the
 costs as float64 numbers, whatever the order of summation. Its scope: dictionaries of K-grams of up to K words.
 
-Shapes as in problem.py; marks: uint8 (n,), bit k-1 of marks[i] says that pointer (k, i) is used.
+Shapes as in problem.py; cover: uint8 (n,), bit k-1 of cover[i] says that pointer (k, i) is used.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def dual_bound(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> t
     return max(round_down(total * shrink, 4), 0.0), shrink
 
 
-def binary_solution(marks: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, bool, int, np.ndarray]:
+def binary_solution(cover: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, bool, int, np.ndarray]:
     """Objective of (1), whether every token is covered, the number of pointers, and the K-grams used (bool (G,))."""
     K, n = gram_of.shape
     used = np.zeros(len(costs.dictionary), dtype=bool)
@@ -120,7 +120,7 @@ def binary_solution(marks: np.ndarray, gram_of: np.ndarray, costs: StorageCosts)
     pointer_cost = 0.0
     terms = 4.0 * K  # roundings of what follows
     for k in range(K):
-        starts = np.flatnonzero(marks >> k & 1)
+        starts = np.flatnonzero(cover >> k & 1)
         grams = gram_of[k, starts]
         if np.any(grams < 0):
             raise ValueError("a pointer crosses a document's end.")
@@ -140,8 +140,8 @@ def binary_solution(marks: np.ndarray, gram_of: np.ndarray, costs: StorageCosts)
     return (value if exact else round_up(value, terms + sum_terms(len(stored)))), covered, n_pointers, used
 
 
-def certify(marks: np.ndarray, alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> Certificate:
+def certify(cover: np.ndarray, alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> Certificate:
     """The certificate of a binary solution and a dual vector, from the data alone."""
-    value, covered, n_pointers, used = binary_solution(marks, gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(cover, gram_of, costs)
     bound, shrink = dual_bound(alpha, gram_of, costs)
     return Certificate(value, bound, relative_gap(value, bound), covered, shrink, n_pointers, int(used.sum()))

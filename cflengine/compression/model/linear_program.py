@@ -68,17 +68,17 @@ class IntegerProgram:
         n = self.index.n_tokens
         return np.repeat([1.0, 0.0], [n, self.rows.shape[0] - n])
 
-    def chosen(self, marks: np.ndarray) -> np.ndarray:
-        """uint8 (m,): w of a binary solution, whose marks are uint8 (n,)."""
-        return marks[self.starts] >> self.lengths.astype(np.uint8) & 1
+    def chosen(self, cover: np.ndarray) -> np.ndarray:
+        """uint8 (m,): w of a binary solution, whose cover are uint8 (n,)."""
+        return cover[self.starts] >> self.lengths.astype(np.uint8) & 1
 
     def uses(self, w: np.ndarray) -> np.ndarray:
         """float64 (G,): Σ of w over J(s)."""
         return np.bincount(self.grams, w, minlength=self.index.n_grams)
 
-    def point(self, marks: np.ndarray) -> np.ndarray:
+    def point(self, cover: np.ndarray) -> np.ndarray:
         """float64 (m + shared,): (w, v) of a binary solution."""
-        w = self.chosen(marks)
+        w = self.chosen(cover)
         return np.concatenate([w, self.uses(w)[self.shared] > 0]).astype(np.float64)
 
     def relaxed_value(self, w: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from cflengine.engine.results import Result
 class StageSnapshot:
     """The homotopy as it stood at the end of one value of ζ.
 
-    marks: uint8 (n,), the binary solution ψ there (bit k-1 of marks[i]: the pointer of length k at token i);
+    cover: uint8 (n,), the binary solution ψ there (bit k-1 of cover[i]: the pointer of length k at token i);
     weights: uint8 (K, n), w in steps of 1/255, or None for a corpus too large to keep it;
     binary_share: of the pointers with w > 0.01, the share with w ≥ 0.99. objective: of ψ as the step left it;
     repaired: of ψ re-encoded with its own dictionary. stays_optimal: at ζ = 0 the least, over tokens, of the largest w
@@ -32,12 +32,12 @@ class StageSnapshot:
     binary_share: float
     repaired: float
     stays_optimal: float
-    marks: np.ndarray = field(repr=False)
+    cover: np.ndarray = field(repr=False)
     weights: np.ndarray | None = field(repr=False, default=None)
 
     def summary(self) -> dict[str, float | int]:
         """The scalars."""
-        arrays = ("marks", "weights")
+        arrays = ("cover", "weights")
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in arrays}
 
 
@@ -47,13 +47,13 @@ class CompressionResult(Result):
 
     objective, lower_bound, gap, n_pointers, dictionary_size: recomputed from the data (see ``certificate``); the bound
     is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
-    end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; marks: uint8
+    end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
     (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
     token, Σ alpha = lower_bound up to rounding. stages: of the homotopy, if asked for; they are not saved. digest: of
-    the corpus, words included; empty where a bare index was solved.
+    the corpus, words included; empty where a uncovered index was solved.
     """
 
-    marks: np.ndarray = field(repr=False)
+    cover: np.ndarray = field(repr=False)
     dictionary: np.ndarray = field(repr=False)
     alpha: np.ndarray = field(repr=False)
     certificate: Certificate

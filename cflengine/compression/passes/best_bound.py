@@ -90,7 +90,7 @@ class MultiplierAverage:
         self._count += 1
         self._sum += y
 
-    def offer(self, bound: DualBound, y: np.ndarray) -> None:
+    def update_bound(self, bound: DualBound, y: np.ndarray) -> None:
         """Let ``bound`` try the mean, or ``y``, the last multipliers, as long as the mean is of few steps."""
         if self._count < self.SHORT:
             bound.update(y)

@@ -1,6 +1,6 @@
 """Binary solutions of a corpus: what one costs, and the cheapest one at given prices.
 
-A solution is ``marks``, uint8 (n,): bit k-1 of marks[i] says that the pointer of length k that starts at token i is
+A solution is ``cover``, uint8 (n,): bit k-1 of cover[i] says that the pointer of length k that starts at token i is
 used. Every solver rounds, evaluates and re-encodes through this class.
 """
 
@@ -39,13 +39,13 @@ class Coder:
         """uint8 (n,): the solution that every run begins with; the best one where pointers are free."""
         return np.ones(self.index.n_tokens, dtype=np.uint8)
 
-    def evaluate(self, marks: np.ndarray) -> tuple[float, int, np.ndarray]:
+    def evaluate(self, cover: np.ndarray) -> tuple[float, int, np.ndarray]:
         """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
         index, costs = self.index, self.costs
         used = np.zeros(index.n_grams, dtype=np.uint8)
         totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
         kernels_encode.evaluate_blocks(
-            index.gram_of, self.blocks, marks, costs.pointer_by_length, costs.pointer_extra,
+            index.gram_of, self.blocks, cover, costs.pointer_by_length, costs.pointer_extra,
             used, totals, counts,
         )  # fmt: skip
         return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
@@ -55,21 +55,21 @@ class Coder:
 
         Documents that the allowed K-grams cannot cover get no pointers at all.
         """
-        marks = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
         prices = (gram_cost, self.costs.pointer_by_length, self.costs.pointer_extra, np.inf)
-        encode_tokens(self.index.gram_of, self.blocks, self.chunks(), prices, marks)
-        return marks
+        encode_tokens(self.index.gram_of, self.blocks, self.chunks(), prices, cover)
+        return cover
 
     def encode_with(self, used: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
         return self.encode(np.where(used > 0, 0.0, np.inf))
 
-    def re_encode(self, marks: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """The cheapest cover with the K-grams of the cover ``marks``: its marks, its objective, the K-grams it uses."""
-        _, _, used = self.evaluate(marks)
-        marks = self.encode_with(used)
-        objective, _, used = self.evaluate(marks)
-        return marks, objective, used
+    def re_encode(self, cover: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        """The cheapest cover with the K-grams of the cover ``cover``: its cover, its objective, the K-grams it uses."""
+        _, _, used = self.evaluate(cover)
+        cover = self.encode_with(used)
+        objective, _, used = self.evaluate(cover)
+        return cover, objective, used
 
 
 def encode_tokens(
@@ -77,9 +77,9 @@ def encode_tokens(
     blocks: Blocks,
     chunks: Iterable[tuple[int, int]],
     prices: tuple[np.ndarray, np.ndarray, np.ndarray, float],
-    marks: np.ndarray,
+    cover: np.ndarray,
 ) -> float:
-    """Give ``marks`` the cheapest cover of every document; what all of them cost.
+    """Give ``cover`` the cheapest cover of every document; what all of them cost.
 
     gram_of: int32 (K, n), -1 where no K-gram may be used; prices: as ``encode_blocks`` takes them (what a use of each
     K-gram costs, pointer costs by length and by pointer, what a literal costs).
@@ -87,7 +87,7 @@ def encode_tokens(
     totals, carry = np.zeros(len(blocks.piece)), carry_of(blocks, len(gram_of))
 
     def encode(b0: int, b1: int) -> None:
-        kernels_encode.encode_blocks(gram_of, blocks, b0, b1, *prices, marks, totals, carry)
+        kernels_encode.encode_blocks(gram_of, blocks, b0, b1, *prices, cover, totals, carry)
 
-    encode_all(blocks, carry, chunks, encode, marks)
+    encode_all(blocks, carry, chunks, encode, cover)
     return float(totals.sum() + carry.gain.sum())

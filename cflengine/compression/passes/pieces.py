@@ -79,30 +79,30 @@ def encode_all(
     carry: Carry,
     chunks: Iterable[tuple[int, int]],
     encode: Callable[[int, int], object],
-    marks: np.ndarray | None = None,
+    cover: np.ndarray | None = None,
     poll: Callable[[], bool] = lambda: True,
 ) -> bool:
     """The encoding programme on all blocks, chunk by chunk, pieces included (:func:`settle`); False if stopped.
 
-    encode: does a range of blocks. marks: uint8 (n,), given the covers of the documents that are cut.
+    encode: does a range of blocks. cover: uint8 (n,), given the covers of the documents that are cut.
     """
     for b0, b1 in chunks:
         encode(b0, b1)
         if not poll():
             return False
-    return settle(blocks, carry, encode, marks, poll)
+    return settle(blocks, carry, encode, cover, poll)
 
 
 def settle(
     blocks: Blocks,
     carry: Carry,
     again: Callable[[int, int], object],
-    marks: np.ndarray | None = None,
+    cover: np.ndarray | None = None,
     poll: Callable[[], bool] = lambda: True,
 ) -> bool:
     """After a pass of the encoding programme: make the pieces agree, and write their covers; False if stopped.
 
-    again: does a range of blocks once more; marks: uint8 (n,), given the covers of the documents that are cut. A
+    again: does a range of blocks once more; cover: uint8 (n,), given the covers of the documents that are cut. A
     piece that did not begin with what its predecessor ended with is done again from that, one after the other.
     """
     where = np.flatnonzero(blocks.piece >= 0)
@@ -122,10 +122,10 @@ def settle(
         p += 1
         if p < len(where) and follows[p]:
             doubtful[p] = _differs(carry, np.array([p]))[0]
-    if marks is not None:
+    if cover is not None:
         documents, first = np.unique(doc, return_index=True)
         covered = np.isfinite(np.add.reduceat(carry.gain, first)).astype(np.uint8)
-        kernels_shortest.trace_documents(blocks, documents, covered, carry, marks)
+        kernels_shortest.trace_documents(blocks, documents, covered, carry, cover)
     return True
 
 

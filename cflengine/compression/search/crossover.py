@@ -44,7 +44,7 @@ class Differences:
 
     @classmethod
     def of(
-        cls, index: KGramIndex, costs: StorageCosts, marks_a: np.ndarray, marks_b: np.ndarray, only_one: np.ndarray
+        cls, index: KGramIndex, costs: StorageCosts, cover_a: np.ndarray, cover_b: np.ndarray, only_one: np.ndarray
     ) -> Differences:
         """Compare two covers; only_one: uint8 (G,)."""
         ints, floats = np.int32, np.float64
@@ -55,7 +55,7 @@ class Differences:
         while token < index.n_tokens:
             before = token
             token, count, n_pairs = kernels.list_segments(
-                index.gram_of, token, marks_a, marks_b, only_one, costs.pointer_by_length, costs.pointer_extra, *buffers
+                index.gram_of, token, cover_a, cover_b, only_one, costs.pointer_by_length, costs.pointer_extra, *buffers
             )
             if token == before:  # a segment of more pairs than there is room for
                 buffers[3:] = [np.empty(2 * len(buffer), ints) for buffer in buffers[3:]]
@@ -74,20 +74,20 @@ def combine(
     second: tuple[np.ndarray, np.ndarray],
     poll: Callable[[], bool] = lambda: True,
 ) -> np.ndarray:
-    """marks, uint8 (n,), of the cheapest combination of two solutions.
+    """cover, uint8 (n,), of the cheapest combination of two solutions.
 
-    A solution: (marks uint8 (n,), used uint8 (G,), exactly the K-grams of its pointers). poll: asked a few times a
-    second whether to go on; where it says no, the first solution's marks are the answer.
+    A solution: (cover uint8 (n,), used uint8 (G,), exactly the K-grams of its pointers). poll: asked a few times a
+    second whether to go on; where it says no, the first solution's cover are the answer.
     """
-    (marks_a, used_a), (marks_b, used_b) = first, second
+    (cover_a, used_a), (cover_b, used_b) = first, second
     only_one = ((used_a > 0) != (used_b > 0)).astype(np.uint8)
-    differences = Differences.of(index, costs, marks_a, marks_b, only_one)
+    differences = Differences.of(index, costs, cover_a, cover_b, only_one)
     grams = np.flatnonzero(only_one)
-    marks = marks_a.copy()
+    cover = cover_a.copy()
     if len(differences.first):
         take = _cut(differences, grams, costs.dictionary[grams], used_a[grams] > 0, poll)
-        kernels.copy_segments(differences.first[take], differences.last[take], marks_b, marks)
-    return marks
+        kernels.copy_segments(differences.first[take], differences.last[take], cover_b, cover)
+    return cover
 
 
 def _cut(
@@ -103,11 +103,11 @@ def _cut(
     nodes = 2 + n_segments + np.arange(len(grams))
     user, stored = segments[differences.segment], nodes[number]
     a_pair = in_first[number]
-    dearer, cheaper = delta > 0, delta < 0
+    costlier, cheaper = delta > 0, delta < 0
     a, b = in_first, ~in_first
     edges = [
         # a segment that takes the second cover, or the first, pays what that costs more
-        (np.full(int(dearer.sum()), source), segments[dearer], delta[dearer]),
+        (np.full(int(costlier.sum()), source), segments[costlier], delta[costlier]),
         (segments[cheaper], np.full(int(cheaper.sum()), sink), -delta[cheaper]),
         # a K-gram of the first solution is paid on the source side, one of the second on the sink side
         (nodes[a], np.full(int(a.sum()), sink), cost[a]),

@@ -27,7 +27,7 @@ _TOLERANCE = 1e-6
 class DictionarySearch:
     """A dictionary, the cheapest cover with it, and what each K-gram is worth.
 
-    present: uint8 (G,), the dictionary; marks: uint8 (n,), the cover; used: uint8 (G,), the K-grams of its pointers;
+    present: uint8 (G,), the dictionary; cover: uint8 (n,), the cover; used: uint8 (G,), the K-grams of its pointers;
     objective: of the cover, float; worth: float32 (G,), what an absent K-gram would save in pointers and what a present
     one does save, dictionary costs not counted. ``data`` is work space, float32 (m,), in the layout's places: the
     solver's w, which is not needed at the same time.
@@ -39,14 +39,14 @@ class DictionarySearch:
         self.lengths = index.lengths()
         self.present = np.zeros(index.n_grams, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
-        self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
+        self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
         self.worth = np.zeros(index.n_grams, dtype=np.float32)
         self.objective = np.inf
         self._carry = carry_of(coder.blocks, index.max_gram)
         self._fresh = False
 
     def forget(self) -> None:
-        """Evaluate everything next time: somebody else has used ``data`` meanwhile."""
+        """Evaluate everything next time: other work has used ``data`` meanwhile."""
         self._fresh = False
 
     def evaluate(self, present: np.ndarray, progress: Progress | None = None) -> bool:
@@ -65,17 +65,17 @@ class DictionarySearch:
             return False
         for b0, b1 in coder.chunks():
             kernels_moves.worth_blocks(
-                index.gram_of, self.groups.layout.slot, coder.blocks, b0, b1, touched, *prices, self.marks, self.data
+                index.gram_of, self.groups.layout.slot, coder.blocks, b0, b1, touched, *prices, self.cover, self.data
             )
             if not poll():
                 return False
         self._fresh = True
         self.groups.apply(kernels_prox.SUM, self.data, costs.dictionary, levels=self.worth)
-        self.objective, _, self.used = coder.evaluate(self.marks)
+        self.objective, _, self.used = coder.evaluate(self.cover)
         return True
 
     def _encode_pieces(self, touched: np.ndarray, prices: tuple[np.ndarray, ...], poll: Callable[[], bool]) -> bool:
-        """The covers of documents that are cut, into ``marks``; False if stopped."""
+        """The covers of documents that are cut, into ``cover``; False if stopped."""
         coder, carry = self.coder, self._carry
         pieces = coder.blocks.piece
         carry.given[pieces[(touched > 0) & (pieces >= 0)]] = 0
@@ -88,7 +88,7 @@ class DictionarySearch:
             encode(b0, b1, touched)
             if not poll():
                 return False
-        return settle(coder.blocks, carry, encode, self.marks, poll)
+        return settle(coder.blocks, carry, encode, self.cover, poll)
 
     def gains(self, *, adding: bool) -> tuple[np.ndarray, np.ndarray]:
         """(K-grams int64, gain float64): every single move of one kind that pays, taken by itself."""
@@ -126,11 +126,11 @@ class DictionarySearch:
         index, coder = self.coder.index, self.coder
         where = (index.gram_of, self.groups.layout.slot, coder.blocks)
         counts = np.zeros(coder.n_blocks, dtype=np.int64)
-        kernels_choose.count_places(*where, candidate, self.marks, self.data, adding, counts)
+        kernels_choose.count_places(*where, candidate, self.cover, self.data, adding, counts)
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         found = (np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
-        kernels_choose.list_places(*where, candidate, self.marks, self.data, adding, ends - counts, *found)
+        kernels_choose.list_places(*where, candidate, self.cover, self.data, adding, ends - counts, *found)
         return found
 
     def improve(self, *, adding: bool, progress: Progress | None = None, protect: np.ndarray | None = None) -> int:
@@ -157,7 +157,7 @@ class DictionarySearch:
     ) -> bool:
         """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped.
 
-        each: called after every round, when the cover is whole; rounds may also make it dearer.
+        each: called after every round, when the cover is whole; rounds may also raise its cost.
         """
         quiet = 0
         for i in range(rounds):

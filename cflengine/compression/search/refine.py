@@ -29,7 +29,7 @@ _NEARLY, _SHARE = 0.5, 0.3
 
 
 class Refinement:
-    """Works on a run's best solution; ``data`` is work space, float32 (m,), that nobody else needs meanwhile."""
+    """Works on a run's best solution; ``data`` is work space, float32 (m,), that is not needed elsewhere meanwhile."""
 
     def __init__(
         self,
@@ -60,23 +60,23 @@ class Refinement:
         run, coder, cost = self.run, self.run.coder, self.run.costs.dictionary
         best, dictionary = np.inf, np.zeros(0, dtype=np.uint8)
         for _ in range(rounds):
-            marks, objective, used = coder.re_encode(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
-            run.keep(objective, marks)
+            cover, objective, used = coder.re_encode(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
+            run.update_incumbent(objective, cover)
             if objective >= best:
                 break
             best, dictionary = objective, used
             if not run.progress.poll():
                 break
             uses = np.zeros(coder.index.n_grams, dtype=np.float32)
-            kernels_encode.count_uses(coder.index.gram_of, marks, uses)
+            kernels_encode.count_uses(coder.index.gram_of, cover, uses)
         return dictionary
 
     def descend(self, dictionary: np.ndarray) -> bool:
         """Local search from a dictionary (uint8 (G,)); its result is combined with the best. False if stopped."""
-        search, progress, parent = self.search, self.run.progress, self.run.best_marks
+        search, progress, parent = self.search, self.run.progress, self.run.best_cover
         search.forget()
         going = search.evaluate(dictionary, progress) and search.descend(
-            _DESCENT_ROUNDS, progress, each=lambda: self.run.keep(search.objective, search.marks)
+            _DESCENT_ROUNDS, progress, each=lambda: self.run.update_incumbent(search.objective, search.cover)
         )
         return self._offer(SEARCH, parent) and going
 
@@ -86,7 +86,7 @@ class Refinement:
         quiet = i = 0
         while not self.done and quiet < self.patience:
             before = self.run.best_objective
-            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION, self.run.best_marks):
+            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION, self.run.best_cover):
                 return
             enough = before - self.run.best_objective > self.least_gain * before
             quiet = 0 if enough else quiet + 1
@@ -95,7 +95,7 @@ class Refinement:
     def _perturb(self, *, adding: bool) -> bool:
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
         search, progress = self.search, self.run.progress
-        _, _, present = self.run.coder.evaluate(self.run.best_marks)
+        _, _, present = self.run.coder.evaluate(self.run.best_cover)
         if not search.evaluate(present, progress):
             return False
         cost = self.run.costs.dictionary
@@ -114,14 +114,14 @@ class Refinement:
         return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)
 
     def _offer(self, stage: str, other: np.ndarray) -> bool:
-        """Combine the search's solution with another one (marks), keep what is cheaper, and report."""
+        """Combine the search's solution with another one (cover), keep what is cheaper, and report."""
         run, search = self.run, self.search
         if np.isfinite(search.objective) and run.progress.reason is None:
-            run.keep(search.objective, search.marks)
+            run.update_incumbent(search.objective, search.cover)
             _, _, used = run.coder.evaluate(other)
-            marks = combine(run.index, run.costs, (other, used), (search.marks, search.used), run.progress.poll)
-            marks, objective, _ = run.coder.re_encode(marks)
-            run.keep(objective, marks)
+            cover = combine(run.index, run.costs, (other, used), (search.cover, search.used), run.progress.poll)
+            cover, objective, _ = run.coder.re_encode(cover)
+            run.update_incumbent(objective, cover)
         run.iteration += 1
         run.work += 8
         return run.tell(stage, search.objective if np.isfinite(search.objective) else NAN)
@@ -131,6 +131,6 @@ def polish(run: CompressionRun, groups: Groups, data: np.ndarray) -> None:
     """Better the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
     if run.progress.reason is None:
         refinement = Refinement(run, groups, data, tol=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
-        _, _, used = run.coder.evaluate(run.best_marks)
+        _, _, used = run.coder.evaluate(run.best_cover)
         if refinement.descend(used):
             refinement.recombine()

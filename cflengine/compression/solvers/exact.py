@@ -3,11 +3,11 @@
 First the relaxation of the integer programme (linear_program.py) is solved. Its dual prices of Xw ≥ 1 go into the
 certificate, which is recomputed from the data and proves the relaxation's value; its w is rounded to a first solution
 by re-encoding with pointer costs d + c(s)/u_s, u_s the uses of s. Then branch and cut closes what is left. *Its*
-bound, ``mip_bound`` in every event, is HiGHS's word, true up to HiGHS's tolerances and recomputed by nobody. So a
+bound, ``mip_bound`` in every event, is HiGHS's word, true up to HiGHS's tolerances and not recomputed. So a
 result is optimal where its reason is ``converged`` and the setting ``tol`` is 0, and its certified gap is still that
 to the relaxation, on text 0.0001 to 0.005.
 
-Every v that HiGHS comes upon is turned into the best solution with that dictionary by the encoding programme. Where
+Every v that HiGHS finds is turned into the best solution with that dictionary by the encoding programme. Where
 all costs are multiples of a number such as 1 or 0.1, so is every objective, and a bound that is less than that number
 below a solution proves the solution.
 
@@ -82,7 +82,7 @@ def solve_exact(
 ) -> CompressionResult:
     """Compress the indexed corpus optimally. ``lam`` only labels the events; HiGHS runs on one thread.
 
-    start: uint8 (n,), the marks of a solution to begin with, such as another solver's; the better it is, the less
+    start: uint8 (n,), the cover of a solution to begin with, such as another solver's; the better it is, the less
     has to be searched. progress: of what came before, to go on with. Events carry ``mip_bound`` in ``extra``;
     ``result.trace["mip_bound"].iloc[-1]`` is the last.
     A stop is honoured within a second or, during a round of cuts, within some ten.
@@ -97,7 +97,7 @@ def solve_exact(
     with threads(n_threads):
         solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
         if start is not None:
-            solve.keep(solve.coder.evaluate(start)[0], start)
+            solve.update_incumbent(solve.coder.evaluate(start)[0], start)
         return solve.run()
 
 
@@ -121,7 +121,7 @@ def solve_exact_from_guided(
     first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
     part = EventForwarder(progress, "guided: ")
     found = solve_guided(index, costs, first, listeners=(part,), n_threads=n_threads, lam=lam)
-    return solve_exact(index, costs, settings, start=found.marks, n_threads=n_threads, lam=lam, progress=progress)
+    return solve_exact(index, costs, settings, start=found.cover, n_threads=n_threads, lam=lam, progress=progress)
 
 
 def _check_size(index: KGramIndex, settings: ExactSettings) -> None:
@@ -204,11 +204,11 @@ class _Exact(CompressionRun):
         now; the least objective on the way."""
         best = math.inf
         for _ in range(ROUNDS):
-            marks = self.coder.encode(self.costs.dictionary / np.maximum(uses, 1e-3))
-            objective, _, _ = self.coder.evaluate(marks)
-            self.keep(objective, marks)
+            cover = self.coder.encode(self.costs.dictionary / np.maximum(uses, 1e-3))
+            objective, _, _ = self.coder.evaluate(cover)
+            self.update_incumbent(objective, cover)
             best = min(best, objective)
-            uses = self.program.uses(self.program.chosen(marks))
+            uses = self.program.uses(self.program.chosen(cover))
         return best
 
     def _branch(self) -> None:
@@ -216,7 +216,7 @@ class _Exact(CompressionRun):
         gaps = {"mip_rel_gap": float(self.settings.tol), "mip_abs_gap": max(1e-6, 0.99 * self.program.step)}
         highs = self._start(integral=True, options={**NO_SUBPROBLEMS, **gaps})
         start = _highspy().HighsSolution()
-        start.col_value = self.program.point(self.best_marks).tolist()
+        start.col_value = self.program.point(self.best_cover).tolist()
         highs.setSolution(start)
         self._solve(highs)
         self._keep_best_with(highs.getSolution().col_value)
@@ -229,8 +229,8 @@ class _Exact(CompressionRun):
             return False
         gram_cost = self.costs.dictionary.copy()
         gram_cost[np.flatnonzero(self.program.shared)[np.array(values)[self.program.n_pointers :] > 0.5]] = 0.0
-        marks = self.coder.encode(gram_cost)
-        return self.keep(self.coder.evaluate(marks)[0], marks)
+        cover = self.coder.encode(gram_cost)
+        return self.update_incumbent(self.coder.evaluate(cover)[0], cover)
 
     def _note_bound(self, bound: float) -> None:
         """HiGHS begins with bounds of 0 and −inf, below what is proved already."""

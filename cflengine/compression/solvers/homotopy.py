@@ -4,7 +4,7 @@
     ζ = 0.1, 0.2 .. 1:    the same with the non-convex constraint ‖w_T(j)‖∞ ≥ ζ, warm, until r and u do or
                           150 steps have gone by; every step encodes the corpus, which gives a binary solution;
     at the end of each ζ  the last of these is re-encoded with its own dictionary, and the best of all kept; with
-                          ``polish``, which is not the paper's, the guided solver's local search (refine.py) betters
+                          ``polish``, which is not the paper's, the guided solver's local search (refine.py) improves
                           it in the end.
 
 "Best" begins with the solution that has single words only, so that a run has one from the start.
@@ -141,7 +141,7 @@ class _Homotopy(CompressionRun):
         return self._finish()
 
     def _stage(self, zeta: float) -> None:
-        """Steps at one ζ until the residuals are small, the stage is over or somebody stops it."""
+        """Steps at one ζ until the residuals are small, the stage is over or it is told to stop."""
         settings, admm = self.settings, self.admm
         limit = settings.stage_iterations if zeta > 0 else settings.relaxation_iterations or math.inf
         steps = 0
@@ -158,7 +158,7 @@ class _Homotopy(CompressionRun):
                 return
             small = max(admm.r, admm.u) < admm.rho * settings.residual_tol
             if zeta > 0:
-                self.keep(admm.objective, admm.marks)
+                self.update_incumbent(admm.objective, admm.cover)
             elif steps % settings.bound_every == 0:
                 admm.bound.update(admm.y)
                 small = small or self._relaxation_solved()
@@ -179,13 +179,13 @@ class _Homotopy(CompressionRun):
         admm = self.admm
         admm.bound.update(admm.y)
         if zeta > 0 and self.whole and not self.settings.keep_stages:
-            self._keep_re_encoded(admm.marks)
+            self._keep_re_encoded(admm.cover)
             return
         w = admm.current_w()
-        marks = admm.marks if zeta > 0 and self.whole else admm.round(w)
-        objective, n_pointers, used = self.coder.evaluate(marks)
-        self.keep(objective, marks)
-        repaired = self._keep_re_encoded(marks) if self.settings.keep_stages and zeta > 0 else math.nan
+        cover = admm.cover if zeta > 0 and self.whole else admm.round(w)
+        objective, n_pointers, used = self.coder.evaluate(cover)
+        self.update_incumbent(objective, cover)
+        repaired = self._keep_re_encoded(cover) if self.settings.keep_stages and zeta > 0 else math.nan
         stays = self._stays_optimal(w) if self.settings.keep_stages and zeta == 0 else math.nan
         if self.settings.keep_stages:
             self.stages.append(
@@ -199,7 +199,7 @@ class _Homotopy(CompressionRun):
                     admm.binary_share(w),
                     self.unit * repaired,
                     stays,
-                    marks.copy(),
+                    cover.copy(),
                     self._weights(w),
                 )
             )
@@ -207,14 +207,14 @@ class _Homotopy(CompressionRun):
             self.relaxation, self.relaxation_upper = admm.relaxation, admm.feasible_value(w)
         del w  # what follows needs its memory
         if zeta == 0 or not self.settings.keep_stages:
-            repaired = self._keep_re_encoded(marks)
+            repaired = self._keep_re_encoded(cover)
         if zeta == 0 and self.stages:
             self.stages[-1] = replace(self.stages[-1], repaired=self.unit * repaired)
 
-    def _keep_re_encoded(self, marks: np.ndarray) -> float:
+    def _keep_re_encoded(self, cover: np.ndarray) -> float:
         """The last solution of a ζ may need less than it uses, and then beat one that was cheaper before; its cost."""
-        marks, objective, _ = self.coder.re_encode(marks)
-        self.keep(objective, marks)
+        cover, objective, _ = self.coder.re_encode(cover)
+        self.update_incumbent(objective, cover)
         return objective
 
     def _stays_optimal(self, w: np.ndarray) -> float:
@@ -238,7 +238,7 @@ class _Homotopy(CompressionRun):
 
     def picture(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The best solution, and w as it is."""
-        return self.best_marks.copy(), self._weights(self.admm.current_w())
+        return self.best_cover.copy(), self._weights(self.admm.current_w())
 
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm

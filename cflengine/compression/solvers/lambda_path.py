@@ -40,9 +40,9 @@ class PathPoint:
         return self.pointers_by_length / total if total else np.zeros(len(self.pointers_by_length))
 
 
-def pointers_by_length(marks: np.ndarray, max_gram: int) -> np.ndarray:
+def pointers_by_length(cover: np.ndarray, max_gram: int) -> np.ndarray:
     """int64 (K,): how many of the marked pointers have 1 .. K words."""
-    return np.array([np.count_nonzero(marks >> k & 1) for k in range(max_gram)], dtype=np.int64)
+    return np.array([np.count_nonzero(cover >> k & 1) for k in range(max_gram)], dtype=np.int64)
 
 
 class CompressionPath(Sequence[PathPoint]):
@@ -187,7 +187,7 @@ class _Path:
         began = time.perf_counter()
         before = self.points.get(lam)
         known = [
-            (self.points[there].result.marks, self.points[there].result.alpha)
+            (self.points[there].result.cover, self.points[there].result.alpha)
             for there in (lam, above)
             if there in self.points
         ]
@@ -198,5 +198,5 @@ class _Path:
             self.points[lam] = replace(before, seconds=seconds)
             return
         slim = replace(result, alpha=result.alpha.astype(np.float32))
-        counts = pointers_by_length(result.marks, self.solver.index.max_gram)
+        counts = pointers_by_length(result.cover, self.solver.index.max_gram)
         self.points[lam] = PathPoint(lam, slim, counts, seconds)

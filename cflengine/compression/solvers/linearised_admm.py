@@ -57,7 +57,7 @@ class LinearisedAdmm:
     """Vectors and steps; the outer loop is homotopy.py's.
 
     After a step: ``r`` and ``u`` (equation 7), ``relaxation`` = wᵀd + Σ c(s)‖w_J(s)‖∞ of the new w (an estimate, since
-    w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``marks``.
+    w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``cover``.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class LinearisedAdmm:
         self.z = np.ones(n, dtype=np.float32)
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self.multiplier = np.empty((index.max_gram, 0), dtype=np.float32)
-        self.marks = np.zeros(0, dtype=np.uint8)
+        self.cover = np.zeros(0, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
         blocks = self.layout.n_blocks
         self._residuals = np.zeros((blocks, 2), dtype=np.float32)
@@ -131,11 +131,11 @@ class LinearisedAdmm:
         keep = self.sigma[0] / (self.sigma[0] + pull)
         if zeta > 0 and not self.multiplier.shape[1]:
             self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
-            self.marks = np.zeros(index.n_tokens, dtype=np.uint8)
+            self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
         if zeta > 0:
             self.used = np.zeros(index.n_grams, dtype=np.uint8)
             if has_pieces(lay.blocks) and not self._cover(
-                self.data, self.multiplier, zeta, self.marks, pieces_alone=True, poll=progress.poll
+                self.data, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
             ):
                 return False
         save_borders(self.borders, lay.blocks, self.data, lay.slot, self.y, self.z)
@@ -144,7 +144,7 @@ class LinearisedAdmm:
                 kernels_homotopy.homotopy_pass(
                     self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
                     self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
-                    self.marks, self.used, self._residuals, self._pointer_costs, self._binary_costs,
+                    self.cover, self.used, self._residuals, self._pointer_costs, self._binary_costs,
                 )  # fmt: skip
             else:
                 kernels_cover.relaxation_pass(
@@ -175,31 +175,31 @@ class LinearisedAdmm:
 
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
-        marks = np.zeros(self.index.n_tokens, dtype=np.uint8)
-        self._cover(w, self.multiplier[:, :0], 1.0, marks)
-        return marks
+        cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        self._cover(w, self.multiplier[:, :0], 1.0, cover)
+        return cover
 
     def _cover(
         self,
         w: np.ndarray,
         multiplier: np.ndarray,
         zeta: float,
-        marks: np.ndarray,
+        cover: np.ndarray,
         *,
         pieces_alone: bool = False,
         poll: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """The cover ψ of w and its multiplier into ``marks``, of all documents or of those alone that are cut; False if
+        """The cover ψ of w and its multiplier into ``cover``, of all documents or of those alone that are cut; False if
         stopped."""
         lay = self.layout
         carry = carry_of(lay.blocks, self.index.max_gram)
 
-        def cover(b0: int, b1: int) -> None:
+        def encode_run(b0: int, b1: int) -> None:
             kernels_homotopy.theta_blocks(
-                w, lay.slot, multiplier, lay.blocks, b0, b1, pieces_alone, np.float32(zeta), marks, carry
+                w, lay.slot, multiplier, lay.blocks, b0, b1, pieces_alone, np.float32(zeta), cover, carry
             )
 
-        return encode_all(lay.blocks, carry, self.coder.chunks(), cover, marks, poll)
+        return encode_all(lay.blocks, carry, self.coder.chunks(), encode_run, cover, poll)
 
     def feasible_value(self, w: np.ndarray) -> float:
         """See :func:`~cflengine.compression.passes.best_bound.repaired_value`; ``w`` is overwritten."""

@@ -3,7 +3,7 @@
 Bytes a token at K = 3, with 0.56 K-grams to a token. Everybody: the index 18.2; w 12, slots 12, ranks 6; y, z, the
 best y 12; the dictionary cost 4.5; the best solution 1; and, while a bound is computed, shares 12: 78 ("relaxation").
 The homotopy: the multipliers of w = θ 12, a second ψ and its K-grams 1.6. The guided solver: the relaxation it returns
-to 20; the average of its multipliers 4; the local search's dictionaries, worth and marks 5, prices 7: 112. Reweighting:
+to 20; the average of its multipliers 4; the local search's dictionaries, worth and cover 5, prices 7: 112. Reweighting:
 weights, z and the best z 36, α 8 in the place of y and z.
 """
 

@@ -55,7 +55,7 @@ def solve_relay(
     if progress.reason is None and not first.gap <= settings.tol:
         guided, part = replace(settings.guided, tol=settings.tol, time_limit=None), EventForwarder(progress, "guided: ")
         result = GuidedSolver(index, n_threads=n_threads, once=True).solve(
-            costs, guided, listeners=(part,), lam=lam, known=[(first.marks, first.alpha)]
+            costs, guided, listeners=(part,), lam=lam, known=[(first.cover, first.alpha)]
         )
     return replace(
         result,

@@ -22,9 +22,10 @@ nearly binary solution". Our reading, therefore:
 
 - D_ii = max(1, 1/(z_i + ε)), z the best projection of the round, negative entries taken as 0. ε is 0.4: on 300
   documents of 20 Newsgroups the result is 1.0039 times the bound at ε = 0.01, 1.0031 at 0.1, 1.0021 at 0.3, 1.0018 at
-  0.4 and 1.0015 at 0.5, from where on a w of ½ is no longer made dearer and rounds go on for long; at 0.7 they stall;
+  0.4 and 1.0015 at 0.5, from where on the price of a w of ½ no longer rises and rounds go on for long; at 0.7 they
+  stall;
 - "non-zero" is z > 0.01. ADMM's zeros are small numbers; all from 0.001 to 0.027 gave 1.0018 or 1.0019. A token is
-  covered by at most K(K+1)/2 ≤ 36 pointers, so below 1/36 rounding leaves none bare;
+  covered by at most K(K+1)/2 ≤ 36 pointers, so below 1/36 rounding leaves none uncovered;
 - ρ, its adaption (residual balancing) and the stopping rule are those of Boyd et al. (2011, §3.3.1, §3.4.1), which
   the paper cites;
 - "binary" is: 999 in 1,000 of the non-zero indicators of the best projection within 0.01 of 1. Exact ties between
@@ -140,7 +141,7 @@ class WeightedAdmm:
     data: float32 (m,), by the layout, v before the prox and w after it; weight: float32 (m,), D; z, best: float32
     (K, n), the projection and the round's best one; beta: float64 (n,), α/ρ. After a step: ``r`` = ‖w − z‖ and
     ``u`` = ρ‖z − z̄‖, both over √m, ``value`` = d̃ᵀw + Σ c(s)‖D w_J(s)‖∞ where D = 1, ``support`` the K-grams with
-    w ≠ 0, and ``marks``, the rounding of z, of cost ``objective`` (inf where it leaves a token bare).
+    w ≠ 0, and ``cover``, the rounding of z, of cost ``objective`` (inf where it leaves a token uncovered).
     """
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, settings: ReweightingSettings) -> None:
@@ -157,13 +158,13 @@ class WeightedAdmm:
         self.best = np.zeros(index.gram_of.shape, dtype=np.float32)
         self.best_objective = np.inf
         self.beta = np.zeros(n)
-        self.marks = np.zeros(n, dtype=np.uint8)
+        self.cover = np.zeros(n, dtype=np.uint8)
         self.d_len = costs.pointer_by_length.astype(np.float32)
         self._table = kernels_projection.overlaps(index.max_gram)
         self._borders = borders_of(self.layout.blocks, index.max_gram)
         blocks, bins = self.layout.n_blocks, self.layout.n_bins
         self._sums, self._pointer_costs = np.zeros((blocks, 5)), np.zeros(blocks)
-        self._bare = np.zeros(blocks, dtype=np.int64)
+        self._uncovered = np.zeros(blocks, dtype=np.int64)
         self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
         self.r = self.u = np.inf
         self.small = False
@@ -192,7 +193,7 @@ class WeightedAdmm:
         self.support = int(self._support.sum())
         self.value = float(self._pointer_costs.sum() + self._dictionary_costs.sum())
         self._measure()
-        self.objective = np.inf if self._bare.any() else self.coder.evaluate(self.marks)[0]
+        self.objective = np.inf if self._uncovered.any() else self.coder.evaluate(self.cover)[0]
         if self.objective <= self.best_objective:
             self.best_objective = self.objective
             np.copyto(self.best, self.z)
@@ -205,9 +206,9 @@ class WeightedAdmm:
         chunks = self.coder.chunks()
         for b0, b1 in chunks:
             kernels.projection_pass(
-                self.data, self.weight, lay.slot, self.z, self.beta, self.marks, lay.blocks, b0, b1, self._table,
+                self.data, self.weight, lay.slot, self.z, self.beta, self.cover, lay.blocks, b0, b1, self._table,
                 *price, *rho, settings.projection_tol, settings.projection_iterations, settings.nonzero, self._sums,
-                self._pointer_costs, self._bare,
+                self._pointer_costs, self._uncovered,
             )  # fmt: skip
             if not progress.poll():
                 return False
@@ -224,11 +225,11 @@ class WeightedAdmm:
             return False
         for b0, b1 in chunks:
             kernels.move_pieces(
-                self.data, self.weight, lay.slot, self.z, self.beta, before, self.marks, lay.blocks, b0, b1, *price,
+                self.data, self.weight, lay.slot, self.z, self.beta, before, self.cover, lay.blocks, b0, b1, *price,
                 *rho, settings.nonzero, self._sums,
             )  # fmt: skip
         kernels.finish_pieces(
-            lay.blocks, 0, lay.n_blocks, self.index.max_gram, rho[0] / rho[1], self.beta, self.marks, self._bare
+            lay.blocks, 0, lay.n_blocks, self.index.max_gram, rho[0] / rho[1], self.beta, self.cover, self._uncovered
         )
         return progress.poll()
 
@@ -350,7 +351,7 @@ class _Reweighting(CompressionRun):
             if not math.isfinite(admm.value + admm.r + admm.u):
                 self.progress.reason = TerminationReason.NUMERICAL_ERROR
                 return
-            self.keep(admm.objective, admm.marks)
+            self.update_incumbent(admm.objective, admm.cover)
             if self.round == 1 and steps % settings.bound_every == 0:
                 admm.prove()
             if not self._report() or (admm.small and steps >= settings.least_iterations):

@@ -54,17 +54,17 @@ class CompressionRun(Run):
         super().__init__(settings, listeners, lam=lam, unit=problem.unit, progress=progress)
         self.problem, self.index, self.costs = problem, problem.index, problem.costs
         self.coder = Coder(self.index, self.costs, blocks)
-        self.best_marks = self.coder.single_words()
-        self.best_objective, _, _ = self.coder.evaluate(self.best_marks)
+        self.best_cover = self.coder.single_words()
+        self.best_objective, _, _ = self.coder.evaluate(self.best_cover)
         self.relaxation = self.relaxation_upper = NAN
         self.stages: list[StageSnapshot] = []
 
-    def keep(self, objective: float, marks: np.ndarray) -> bool:
+    def update_incumbent(self, objective: float, cover: np.ndarray) -> bool:
         """Note a binary solution if it is the best so far."""
         if not objective < self.best_objective:
             return False
         self.best_objective = objective
-        self.best_marks = marks.copy()
+        self.best_cover = cover.copy()
         return True
 
     def tell(
@@ -88,12 +88,12 @@ class CompressionRun(Run):
     def picture(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Copies, to be looked at while the run goes on: uint8 (n,), the pointers of the best solution; uint8 (K, n),
         the continuous iterate w in steps of 1/255, where the solver has one that is small enough."""
-        return self.best_marks.copy(), None
+        return self.best_cover.copy(), None
 
     def re_encode(self) -> np.ndarray:
         """Re-encode the best solution with its own dictionary; uint8 (G,), the K-grams that are left."""
         # kept also when it costs the same: it has no pointer too many
-        self.best_marks, self.best_objective, used = self.coder.re_encode(self.best_marks)
+        self.best_cover, self.best_objective, used = self.coder.re_encode(self.best_cover)
         return used
 
     def result(self, used: np.ndarray, alpha: np.ndarray, **fields: Any) -> CompressionResult:
@@ -103,13 +103,13 @@ class CompressionRun(Run):
         """
         index = self.index
         alpha *= self.unit
-        certificate = certify(self.best_marks, alpha, index.gram_of, self.problem.given)
+        certificate = certify(self.best_cover, alpha, index.gram_of, self.problem.given)
         alpha *= certificate.shrink
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN
         self.tell(FINISHED, certificate.objective / self.unit, zeta=zeta)
         return CompressionResult(
             **self.facts(certificate.objective, certificate.lower_bound),
-            marks=self.best_marks,
+            cover=self.best_cover,
             dictionary=np.flatnonzero(used).astype(np.int32),
             alpha=alpha,
             certificate=certificate,

@@ -1,4 +1,4 @@
-"""numba kernels of the linear-chain CRF: scores, the loss's slope, the gradient's gathering, Viterbi.
+"""numba kernels of the linear-chain CRF: scores, the loss's derivative, the gradient's gathering, Viterbi.
 
 Shapes: attributes of tokens as indptr int64 (T+1,), attribute int32, values float64 (length 0: all 1); features as in
 problem.ChainFeatures; emission float64 (T, L), transition (L, L); sentences as ptr int64 (N+1,) of tokens. Sentences go
@@ -52,11 +52,11 @@ def emissions_of_table(indptr, attribute, values, table, out):
 
 
 @parallel_kernel
-def gather_frequent(groups, indptr, attribute, values, slope, tables):
+def gather_frequent(groups, indptr, attribute, values, derivative, tables):
     """tables[g, f] = Σ x_tf slope_t over the tokens of group g, for the frequent attributes f; float64 (G, F, L).
 
-    By tokens and not by attributes: a column of a frequent attribute reads nearly all slopes, which are more than any
-    cache holds, once for each such attribute; here they are read once, and the tables stay in the cache.
+    By tokens and not by attributes: a column of a frequent attribute reads nearly all derivatives, which are more than
+    any cache holds, once for each such attribute; here they are read once, and the tables stay in the cache.
     """
     ones = values.shape[0] == 0
     for g in prange(groups.shape[0] - 1):
@@ -67,7 +67,7 @@ def gather_frequent(groups, indptr, attribute, values, slope, tables):
                 f = attribute[k]
                 value = 1.0 if ones else values[k]
                 for c in range(table.shape[1]):
-                    table[f, c] += value * slope[t, c]
+                    table[f, c] += value * derivative[t, c]
 
 
 @kernel
@@ -80,17 +80,17 @@ def add_tables(tables, f, total):
 
 
 @kernel
-def gather_single(columns, a, slope, label):
+def gather_single(columns, a, derivative, label):
     """Σ_t x_ta slope_{t, label}, of one label."""
     indptr, token, values = columns
     ones, single = values.shape[0] == 0, 0.0
     for k in range(indptr[a], indptr[a + 1]):
-        single += slope[token[k], label] if ones else values[k] * slope[token[k], label]
+        single += derivative[token[k], label] if ones else values[k] * derivative[token[k], label]
     return single
 
 
 @kernel
-def gather_all(columns, a, slope, total):
+def gather_all(columns, a, derivative, total):
     """total = Σ_t x_ta slope_t, of all labels."""
     indptr, token, values = columns
     ones = values.shape[0] == 0
@@ -98,11 +98,11 @@ def gather_all(columns, a, slope, total):
     for k in range(indptr[a], indptr[a + 1]):
         value = 1.0 if ones else values[k]
         for c in range(total.shape[0]):
-            total[c] += value * slope[token[k], c]
+            total[c] += value * derivative[token[k], c]
 
 
 @parallel_kernel
-def gather_states(cuts, frequent, tables, columns, states, slope, out):
+def gather_states(cuts, frequent, tables, columns, states, derivative, out):
     """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; columns: X by columns; states: ptr
     and label.
 
@@ -111,17 +111,17 @@ def gather_states(cuts, frequent, tables, columns, states, slope, out):
     """
     ptr, label = states
     for block in prange(cuts.shape[0] - 1):
-        total = np.empty(slope.shape[1])
+        total = np.empty(derivative.shape[1])
         for a in range(cuts[block], cuts[block + 1]):
             if frequent[a] < 0 and ptr[a + 1] - ptr[a] <= 2:
                 # its tokens lie far apart: a label that is not read is a line of memory saved
                 for e in range(ptr[a], ptr[a + 1]):
-                    out[e] = gather_single(columns, a, slope, label[e])
+                    out[e] = gather_single(columns, a, derivative, label[e])
                 continue
             if frequent[a] >= 0:
                 add_tables(tables, frequent[a], total)
             else:
-                gather_all(columns, a, slope, total)
+                gather_all(columns, a, derivative, total)
             for e in range(ptr[a], ptr[a + 1]):
                 out[e] = total[label[e]]
 

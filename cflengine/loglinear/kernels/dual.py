@@ -29,19 +29,19 @@ def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precis
                 score += values[k] * w[indices[k]]
         if y[i] < 0.0:
             score = -score
-        bend = square[i] / ridge
+        curvature = square[i] / ridge
         before = alpha[i]
         sign = 1.0
-        if 0.5 * bend * (1.0 - 2.0 * before) + score < 0.0:  # the solution is above 1/2: work on 1 − α
+        if 0.5 * curvature * (1.0 - 2.0 * before) + score < 0.0:  # the solution is above 1/2: work on 1 − α
             before = 1.0 - before
             sign = -1.0
         z = 0.1 * before if before > 0.5 else before
-        slope = bend * (z - before) + sign * score + np.log(z / (1.0 - z))
+        derivative = curvature * (z - before) + sign * score + np.log(z / (1.0 - z))
         steps = 0
-        while abs(slope) >= precision and steps < 100:
-            there = z - slope / (bend + 1.0 / (z * (1.0 - z)))
+        while abs(derivative) >= precision and steps < 100:
+            there = z - derivative / (curvature + 1.0 / (z * (1.0 - z)))
             z = there if there > 0.0 else 0.1 * z
-            slope = bend * (z - before) + sign * score + np.log(z / (1.0 - z))
+            derivative = curvature * (z - before) + sign * score + np.log(z / (1.0 - z))
             steps += 1
         if steps:
             n_steps += steps

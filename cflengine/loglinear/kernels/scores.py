@@ -14,7 +14,7 @@ BLOCK = 4096
 
 
 @parallel_kernel
-def logistic(scores, y, weight, slope, totals):
+def logistic(scores, y, weight, derivative, totals):
     """slope_i = −v_i y_i σ(−y_i s_i); totals: float64 (blocks,), of v_i log(1 + exp(−y_i s_i)).
 
     weight: v, of length 0 where all are 1.
@@ -28,15 +28,15 @@ def logistic(scores, y, weight, slope, totals):
             small = np.exp(-abs(margin))
             if margin > 0:
                 total += v * np.log1p(small)
-                slope[i] = -v * y[i] * small / (1.0 + small)
+                derivative[i] = -v * y[i] * small / (1.0 + small)
             else:
                 total += v * (np.log1p(small) - margin)
-                slope[i] = -v * y[i] / (1.0 + small)
+                derivative[i] = -v * y[i] / (1.0 + small)
         totals[b] = total
 
 
 @parallel_kernel
-def softmax(scores, label, weight, slope, totals):
+def softmax(scores, label, weight, derivative, totals):
     """slope_i = v_i (softmax(s_i) − e_label); totals: float64 (blocks,), of v_i (log Σ_c exp(s_ic) − s_{i, label_i}).
 
     weight: v, of length 0 where all are 1.
@@ -50,18 +50,18 @@ def softmax(scores, label, weight, slope, totals):
                 top = max(top, scores[i, c])
             partition = 0.0
             for c in range(n_classes):
-                slope[i, c] = np.exp(scores[i, c] - top)
-                partition += slope[i, c]
+                derivative[i, c] = np.exp(scores[i, c] - top)
+                partition += derivative[i, c]
             v = weight[i] if weight.shape[0] else 1.0
             for c in range(n_classes):
-                slope[i, c] *= v / partition
+                derivative[i, c] *= v / partition
             total += v * (np.log(partition) + top - scores[i, label[i]])
             # 1 − p of the right class as a sum of the others: 1 − p itself has no digits left where p is nearly 1
             others = 0.0
             for c in range(n_classes):
                 if c != label[i]:
-                    others += slope[i, c]
-            slope[i, label[i]] = -others
+                    others += derivative[i, c]
+            derivative[i, label[i]] = -others
         totals[b] = total
 
 

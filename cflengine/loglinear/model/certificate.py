@@ -1,7 +1,8 @@
 """A lower bound on f from any w, recomputed from the data in float64 numpy. No kernel, no solver.
 
-Let p be the model's own predictions at w: the loss's slope by the scores, expected less observed counts, H ≥ 0 their
-entropy, v = the slope gathered by features, which is the loss's gradient. The dual value of τ·slope, 0 ≤ τ ≤ 1, is
+Let p be the model's own predictions at w: the loss's derivative by the scores, expected less observed counts, H ≥ 0
+their entropy, v = the derivative gathered by features, which is the loss's gradient. The dual value of τ·derivative, 0
+≤ τ ≤ 1, is
 
     D(τ) = H(τ p + (1 − τ) observed) − Σ_j S_{c₁}(τ v_j)²/(2 ridge)  ≥  τ H − Σ_j S_{c₁}(τ v_j)²/(2 ridge)  ≤  min f
 
@@ -84,12 +85,12 @@ def _outward(gathered: np.ndarray, off: np.ndarray) -> np.ndarray:
     return gathered + np.sign(gathered) * off
 
 
-def _gathered(X: sparse.csr_matrix, slope: np.ndarray) -> np.ndarray:
-    """Xᵀ slope, (d,) or (d, C), rounded outward: a sum of as many terms as the column has entries."""
+def _gathered(X: sparse.csr_matrix, derivative: np.ndarray) -> np.ndarray:
+    """Xᵀ derivative, (d,) or (d, C), rounded outward: a sum of as many terms as the column has entries."""
     sizes = sparse.csr_matrix((np.abs(X.data), X.indices, X.indptr), X.shape)
     counts = np.bincount(X.indices, minlength=X.shape[1]) + 2.0
-    most = np.asarray(sizes.T @ np.abs(slope))
-    return _outward(np.asarray(X.T @ slope), EPSILON * (counts if most.ndim == 1 else counts[:, None]) * most)
+    most = np.asarray(sizes.T @ np.abs(derivative))
+    return _outward(np.asarray(X.T @ derivative), EPSILON * (counts if most.ndim == 1 else counts[:, None]) * most)
 
 
 def certify_binary(
@@ -103,18 +104,18 @@ def certify_binary(
 ) -> Certificate:
     """Of the binary model: X sparse (n, d), y ±1. alpha: the dual point to take instead of the model's predictions,
     float64 (n,) in [0, 1], without c₁. weight: of the documents, float64 (n,), above 0; None for ones."""
-    loss, scores, slope = problem.binary_loss(X, y, w, weight)
+    loss, scores, derivative = problem.binary_loss(X, y, w, weight)
     n = len(y)
     most = float(np.diff(X.indptr).max(initial=0))
     if alpha is None:
-        inner, size = float(slope @ scores), float(np.abs(slope) @ (np.abs(scores) + 1.0))
-        return _certify(loss, inner, _gathered(X, slope), w, ridge, lasso, size * (1.0 + most / 64.0))
+        inner, size = float(derivative @ scores), float(np.abs(derivative) @ (np.abs(scores) + 1.0))
+        return _certify(loss, inner, _gathered(X, derivative), w, ridge, lasso, size * (1.0 + most / 64.0))
     alpha = np.clip(alpha, 0.0, 1.0)
     gathered = _gathered(X, y * alpha if weight is None else y * weight * alpha)
     square = round_up(float(gathered @ gathered) / (2 * ridge), 8.0 + sum_terms(len(w)))
     off = EPSILON * (64.0 + sum_terms(n)) * _entropy(alpha, weight)
     bound = dual_value(alpha, square, off, weight=weight)
-    size = float(np.abs(slope) @ np.abs(scores))  # a score that is off changes the loss by the slope
+    size = float(np.abs(derivative) @ np.abs(scores))  # a score that is off changes the loss by the derivative
     objective = round_up(loss + 0.5 * ridge * float(w @ w), 64.0 + most + sum_terms(max(n, len(w))), 2.0 * loss + size)
     return Certificate(objective, bound)
 
@@ -128,27 +129,29 @@ def certify_multinomial(
     weight: np.ndarray | None = None,
 ) -> Certificate:
     """Of the multinomial model: w float64 (d·C,); weight: of the documents, float64 (n,), above 0; None for ones."""
-    loss, scores, slope = problem.multinomial_loss(X, label, w, weight)
-    size = float((np.abs(slope) * (np.abs(scores) + 1.0)).sum())
+    loss, scores, derivative = problem.multinomial_loss(X, label, w, weight)
+    size = float((np.abs(derivative) * (np.abs(scores) + 1.0)).sum())
     size *= 1.0 + float(np.diff(X.indptr).max(initial=0)) / 64.0
-    return _certify(loss, float((slope * scores).sum()), _gathered(X, slope).ravel(), w, ridge, lasso, size)
+    return _certify(loss, float((derivative * scores).sum()), _gathered(X, derivative).ravel(), w, ridge, lasso, size)
 
 
 def certify_chain(
     data: problem.ChainData, features: problem.ChainFeatures, w: np.ndarray, ridge: float, lasso: float = 0.0
 ) -> Certificate:
     """Of the linear-chain CRF with c₁ = ``lasso``."""
-    loss, scores, slopes = problem.chain_loss(data, features, w)
-    inner = sum(float((slope * score).sum()) for slope, score in zip(slopes, scores, strict=True))
+    loss, scores, derivatives = problem.chain_loss(data, features, w)
+    inner = sum(float((derivative * score).sum()) for derivative, score in zip(derivatives, scores, strict=True))
     ends = np.setdiff1d(np.arange(len(data.label)), data.ptr[:-1])
-    observed = np.zeros_like(slopes[1])
+    observed = np.zeros_like(derivatives[1])
     np.add.at(observed, (data.label[ends - 1], data.label[ends]), 1.0)
     # expected less observed counts of label pairs: pairwise sums, of counts that nearly cancel
-    magnitudes = (np.abs(slopes[0]), (np.abs(slopes[1]) + 2.0 * observed) * (64.0 / (len(data.label) + 4.0)))
+    magnitudes = (np.abs(derivatives[0]), (np.abs(derivatives[1]) + 2.0 * observed) * (64.0 / (len(data.label) + 4.0)))
     most = problem.gathered_chain(replace(data, X=abs(data.X)), features, magnitudes)
-    found = _outward(problem.gathered_chain(data, features, slopes), EPSILON * (len(data.label) + 4.0) * most)
+    found = _outward(problem.gathered_chain(data, features, derivatives), EPSILON * (len(data.label) + 4.0) * most)
     # forward and backward add up logarithms along a sentence, each good to some ulp of the scores so far
     longest = float(np.diff(data.ptr).max(initial=1))
-    pairs = zip(scores, slopes, strict=True)
-    size = sum(float((np.abs(slope) * (np.abs(score) + 1.0)).sum()) for score, slope in pairs) * (1.0 + longest / 64.0)
+    pairs = zip(scores, derivatives, strict=True)
+    size = sum(float((np.abs(derivative) * (np.abs(score) + 1.0)).sum()) for score, derivative in pairs) * (
+        1.0 + longest / 64.0
+    )
     return _certify(loss, inner, found, w, ridge, lasso, size)

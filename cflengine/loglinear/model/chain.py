@@ -59,16 +59,16 @@ class ChainModel:
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         emission, transition = self._split(scores)
         data = self.data
-        slope = np.empty(len(scores))
-        marginals, pairs = self._split(slope)
+        derivative = np.empty(len(scores))
+        marginals, pairs = self._split(derivative)
         log_z, by_tile = infer(emission, transition, data.ptr, marginals, self._order, self.may_go_on)
         losses = np.empty(len(log_z))
         kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, losses)
         pairs[:] = by_tile.sum(axis=0) - self._observed_pairs
-        return float(losses.sum()), slope
+        return float(losses.sum()), derivative
 
-    def gather(self, slope: np.ndarray) -> np.ndarray:
-        marginals, pairs = self._split(slope)
+    def gather(self, derivative: np.ndarray) -> np.ndarray:
+        marginals, pairs = self._split(derivative)
         out = np.empty(self.n_weights)
         self._gathering(self._states, marginals, out)
         out[self.features.n_states :] = pairs[self.features.before, self.features.after]
@@ -85,7 +85,7 @@ class ChainModel:
 
 
 class _Gathering:
-    """Xᵀ slope at the state features: frequent attributes by tokens, rare ones by columns (kernels/chain.py)."""
+    """Xᵀ derivative at the state features: frequent attributes by tokens, rare ones by columns (kernels/chain.py)."""
 
     def __init__(self, X: sparse.csr_matrix, design: Design, n_labels: int) -> None:
         self.columns = design.by_columns
@@ -103,10 +103,10 @@ class _Gathering:
         cuts = np.searchsorted(rare, np.linspace(0, rare[-1], _RUNS))
         self.cuts = np.unique(np.append(cuts, [0, len(counts)])).astype(np.int64)
 
-    def __call__(self, states: tuple[np.ndarray, np.ndarray], slope: np.ndarray, out: np.ndarray) -> None:
+    def __call__(self, states: tuple[np.ndarray, np.ndarray], derivative: np.ndarray, out: np.ndarray) -> None:
         if len(self.groups) > 1:
-            kernels.gather_frequent(self.groups, *self.rows, slope, self.tables)
-        kernels.gather_states(self.cuts, self.frequent, self.tables, self.columns, states, slope, out)
+            kernels.gather_frequent(self.groups, *self.rows, derivative, self.tables)
+        kernels.gather_states(self.cuts, self.frequent, self.tables, self.columns, states, derivative, out)
 
 
 def infer(

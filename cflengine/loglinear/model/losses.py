@@ -1,6 +1,6 @@
 """Losses of scores that are linear in the weights: what a solver needs to know of a log-linear model.
 
-Every loss here is −Σ log Pr(observed | scores): convex, at least 0, and its slope by the scores is expected minus
+Every loss here is −Σ log Pr(observed | scores): convex, at least 0, and its derivative by the scores is expected minus
 observed counts. A pass over the data is one evaluation of loss and gradient; ``cost`` says what share of it each part
 has, so that all solvers count alike.
 """
@@ -17,7 +17,8 @@ from cflengine.loglinear.model.certificate import Certificate, certify_binary, c
 
 
 class ScoreModel(Protocol):
-    """scores(w) is linear, gather its transpose; loss gives the value and its slope by the scores. All arrays flat.
+    """scores(w) is linear, gather its transpose; loss gives the value and its derivative by the scores. All arrays
+    flat.
 
     cost: passes over the data that scores, loss and gather come to.
     """
@@ -28,7 +29,7 @@ class ScoreModel(Protocol):
 
     def scores(self, w: np.ndarray) -> np.ndarray: ...
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]: ...
-    def gather(self, slope: np.ndarray) -> np.ndarray: ...
+    def gather(self, derivative: np.ndarray) -> np.ndarray: ...
     def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate: ...
 
 
@@ -47,27 +48,27 @@ class BinaryModel:
         return self.design.times(w)
 
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        slope, totals = np.empty(len(scores)), np.empty(_blocks(len(scores)))
-        kernels.logistic(scores, self.y, _or_none(self.weight), slope, totals)
-        return float(totals.sum()), slope
+        derivative, totals = np.empty(len(scores)), np.empty(_blocks(len(scores)))
+        kernels.logistic(scores, self.y, _or_none(self.weight), derivative, totals)
+        return float(totals.sum()), derivative
 
-    def gather(self, slope: np.ndarray) -> np.ndarray:
-        return self.design.transposed(slope)
+    def gather(self, derivative: np.ndarray) -> np.ndarray:
+        return self.design.transposed(derivative)
 
     def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
         """Objective and bound, recomputed by certificate.py."""
         return certify_binary(self.design.X, self.y, w, ridge, lasso, alpha, self.weight)
 
-    def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """The second derivative by the scores where the slope is this, times ``moved``."""
-        return self._bent(slope) * moved
+    def curvature(self, derivative: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """The second derivative by the scores where the derivative is this, times ``moved``."""
+        return self._bent(derivative) * moved
 
-    def diagonal(self, slope: np.ndarray) -> np.ndarray:
-        """Of the loss's Hessian where the slope is this: float64 (d,)."""
-        return self.design.squared_transposed(self._bent(slope))
+    def diagonal(self, derivative: np.ndarray) -> np.ndarray:
+        """Of the loss's Hessian where the derivative is this: float64 (d,)."""
+        return self.design.squared_transposed(self._bent(derivative))
 
-    def _bent(self, slope: np.ndarray) -> np.ndarray:
-        share = np.abs(slope)
+    def _bent(self, derivative: np.ndarray) -> np.ndarray:
+        share = np.abs(derivative)
         return share * (1.0 - (share if self.weight is None else share / self.weight))
 
     def merged(self, cluster_of: np.ndarray, n_clusters: int) -> BinaryModel:
@@ -95,32 +96,32 @@ class MultinomialModel:
 
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         scores = scores.reshape(-1, self.n_classes)
-        slope, totals = np.empty(scores.shape), np.empty(_blocks(len(scores)))
-        kernels.softmax(scores, self.label, _or_none(self.weight), slope, totals)
-        return float(totals.sum()), slope.ravel()
+        derivative, totals = np.empty(scores.shape), np.empty(_blocks(len(scores)))
+        kernels.softmax(scores, self.label, _or_none(self.weight), derivative, totals)
+        return float(totals.sum()), derivative.ravel()
 
-    def gather(self, slope: np.ndarray) -> np.ndarray:
-        return self.design.transposed(slope.reshape(-1, self.n_classes)).ravel()
+    def gather(self, derivative: np.ndarray) -> np.ndarray:
+        return self.design.transposed(derivative.reshape(-1, self.n_classes)).ravel()
 
     def certify(self, w: np.ndarray, ridge: float, lasso: float, alpha: np.ndarray | None) -> Certificate:
         """Objective and bound, recomputed by certificate.py."""
         return certify_multinomial(self.design.X, self.label, w, ridge, lasso, self.weight)
 
-    def bend(self, slope: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """The second derivative by the scores where the slope is this, times ``moved``."""
-        probability, weight = self._probabilities(slope)
+    def curvature(self, derivative: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """The second derivative by the scores where the derivative is this, times ``moved``."""
+        probability, weight = self._probabilities(derivative)
         moved = moved.reshape(probability.shape)
         return (weight * probability * (moved - (probability * moved).sum(axis=1, keepdims=True))).ravel()
 
-    def diagonal(self, slope: np.ndarray) -> np.ndarray:
-        """Of the loss's Hessian where the slope is this: float64 (d·C,)."""
-        probability, weight = self._probabilities(slope)
+    def diagonal(self, derivative: np.ndarray) -> np.ndarray:
+        """Of the loss's Hessian where the derivative is this: float64 (d·C,)."""
+        probability, weight = self._probabilities(derivative)
         return self.design.squared_transposed(weight * probability * (1.0 - probability)).ravel()
 
-    def _probabilities(self, slope: np.ndarray) -> tuple[np.ndarray, Any]:
+    def _probabilities(self, derivative: np.ndarray) -> tuple[np.ndarray, Any]:
         """float64 (n, C) and the weights, (n, 1) or 1."""
         weight = 1.0 if self.weight is None else self.weight[:, None]
-        probability = slope.reshape(-1, self.n_classes) / weight
+        probability = derivative.reshape(-1, self.n_classes) / weight
         probability[np.arange(len(probability)), self.label] += 1.0
         return probability, weight
 
@@ -145,8 +146,8 @@ class TiedModel:
         """Of the untied model."""
         return self.model.certify(w[self.cluster_of], ridge, lasso, alpha)
 
-    def gather(self, slope: np.ndarray) -> np.ndarray:
-        return collected(self.model.gather(slope), self.cluster_of, self.n_weights)
+    def gather(self, derivative: np.ndarray) -> np.ndarray:
+        return collected(self.model.gather(derivative), self.cluster_of, self.n_weights)
 
 
 def collected(values: np.ndarray, cluster_of: np.ndarray, n_clusters: int) -> np.ndarray:

@@ -26,7 +26,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Point:
-    """A place: w, its scores, the loss, its slope by the scores, f there, and the gradient of f.
+    """A place: w, its scores, the loss, its derivative by the scores, f there, and the gradient of f.
 
     entropy: loss − slopeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the model's
     own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a solver that
@@ -36,7 +36,7 @@ class Point:
 
     w: np.ndarray = field(repr=False)
     scores: np.ndarray = field(repr=False)
-    slope: np.ndarray = field(repr=False)
+    derivative: np.ndarray = field(repr=False)
     gathered: np.ndarray = field(repr=False)
     gradient: np.ndarray = field(repr=False)
     value: float
@@ -69,20 +69,20 @@ class Objective:
         self.work.passes += self.model.cost[0]
         if self.base_scores is not None:
             scores = self.base_scores + scores
-        loss, slope = self.model.loss(scores)
+        loss, derivative = self.model.loss(scores)
         self.work.passes += self.model.cost[1]
-        return self.completed(w, scores, loss, slope, 0)
+        return self.completed(w, scores, loss, derivative, 0)
 
-    def completed(self, w: np.ndarray, scores: np.ndarray, loss: float, slope: np.ndarray, age: int) -> Point:
-        """The point whose loss and slope are known; half a pass for the gradient."""
-        gathered = self.model.gather(slope)
+    def completed(self, w: np.ndarray, scores: np.ndarray, loss: float, derivative: np.ndarray, age: int) -> Point:
+        """The point whose loss and derivative are known; half a pass for the gradient."""
+        gathered = self.model.gather(derivative)
         self.work.passes += self.model.cost[2]
         value = loss + 0.5 * self.ridge * (self.base_square + self.inner(w, w) + 2 * self._pulled(w))
         gradient = gathered + self.ridge * self.weighted(w)
         if self.pull is not None:
             gradient += self.ridge * self.pull
-        entropy = loss - float(slope @ scores)
-        return Point(w, scores, slope, gathered, gradient, value, loss, entropy, age=age)
+        entropy = loss - float(derivative @ scores)
+        return Point(w, scores, derivative, gathered, gradient, value, loss, entropy, age=age)
 
     def along(self, point: Point, direction: np.ndarray) -> Line:
         """The line from a point."""
@@ -123,14 +123,14 @@ class Objective:
 
 
 class Line:
-    """t -> f(w + t p), its slope, and the point there."""
+    """t -> f(w + t p), its derivative, and the point there."""
 
     def __init__(self, objective: Objective, point: Point, direction: np.ndarray, moved: np.ndarray) -> None:
         self.objective, self.start, self.direction, self.moved = objective, point, direction, moved
-        self.slope = float(point.gradient @ direction)
+        self.derivative = float(point.gradient @ direction)
         ridge = objective.ridge
-        self._ridge_slope = self.slope - float(point.slope @ moved)
-        self._ridge_bend = ridge * objective.inner(direction, direction)
+        self._ridge_derivative = self.derivative - float(point.derivative @ moved)
+        self._ridge_curvature = ridge * objective.inner(direction, direction)
         self._ridge_value = point.value - point.loss
         self._last: tuple[float, np.ndarray, float, np.ndarray] | None = None
 
@@ -138,11 +138,11 @@ class Line:
         """f and its derivative at t."""
         scores = t * self.moved
         scores += self.start.scores
-        loss, slope = self.objective.model.loss(scores)
+        loss, derivative = self.objective.model.loss(scores)
         self.objective.work.passes += self.objective.model.cost[1]
-        self._last = (t, scores, loss, slope)
-        value = loss + self._ridge_value + t * self._ridge_slope + 0.5 * t * t * self._ridge_bend
-        return value, float(slope @ self.moved) + self._ridge_slope + t * self._ridge_bend
+        self._last = (t, scores, loss, derivative)
+        value = loss + self._ridge_value + t * self._ridge_derivative + 0.5 * t * t * self._ridge_curvature
+        return value, float(derivative @ self.moved) + self._ridge_derivative + t * self._ridge_curvature
 
     def point(self, t: float) -> Point:
         """The point at t; its loss is known if t was the last place asked for."""
@@ -151,5 +151,5 @@ class Line:
             return self.objective.at(w)
         if self._last is None or self._last[0] != t:
             self.at(t)
-        _, scores, loss, slope = self._last  # type: ignore[misc]
-        return self.objective.completed(w, scores, loss, slope, self.start.age + 1)
+        _, scores, loss, derivative = self._last  # type: ignore[misc]
+        return self.objective.completed(w, scores, loss, derivative, self.start.age + 1)

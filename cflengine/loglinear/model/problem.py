@@ -24,7 +24,7 @@ from scipy.special import expit, logsumexp, softmax
 def binary_loss(
     X: sparse.csr_matrix, y: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Loss, scores (n,) and the loss's slope by them. X: (n, d); y: ±1; weight: (n,), of the documents."""
+    """Loss, scores (n,) and the loss's derivative by them. X: (n, d); y: ±1; weight: (n,), of the documents."""
     scores = X @ w
     v = np.ones(len(y)) if weight is None else weight
     return float((v * np.logaddexp(0.0, -y * scores)).sum()), scores, -v * y * expit(-y * scores)
@@ -33,13 +33,14 @@ def binary_loss(
 def multinomial_loss(
     X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Loss, scores (n, C) and slopes of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1; weight: (n,)."""
+    """Loss, scores (n, C) and derivatives of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1; weight: (n,).
+    """
     scores = np.asarray(X @ w.reshape(X.shape[1], -1))
     at = np.arange(len(label))
-    slope = softmax(scores, axis=1)
-    slope[at, label] -= 1.0
+    derivative = softmax(scores, axis=1)
+    derivative[at, label] -= 1.0
     v = np.ones(len(label)) if weight is None else weight
-    return float((v * (logsumexp(scores, axis=1) - scores[at, label])).sum()), scores, v[:, None] * slope
+    return float((v * (logsumexp(scores, axis=1) - scores[at, label])).sum()), scores, v[:, None] * derivative
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class ChainData:
 def chain_loss(
     data: ChainData, features: ChainFeatures, w: np.ndarray
 ) -> tuple[float, tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Loss; emission scores (T, L) and transition scores (L, L); the loss's slopes by both: expected less observed."""
+    """Loss; emission scores (T, L) and transition scores (L, L); the loss's derivatives by both: expected less
+    observed."""
     states, transition = features.matrices(w)
     emission = np.asarray((data.X @ states).todense())
     log_z, marginals, pairs = forward_backward(emission, transition, data.ptr)
@@ -140,9 +142,9 @@ def forward_backward(
     return log_z, marginals, pairs
 
 
-def gathered_chain(data: ChainData, features: ChainFeatures, slopes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """The loss's gradient, (E + F,), from its slopes."""
-    marginals, pairs = slopes
+def gathered_chain(data: ChainData, features: ChainFeatures, derivatives: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The loss's gradient, (E + F,), from its derivatives."""
+    marginals, pairs = derivatives
     attribute = np.repeat(np.arange(len(features.ptr) - 1), np.diff(features.ptr))
     by_attribute = np.asarray(data.X.T @ marginals)
     return np.concatenate([by_attribute[attribute, features.label], pairs[features.before, features.after]])

@@ -75,7 +75,7 @@ def clustered(
             yield Step("coarse", coarse, found)
         if coarse is not None:
             # the scores are those of the lifted weights already: only the gradient is new
-            point = objective.completed(found.lift(coarse.w), coarse.scores, coarse.loss, coarse.slope, 0)
+            point = objective.completed(found.lift(coarse.w), coarse.scores, coarse.loss, coarse.derivative, 0)
             yield Step("lifted", point)
     for last in method(objective, point, settings):
         yield Step("fine", last)

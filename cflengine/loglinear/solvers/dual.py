@@ -20,8 +20,8 @@ def no_weights(objective: Objective) -> Point:
     """w = 0 without its gradient, which dual coordinate descent has no use for: not even a pass."""
     w, nothing = np.zeros(objective.model.n_weights), np.empty(0)
     scores = np.zeros(objective.model.n_scores)
-    loss, slope = objective.model.loss(scores)
-    return Point(w, scores, slope, nothing, nothing, loss, loss, loss, bound=0.0)
+    loss, derivative = objective.model.loss(scores)
+    return Point(w, scores, derivative, nothing, nothing, loss, loss, loss, bound=0.0)
 
 
 def dual(objective: Objective, seed: int) -> Iterator[Point]:
@@ -56,10 +56,10 @@ def _point(objective: Objective, model: BinaryModel, w: np.ndarray, alpha: np.nd
     """w(α) with D(α) as its bound; half a pass, for the loss, and no gradient."""
     ridge = objective.ridge
     scores = model.scores(w)
-    loss, slope = model.loss(scores)
+    loss, derivative = model.loss(scores)
     objective.work.passes += model.cost[0]
     square = 0.5 * ridge * float(w @ w)
     nothing = np.empty(0)
-    entropy = loss - float(slope @ scores)
+    entropy = loss - float(derivative @ scores)
     bound = dual_value(alpha, square, weight=model.weight)
-    return Point(w.copy(), scores, slope, nothing, nothing, loss + square, loss, entropy, bound, alpha.copy())
+    return Point(w.copy(), scores, derivative, nothing, nothing, loss + square, loss, entropy, bound, alpha.copy())

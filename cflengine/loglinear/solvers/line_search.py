@@ -28,43 +28,47 @@ def wolfe_step(line: Line, first: float, curvature: float) -> float | None:
     Where f has no digits left to decrease in, an increase by its last digits is accepted if f' says so (the
     approximate Wolfe condition of Hager and Zhang). first: the first trial.
     """
-    value, slope = line.start.value, line.slope
-    if not slope < 0:
+    value, derivative = line.start.value, line.derivative
+    if not derivative < 0:
         return None
     noise = 1e-15 * abs(value)
-    low, low_slope = 0.0, slope
-    high, high_slope = math.inf, math.nan
+    low, low_derivative = 0.0, derivative
+    high, high_derivative = math.inf, math.nan
     t = first
     for _ in range(_TRIALS):
-        here, here_slope = line.at(t)
-        if not math.isfinite(here) or here > value + _SUFFICIENT * t * slope + noise:
-            high, high_slope = t, here_slope if math.isfinite(here_slope) and here_slope > 0 else math.nan
-        elif here_slope < curvature * slope:
-            low, low_slope, before, before_slope = t, here_slope, low, low_slope
+        here, here_derivative = line.at(t)
+        if not math.isfinite(here) or here > value + _SUFFICIENT * t * derivative + noise:
+            high, high_derivative = (
+                t,
+                here_derivative if math.isfinite(here_derivative) and here_derivative > 0 else math.nan,
+            )
+        elif here_derivative < curvature * derivative:
+            low, low_derivative, before, before_derivative = t, here_derivative, low, low_derivative
             if math.isinf(high):
-                t = _beyond(before, before_slope, low, low_slope)
+                t = _beyond(before, before_derivative, low, low_derivative)
                 continue
-        elif here_slope > -curvature * slope:
-            high, high_slope = t, here_slope
+        elif here_derivative > -curvature * derivative:
+            high, high_derivative = t, here_derivative
         else:
             return t
-        t = _between(low, low_slope, high, high_slope)
+        t = _between(low, low_derivative, high, high_derivative)
         if high - low <= 1e-15 * high:
             break
     return low if low > 0 else None
 
 
-def _beyond(before: float, before_slope: float, low: float, low_slope: float) -> float:
+def _beyond(before: float, before_derivative: float, low: float, low_derivative: float) -> float:
     """Where the secant of the derivative meets 0, but 2 to 10 times as far."""
-    rise = low_slope - before_slope
-    root = low - low_slope * (low - before) / rise if rise > 0 else math.inf
+    rise = low_derivative - before_derivative
+    root = low - low_derivative * (low - before) / rise if rise > 0 else math.inf
     return min(max(root, 2 * low), 10 * low)
 
 
-def _between(low: float, low_slope: float, high: float, high_slope: float) -> float:
-    """Where the secant of the derivative meets 0, but not within a tenth of the ends; the middle without slopes."""
+def _between(low: float, low_derivative: float, high: float, high_derivative: float) -> float:
+    """Where the secant of the derivative meets 0, but not within a tenth of the ends; the middle without derivatives.
+    """
     width = high - low
-    if math.isnan(high_slope):
+    if math.isnan(high_derivative):
         return low + 0.5 * width if low > 0 else 0.1 * high
-    root = low - low_slope * width / (high_slope - low_slope)
+    root = low - low_derivative * width / (high_derivative - low_derivative)
     return min(max(root, low + 0.1 * width), high - 0.1 * width)

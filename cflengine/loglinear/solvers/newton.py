@@ -46,7 +46,7 @@ def _trust_region_step(
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Steihaug's conjugate gradients: the step, the change of the scores, whether it ended on the border."""
     model, ridge = objective.model, objective.ridge
-    preconditioner = (1 - _MIX) + _MIX * (model.diagonal(point.slope) + ridge)  # type: ignore[attr-defined]
+    preconditioner = (1 - _MIX) + _MIX * (model.diagonal(point.derivative) + ridge)  # type: ignore[attr-defined]
     objective.work.passes += model.cost[2]
     step, residual = np.zeros(len(point.w)), -point.gradient
     scaled = residual / preconditioner
@@ -58,7 +58,7 @@ def _trust_region_step(
         if rz <= enough:
             break
         at_scores = model.scores(direction)
-        product = model.gather(model.bend(point.slope, at_scores)) + ridge * direction  # type: ignore[attr-defined]
+        product = model.gather(model.curvature(point.derivative, at_scores)) + ridge * direction  # type: ignore[attr-defined]
         objective.work.passes += model.cost[0] + model.cost[2]
         length = rz / float(direction @ product)
         following = step + length * direction

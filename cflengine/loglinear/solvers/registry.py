@@ -103,7 +103,7 @@ def solve(
     solver = method.name
     if not method.can("many classes") and not isinstance(model, BinaryModel):
         raise InputError(f"solver {solver!r} is for two classes, or one against the rest.")
-    if solver == "newton-cg" and not hasattr(model, "bend"):
+    if solver == "newton-cg" and not hasattr(model, "curvature"):
         raise InputError("solver 'newton-cg' needs products with the Hessian, which this model has not.")
     if lasso and not method.can("lasso"):
         raise InputError(f"solver {solver!r} knows no c1; solver 'lbfgs' does.")

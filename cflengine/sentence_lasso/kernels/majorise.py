@@ -43,12 +43,12 @@ def smooth_norms(ptr, feature, count, weight, w, lam_sen, epsilon):
 
 
 @kernel
-def gather(indptr, rows, values, slope, out):
+def gather(indptr, rows, values, derivative, out):
     """out_j = Σ_d x_dj slope_d."""
     for j in range(out.shape[0]):
         total = 0.0
         for p in range(indptr[j], indptr[j + 1]):
-            total += values[p] * slope[rows[p]]
+            total += values[p] * derivative[rows[p]]
         out[j] = total
 
 
@@ -63,25 +63,25 @@ def second_derivatives(indptr, rows, values, hessian, active, out):
 
 
 @kernel
-def descend(indptr, rows, values, active, lam, q, linear, curvature, hessian, slope, moved, w, bias, passes, tol):
+def descend(indptr, rows, values, active, lam, q, linear, curvature, hessian, derivative, moved, w, bias, passes, tol):
     """Coordinate descent on the Newton model of the loss at the start, plus λ|w| + ½ q w² − linear w; changes w.
 
-    slope: float64 (D,), the model's derivative by score, kept up to date; moved: float64 (D,), the scores' change,
+    derivative: float64 (D,), the model's derivative by score, kept up to date; moved: float64 (D,), the scores' change,
     zeros at first. Ends when no coordinate of a pass lowers the model by more than ``tol``, or after ``passes``.
     Returns the bias.
     """
     stiffness = np.sum(hessian)
     for _ in range(passes):
-        step = -np.sum(slope) / stiffness
+        step = -np.sum(derivative) / stiffness
         bias += step
-        for d in range(slope.shape[0]):
-            slope[d] += hessian[d] * step
+        for d in range(derivative.shape[0]):
+            derivative[d] += hessian[d] * step
             moved[d] += step
         largest = stiffness * step * step
         for j in active:
             pull = q[j] * w[j] - linear[j]
             for p in range(indptr[j], indptr[j + 1]):
-                pull += values[p] * slope[rows[p]]
+                pull += values[p] * derivative[rows[p]]
             a = curvature[j] + q[j]
             if a <= 0.0:
                 continue
@@ -95,7 +95,7 @@ def descend(indptr, rows, values, active, lam, q, linear, curvature, hessian, sl
                 largest = max(largest, a * change * change)
                 for p in range(indptr[j], indptr[j + 1]):
                     moved[rows[p]] += values[p] * change
-                    slope[rows[p]] += hessian[rows[p]] * values[p] * change
+                    derivative[rows[p]] += hessian[rows[p]] * values[p] * change
         if largest <= tol:
             break
     return bias

@@ -53,8 +53,8 @@ def best_bias(scores: np.ndarray, y: np.ndarray, start: float = 0.0, v: np.ndarr
             high = b
         else:
             low = b
-        bend = float((v * probability * (1.0 - probability)).sum())
-        step = b - excess / bend if bend > 0 else math.inf
+        curvature = float((v * probability * (1.0 - probability)).sum())
+        step = b - excess / curvature if curvature > 0 else math.inf
         following = step if low < step < high else 0.5 * (low + high)
         if abs(excess) <= 1e-13 * total or following == b:
             break

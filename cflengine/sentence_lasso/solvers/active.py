@@ -43,10 +43,10 @@ class Restricted:
         _, rows, values = self.columns
         return np.bincount(rows, values * p[self.position], n_documents) + p[-1]
 
-    def gathered(self, slope: np.ndarray) -> np.ndarray:
-        """Xᵀ slope, and its sum for the bias: float64 (F+1,)."""
+    def gathered(self, derivative: np.ndarray) -> np.ndarray:
+        """Xᵀ derivative, and its sum for the bias: float64 (F+1,)."""
         _, rows, values = self.columns
-        return np.append(np.bincount(self.position, values * slope[rows], len(self.features)), slope.sum())
+        return np.append(np.bincount(self.position, values * derivative[rows], len(self.features)), derivative.sum())
 
     def squares(self, hessian: np.ndarray) -> np.ndarray:
         """The diagonal of XᵀHX with the bias: float64 (F+1,)."""
@@ -103,8 +103,8 @@ class ActiveNewton:
             self.part = restrict(problem, here.columns, features)
         part = self.part
         w = np.append(here.w[features], here.bias)
-        slope, hessian = here.derivatives()
-        gradient, diagonal = part.gathered(slope), part.squares(hessian)
+        derivative, hessian = here.derivatives()
+        gradient, diagonal = part.gathered(derivative), part.squares(hessian)
         gradient[:-1] += problem.lam_las * np.sign(w[:-1]) + part.kappa * w[:-1]
         diagonal[:-1] += part.kappa
         n_groups = len(part.groups[3])
@@ -172,7 +172,7 @@ class ActiveNewton:
         return p, direction if status else None
 
     def _slide(self, w: np.ndarray, flat: np.ndarray, gradient: np.ndarray) -> bool:
-        """Along a direction without curvature the objective is a slope: go down it until the first weight is 0."""
+        """Along a direction without curvature the objective is a derivative: go down it until the first weight is 0."""
         down = -flat if gradient @ flat > 0 else flat
         first, length = self._first_zero(w, down)
         return length < np.inf and self._take_to(w, down, first, length, gradient)

@@ -59,10 +59,10 @@ class Iterate:
         alpha = expit(-y * self.scores)
         return -v * y * alpha, np.maximum(v * alpha * (1.0 - alpha), LEAST_HESSIAN)
 
-    def gathered(self, slope: np.ndarray) -> np.ndarray:
-        """Xᵀ slope."""
+    def gathered(self, derivative: np.ndarray) -> np.ndarray:
+        """Xᵀ derivative."""
         out = np.empty(self.problem.n_features)
-        kernels.gather(*self.columns, slope, out)
+        kernels.gather(*self.columns, derivative, out)
         return out
 
     def curvature(self, hessian: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -73,26 +73,27 @@ class Iterate:
 
 
 def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penalty, passes: int) -> float:
-    """One step on loss + λ_las‖w‖₁ + penalty(w), where ½ Σ q_j w_j² − Σ linear_j w_j has the penalty's slope at w and
-    bends no less: a Newton model of the loss, ``passes`` of coordinate descent, then a search along the way found.
+    """One step on loss + λ_las‖w‖₁ + penalty(w), where ½ Σ q_j w_j² − Σ linear_j w_j has the penalty's derivative at w
+    and bends no less: a Newton model of the loss, ``passes`` of coordinate descent, then a search along the way found.
 
     penalty: a function of w that gives a number. Returns what the step has taken off the objective, 0 if nothing.
     """
     problem, w = here.problem, here.w
-    slope, hessian = here.derivatives()
-    gradient = here.gathered(slope) + q * w - linear
+    derivative, hessian = here.derivatives()
+    gradient = here.gathered(derivative) + q * w - linear
     # a weight of 0 stays 0 unless it is pulled by more than λ_las, whatever q is
     active = np.flatnonzero((w != 0) | (np.abs(gradient) > problem.lam_las))
     curvature = here.curvature(hessian, active)
     before = problem.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
     target, moved = w.copy(), np.zeros(len(problem.y))
     bias = kernels.descend(
-        *here.columns, active, problem.lam_las, q, linear, curvature, hessian, slope.copy(), moved, target, here.bias,
+        *here.columns, active, problem.lam_las, q, linear, curvature, hessian, derivative.copy(), moved, target,
+        here.bias,
         passes, 1e-9 * before,
     )  # fmt: skip
     here.work += 2 + passes
     step = target - w
-    expected = float(slope @ moved) + float((q * w - linear) @ step)
+    expected = float(derivative @ moved) + float((q * w - linear) @ step)
     expected += problem.lam_las * float(np.abs(target).sum() - np.abs(w).sum())
     length = 1.0
     while length > 1e-8:

@@ -159,8 +159,8 @@ def _bring_back(here: Iterate, direction: np.ndarray) -> bool:
     if not direction.any():
         return False
     moved = problem.X @ direction
-    slope, hessian = here.derivatives()
-    fall = float(slope @ moved) + problem.lam_las * float(np.abs(direction).sum())
+    derivative, hessian = here.derivatives()
+    fall = float(derivative @ moved) + problem.lam_las * float(np.abs(direction).sum())
     curvature = float(hessian @ (moved * moved)) + float(problem.kappa @ (direction * direction))
     value = here.objective()
     # the norms of the sentences that come back are in F, not in ``fall``: the search finds out

@@ -57,8 +57,8 @@ class Multipliers:
             return np.zeros(problem.n_features)
         n_free = kernels.own_multipliers(*here.groups, here.w, problem.lam_sen, self.u, self.free, self.free_count)
         free = self.free[:n_free]
-        slope, hessian = here.derivatives()
-        pull = -here.gathered(slope) - problem.kappa * here.w
+        derivative, hessian = here.derivatives()
+        pull = -here.gathered(derivative) - problem.kappa * here.w
         self.r = self._residual(pull)
         lam = problem.lam_las
         state = _beginning()
@@ -94,9 +94,9 @@ class Multipliers:
         """
         here, problem = self.here, self.here.problem
         u = self.u.copy()
-        slope, _ = here.derivatives()
+        derivative, _ = here.derivatives()
         if len(u):
-            r = self._residual(-here.gathered(slope) - problem.kappa * here.w)
+            r = self._residual(-here.gathered(derivative) - problem.kappa * here.w)
             kernels.polish(
                 *here.groups, problem.lam_sen, problem.lam_las, self.all_groups, self.total_count, r, u, _beginning(),
                 _SPREAD, _ENOUGH * problem.lam_las,

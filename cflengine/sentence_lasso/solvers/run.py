@@ -48,7 +48,7 @@ class SentenceRun(Run):
         it is the result, also where a dense one is better by some fraction of that gap.
         """
         found, u = self.multipliers.certify()
-        self.offer(found.objective)
+        self.update_incumbent(found.objective)
         if self.raise_bound(found.lower_bound):
             self.u = u
             self.alpha = expit(-self.here.problem.y * self.here.scores)
@@ -58,7 +58,7 @@ class SentenceRun(Run):
             self._keep()
         return self._tell(stage, found.objective, extra)
 
-    def offer(self, objective: float) -> None:
+    def update_incumbent(self, objective: float) -> None:
         """Keep ``here``, and the copies that belong to it, if it is better than the best so far."""
         if objective < self.best_objective:
             self.best_objective = objective
@@ -70,7 +70,7 @@ class SentenceRun(Run):
     def note(self, stage: str, **extra: float) -> bool:
         """An event without a certificate of its own; whether to go on."""
         objective = self.here.objective()
-        self.offer(objective)
+        self.update_incumbent(objective)
         return self._tell(stage, objective, extra)
 
     def _tell(self, stage: str, objective: float, extra: dict[str, float]) -> bool:

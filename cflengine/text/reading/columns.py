@@ -30,7 +30,7 @@ TEXT_NAMES = (
     "tweet", "post", "abstract", "article", "description", "sentence", "utterance", "transcript", "feedback",
     "texte", "texto", "testo", "tekst",
 )  # fmt: skip
-# Cells of an untyped table that nobody writes as a document.
+# Cells of an untyped table that are never meant as a document.
 NULL_MARKS = frozenset({"NaN", "nan", "<NA>", "#N/A", "NULL", "null"})
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 

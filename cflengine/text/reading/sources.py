@@ -299,7 +299,7 @@ def stated_format(format: str | None, *names: str) -> str | None:
 
 
 def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
-    """The format of ``blob``, which name or user (``stated``) and content must agree upon.
+    """The format of ``blob``, which name or user (``stated``) and content must agree on.
 
     Raises CorpusError if they do not, if the content is of a kind that cannot be read, or if nothing tells
     the format.

@@ -49,7 +49,7 @@ class BoilerplateRun:
         self.stage = "Encoding every document with the others' dictionary"
         warm_up("guided")
         index, lam = model.index_, float(model.lam)
-        self.cost = cost_given_others(table, index, model.result_.marks, lam, index.lengths().astype(np.float64))
+        self.cost = cost_given_others(table, index, model.result_.cover, lam, index.lengths().astype(np.float64))
 
     def documents(self) -> pd.DataFrame:
         """A row a document: document, words, repeated (share), source (of its longest passage, -1 for none), and with a

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from cflengine.loglinear import CLUSTERINGS
-from pages.parts.groups.run import RIDGES, WeightsRun, WeightsWish
+from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
@@ -26,34 +26,35 @@ def draw_weights_controls() -> bool:
     columns = current_label_columns()
     if not columns:
         return False
-    job, wish = current_job(WEIGHTS), _wish(columns)
+    job, choice = current_job(WEIGHTS), _choice(columns)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "Labels", list(columns), index=list(columns).index(wish.column), key="widget_weights_column", width=180,
+            "Labels", list(columns), index=list(columns).index(choice.column), key="widget_weights_column", width=180,
             on_change=lambda: _set(
                 column=st.session_state.widget_weights_column, name=columns[st.session_state.widget_weights_column][0]
             ),
         )  # fmt: skip
-        names = columns[wish.column]
+        names = columns[choice.column]
         st.selectbox(
-            "Tell apart from the rest", names, index=names.index(wish.name), key=f"widget_weights_name_{wish.column}",
-            width=220, on_change=lambda: _set(name=st.session_state[f"widget_weights_name_{wish.column}"]),
+            "Class, against all others", names, index=names.index(choice.name),
+            key=f"widget_weights_name_{choice.column}",
+            width=220, on_change=lambda: _set(name=st.session_state[f"widget_weights_name_{choice.column}"]),
         )  # fmt: skip
         st.select_slider(
-            "Ridge, 1/σ²", RIDGES, wish.ridge, format_func=lambda ridge: f"{ridge:g}", key="widget_weights_ridge",
+            "Ridge, 1/σ²", RIDGES, choice.ridge, format_func=lambda ridge: f"{ridge:g}", key="widget_weights_ridge",
             width=260, on_change=lambda: _set(ridge=st.session_state.widget_weights_ridge),
             help="How strongly weights are held near 0. The smaller, the longer plain L-BFGS takes.",
         )  # fmt: skip
         with st.container(width=220):
             run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Learn")
     with st.expander("The clustered scheme"):
-        _policies(wish)
+        _policies(choice)
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since this was learnt.")
     return True
 
 
-def _policies(wish: WeightsWish) -> None:
+def _policies(choice: WeightsChoice) -> None:
     st.caption(
         "A few fine steps; weights of nearly the same size become a cluster; coarse steps move clusters as one; then "
         "each weight goes on alone. As often as there are rounds, and fine steps to the end."
@@ -61,7 +62,7 @@ def _policies(wish: WeightsWish) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         choices = [name for name in CLUSTERINGS if name in _CLUSTERINGS]
         st.selectbox(
-            "Clusters are", choices, choices.index(wish.clustering), format_func=_CLUSTERINGS.get, width=300,
+            "Clusters are", choices, choices.index(choice.clustering), format_func=_CLUSTERINGS.get, width=300,
             key="widget_weights_clustering",
             on_change=lambda: _set(clustering=st.session_state.widget_weights_clustering),
         )  # fmt: skip
@@ -71,7 +72,7 @@ def _policies(wish: WeightsWish) -> None:
             ("fine_iter", "Fine steps in a round", 1, 30),
         ):
             st.number_input(
-                title, least, most, int(getattr(wish, name)), key=f"widget_weights_{name}", width=170,
+                title, least, most, int(getattr(choice, name)), key=f"widget_weights_{name}", width=170,
                 on_change=_take(name),
             )  # fmt: skip
 
@@ -81,25 +82,29 @@ def _take(name: str) -> Any:
     return lambda: _set(**{name: kind(st.session_state[f"widget_weights_{name}"])})
 
 
-def _wish(columns: dict[str, list[str]]) -> WeightsWish:
-    """The session's wish, if this corpus can fulfil it; else its first column and the most frequent value."""
-    wish = st.session_state.get("weights_wish")
-    if not wish or wish.name not in columns.get(wish.column, []):
+def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
+    """The session's choice, if this corpus can fulfil it; else its first column and the most frequent value."""
+    choice = st.session_state.get("weights_choice")
+    if not choice or choice.name not in columns.get(choice.column, []):
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        wish = WeightsWish(column, columns[column][0], test=own_split(metadata) or 0.2)
-        st.session_state.weights_wish = wish
-    return wish
+        choice = WeightsChoice(column, columns[column][0], test=own_split(metadata) or 0.2)
+        st.session_state.weights_choice = choice
+    return choice
 
 
 def _set(**changes: Any) -> None:
     state = st.session_state
-    state.weights_wish = WeightsWish(**(vars(state.weights_wish) | changes))
+    state.weights_choice = WeightsChoice(**(vars(state.weights_choice) | changes))
 
 
 def _key() -> tuple[Any, ...]:
-    """Corpus, kind, wish."""
-    return (st.session_state.corpus_id, WEIGHTS, replace(st.session_state.weights_wish, tokens=current_corpus().tokens))
+    """Corpus, kind, choice."""
+    return (
+        st.session_state.corpus_id,
+        WEIGHTS,
+        replace(st.session_state.weights_choice, tokens=current_corpus().tokens),
+    )
 
 
 def start_weights() -> None:

@@ -47,7 +47,7 @@ TIES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 @dataclass(frozen=True)
-class WeightsWish:
+class WeightsChoice:
     """A class against the rest of a column, the ridge 1/σ², and the policies of the clustered scheme."""
 
     column: str
@@ -73,10 +73,10 @@ class _Lane:
 
 
 class WeightsRun:
-    """A class of a corpus told apart from the rest by several solvers."""
+    """A class of a corpus against the rest, by several solvers."""
 
-    def __init__(self, wish: WeightsWish) -> None:
-        self.wish = wish
+    def __init__(self, choice: WeightsChoice) -> None:
+        self.choice = choice
         self.study: Study | None = None
         self.model: BinaryModel | None = None
         self.watch = np.zeros(0, dtype=np.int64)  # features by falling mutual information
@@ -89,13 +89,13 @@ class WeightsRun:
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
         """Make the matrix, run every contestant. A stop keeps what is there. Raises ValueError."""
         warm_up()
-        wish = self.wish
-        metadata = metadata.assign(**{wish.column: _against_rest(metadata[wish.column], wish.name)})
-        labels = read_labels(metadata, wish.column, (wish.name, _rest(wish.name)))
-        split = split_documents(labels, metadata, dev=None, test=wish.test)
-        words = vectorizer(token_pattern=wish.tokens.words, lowercase=wish.tokens.lowercase)
+        choice = self.choice
+        metadata = metadata.assign(**{choice.column: _against_rest(metadata[choice.column], choice.name)})
+        labels = read_labels(metadata, choice.column, (choice.name, _rest(choice.name)))
+        split = split_documents(labels, metadata, dev=None, test=choice.test)
+        words = vectorizer(token_pattern=choice.tokens.words, lowercase=choice.tokens.lowercase)
         study = Study.of(texts, labels, split, words)
-        positive = study.labels.classes.index(wish.name)
+        positive = study.labels.classes.index(choice.name)
         y = np.where(study.y[study.train] == positive, 1.0, -1.0)
         X = study.X[study.train]
         # the bias is a feature of value 1, as the estimator and the command have it
@@ -103,7 +103,7 @@ class WeightsRun:
         self.information = mutual_information(X, y)
         self.watch = np.argsort(-self.information, kind="stable")[:MOST_WATCHED]
         self.study = study
-        for number, (name, settings) in enumerate(contestants(wish).items()):
+        for number, (name, settings) in enumerate(contestants(choice).items()):
             if self.results and not job.poll():
                 break
             self.results[name] = self._solve(name, settings, _Lane(job, number, name))
@@ -115,7 +115,7 @@ class WeightsRun:
         watch = self.watch if name in ("lbfgs", "clustered") else ()
         solver = {"control": "clustered"}.get(name, name)
         with threads(None):
-            result = solve(self.model, self.wish.ridge, solver, settings, watch=watch, listeners=(lane,))
+            result = solve(self.model, self.choice.ridge, solver, settings, watch=watch, listeners=(lane,))
         every = max(1, -(-result.trajectories.size // MOST_VALUES))
         if every == 1:
             return result
@@ -124,9 +124,9 @@ class WeightsRun:
     def estimator(self) -> Pipeline:
         """The plain solution, from a text to its class."""
         assert self.study is not None
-        positive = self.study.labels.classes.index(self.wish.name)
+        positive = self.study.labels.classes.index(self.choice.name)
         sign = 1.0 if positive else -1.0  # the model's scores are for the second class
-        model = LogisticClassifier("lbfgs", C=1.0 / self.wish.ridge)
+        model = LogisticClassifier("lbfgs", C=1.0 / self.choice.ridge)
         result = replace(self.plain, w=sign * self.plain.w)
         return study_pipeline(self.study, model.adopt(self.study.classes, [result]))
 
@@ -134,7 +134,7 @@ class WeightsRun:
         """The parsimony curve: how well models of few different weights do on the test set."""
         assert self.model is not None
         with threads(None):
-            for fit in parsimony(self.model, self.wish.ridge, self.plain.w, TIES, self.f1, may_go_on=job.poll):
+            for fit in parsimony(self.model, self.choice.ridge, self.plain.w, TIES, self.f1, may_go_on=job.poll):
                 self.fits.append(fit)
 
     # ---- what pages ask
@@ -158,7 +158,7 @@ class WeightsRun:
         study = self.study
         assert study is not None
         rows = study.test if len(study.test) else study.train
-        truth = study.y[rows] == study.labels.classes.index(self.wish.name)
+        truth = study.y[rows] == study.labels.classes.index(self.choice.name)
         guess = study.X[rows] @ w[:-1] + w[-1] > 0
         return Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
@@ -170,7 +170,7 @@ class WeightsRun:
         """
         paths = self.plain.trajectories
         final = paths[-1]
-        return np.array([explained_variance(final, chunks(w, self.wish.cluster_factor)) for w in paths])
+        return np.array([explained_variance(final, chunks(w, self.choice.cluster_factor)) for w in paths])
 
     def clusters(self, k: int) -> np.ndarray:
         """int64 (features,): the final weights in k clusters, from the smallest up (optimal k-means)."""
@@ -212,11 +212,11 @@ class WeightsRun:
         )
 
 
-def contestants(wish: WeightsWish) -> dict[str, Any]:
+def contestants(choice: WeightsChoice) -> dict[str, Any]:
     """Name -> settings, in the order of the race."""
     scheme = ClusteredSettings(
-        tol=TOL, time_limit=LIMIT_S, rounds=wish.rounds, fine_iter=wish.fine_iter, clustering=wish.clustering,
-        cluster_factor=wish.cluster_factor,
+        tol=TOL, time_limit=LIMIT_S, rounds=choice.rounds, fine_iter=choice.fine_iter, clustering=choice.clustering,
+        cluster_factor=choice.cluster_factor,
     )  # fmt: skip
     return {
         "lbfgs": LBFGSSettings(tol=TOL, time_limit=LIMIT_S),

@@ -55,7 +55,7 @@ def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The plain solution as a model to take away."""
     assert run.study is not None
     about = about_study(run.study, loaded.corpus)
-    about["target"] = f"{about['target']}: {run.wish.name} or not"  # no column of its own to be judged by
+    about["target"] = f"{about['target']}: {run.choice.name} or not"  # no column of its own to be judged by
     model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 
 
@@ -83,7 +83,8 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
         selection_mode="points",
     )  # fmt: skip
     st.caption(
-        f"The {shown} words with the most mutual information about the class, {plain(run.wish.name)}. Lines that cross "
+        f"The {shown} words with the most mutual information about the class, {plain(run.choice.name)}. Lines that "
+        "cross "
         "are words that changed places. A group is a range of final weights (optimal k-means), called by the words "
         "that say most; choose one above, or click a point, to see its words in the text."
     )
@@ -139,12 +140,14 @@ def draw_explained(run: WeightsRun) -> None:
     """How early the clusters of the end can be seen."""
     explained = run.explained
     st.plotly_chart(
-        explained_figure(explained, run.wish.cluster_factor), key="weights_explained", config={"displayModeBar": False}
+        explained_figure(explained, run.choice.cluster_factor),
+        key="weights_explained",
+        config={"displayModeBar": False},
     )
     late = int(np.argmax(explained >= 0.9)) if (explained >= 0.9).any() else None
     when = f" From iteration {late} of {len(explained) - 1} on it is at least 90 %." if late is not None else ""
     st.caption(
-        f"Weights cut into chunks of {run.wish.cluster_factor:g} by their size at an iteration: the share of the "
+        f"Weights cut into chunks of {run.choice.cluster_factor:g} by their size at an iteration: the share of the "
         f"variance of the final weights that lies between those chunks.{when} Of the {many(len(run.watch), 'word')} "
         "with the most information about the class."
     )

@@ -40,7 +40,7 @@ def solve_toy(text: str, lam: float) -> ToySolution:
     def work() -> CompressiveFeatures:
         return CompressiveFeatures(lam=lam, max_gram=8, token_pattern=_LETTER, lowercase=False).fit([text])
 
-    # a text this short takes a blink; waiting means that somebody's corpus is in the solver
+    # a text this short takes a blink; waiting means that another corpus is in the solver
     model = BOARD.borrow(work, PATIENCE_S)
     encoding = model.encoding_
     order = list(dict.fromkeys(encoding.gram.tolist()))

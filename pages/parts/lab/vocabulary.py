@@ -59,7 +59,7 @@ class Brought:
 class Check:
     """A vocabulary measured on a corpus.
 
-    cost: objective of (1) with it; marks: uint8 (n,), the pointers there. n_phrases: different phrases; too_long
+    cost: objective of (1) with it; cover: uint8 (n,), the pointers there. n_phrases: different phrases; too_long
     (more than K words) and absent (not in the corpus): up to ``SHOWN`` of the n_too_long and n_absent that name no
     K-gram. n_grams: K-grams named; n_added: single words that the encoding needs beside them. used, unused: the
     vocabulary's K-grams with and without a pointer; lacking: K-grams of two words and more that the solver's
@@ -68,7 +68,7 @@ class Check:
     """
 
     cost: float
-    marks: np.ndarray = field(repr=False)
+    cover: np.ndarray = field(repr=False)
     n_phrases: int
     n_too_long: int
     n_absent: int
@@ -150,13 +150,13 @@ def measure(model: CompressiveFeatures, brought: Brought) -> Check:
     is_long = np.diff(tokenizer(missing).doc_ptr) > model.max_gram
     too_long = [phrase for phrase, over in zip(missing, is_long.tolist(), strict=True) if over]
     absent = [phrase for phrase, over in zip(missing, is_long.tolist(), strict=True) if not over]
-    marks, cost, used = encode_with_vocabulary(model.index_, model.costs_at(model.lam), named)
+    cover, cost, used = encode_with_vocabulary(model.index_, model.costs_at(model.lam), named)
     mine, in_use = named > 0, used > 0
     theirs = np.zeros(len(mine), dtype=bool)
     theirs[model.result_.dictionary] = True
     theirs[: model.index_.len_ptr[1]] = False  # single words may be used by any vocabulary
     first, occurrences = model.index_.first_positions(np.arange(len(mine))), model.index_.counts()
-    uses, solver_uses = pointer_counts(model, marks), pointer_counts(model, model.result_.marks)
+    uses, solver_uses = pointer_counts(model, cover), pointer_counts(model, model.result_.cover)
 
     def frame(chosen: np.ndarray, by: np.ndarray, count: np.ndarray, most: int | None) -> pd.DataFrame:
         grams = np.flatnonzero(chosen)
@@ -165,7 +165,7 @@ def measure(model: CompressiveFeatures, brought: Brought) -> Check:
 
     unused, lacking = mine & ~in_use, theirs & ~mine
     return Check(
-        cost, marks, len(phrases), len(too_long), len(absent), _snippets(too_long), _snippets(absent),
+        cost, cover, len(phrases), len(too_long), len(absent), _snippets(too_long), _snippets(absent),
         int(mine.sum()), int((in_use & ~mine).sum()), int(unused.sum()), int(lacking.sum()),
         used=frame(mine & in_use, uses, uses, None),
         unused=frame(unused, occurrences, uses, LISTED),
@@ -173,11 +173,11 @@ def measure(model: CompressiveFeatures, brought: Brought) -> Check:
     )  # fmt: skip
 
 
-def pointer_counts(model: CompressiveFeatures, marks: np.ndarray) -> np.ndarray:
-    """int64 (G,): how many pointers each K-gram has in ``marks``, uint8 (n,)."""
+def pointer_counts(model: CompressiveFeatures, cover: np.ndarray) -> np.ndarray:
+    """int64 (G,): how many pointers each K-gram has in ``cover``, uint8 (n,)."""
     index = model.index_
     parts = [
-        np.bincount(index.gram_of[k][(marks >> k & 1) == 1] - a, minlength=b - a)
+        np.bincount(index.gram_of[k][(cover >> k & 1) == 1] - a, minlength=b - a)
         for k, (a, b) in enumerate(pairwise(index.len_ptr.tolist()))
     ]
     return np.concatenate(parts)

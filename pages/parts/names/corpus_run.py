@@ -19,8 +19,8 @@ AT_ONCE = 200  # documents between two looks at the stop
 
 @dataclass
 class NamesRun:
-    """places: a row a name where it stands: document, start, end (code points), name, kind, sure (the least chance of
-    its tokens' labels). Rows grow while it runs; ``done`` says for how many documents."""
+    """places: a row a name where it stands: document, start, end (code points), name, kind, sure (the least probability
+    of its tokens' labels). Rows grow while it runs; ``done`` says for how many documents."""
 
     tagger: TaggerRun
     stage: str = "Tagging"

@@ -31,7 +31,7 @@ B
 
 
 @dataclass(frozen=True)
-class TaggerWish:
+class TaggerChoice:
     """Which sentences, by the digest of their file; the template; the strength of the ℓ2 penalty; the share to test."""
 
     source: str
@@ -44,7 +44,7 @@ class TaggerWish:
 class TaggerRun:
     """A trained tagger. ``model`` and ``scores`` are there once the job is done."""
 
-    wish: TaggerWish
+    choice: TaggerChoice
     file: TaggedFile
     model: ChainCRF | None = None
     scores: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -52,11 +52,11 @@ class TaggerRun:
 
     def run(self, job: Job) -> None:
         """Train on the first sentences, judge on the last. Raises ValueError for a template that does not fit."""
-        parse_template(self.wish.template)
+        parse_template(self.choice.template)
         warm_up("chain")
         n = len(self.file.rows)
-        self.n_train = max(1, n - round(self.wish.test * n))
-        model = ChainCRF(c2=self.wish.c2, tol=TOL, template=self.wish.template, listeners=(job,))
+        self.n_train = max(1, n - round(self.choice.test * n))
+        model = ChainCRF(c2=self.choice.c2, tol=TOL, template=self.choice.template, listeners=(job,))
         model.fit(self.file.rows[: self.n_train], self.file.labels[: self.n_train])
         model.set_params(listeners=())  # the model outlives the job
         rows, labels = self.file.rows[self.n_train :], self.file.labels[self.n_train :]
@@ -87,7 +87,7 @@ class TaggerRun:
         return [(token, *by_word.get(token, by_shape.get(_shape(token), usual))) for token in tokens]
 
     def tagged(self, text: str) -> tuple[list[tuple[str, ...]], list[str], np.ndarray]:
-        """The rows of a sentence, the likeliest labels, and the chance of every label for each token."""
+        """The rows of a sentence, the likeliest labels, and the probability of every label for each token."""
         assert self.model is not None
         rows = self.rows_of(text)
         return rows, self.model.predict([rows])[0], self.model.predict_marginals([rows])[0]
@@ -103,10 +103,10 @@ def _shape(token: str) -> str:
 
 
 def tagged_frame(
-    rows: Sequence[Sequence[str]], labels: Sequence[str], chances: np.ndarray, classes: Any
+    rows: Sequence[Sequence[str]], labels: Sequence[str], probabilities: np.ndarray, classes: Any
 ) -> pd.DataFrame:
-    """A row a token: token, label, its chance, and the next likeliest label with its chance."""
-    order = np.argsort(-chances, axis=1, kind="stable")
+    """A row a token: token, label, its probability, and the next likeliest label with its probability."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")
     number = {label: c for c, label in enumerate(classes)}
     second = [next(int(c) for c in order[p] if classes[c] != label) for p, label in enumerate(labels)]
     at = np.arange(len(labels))
@@ -114,8 +114,8 @@ def tagged_frame(
         {
             "token": [row[0] for row in rows],
             "label": list(labels),
-            "probability": chances[at, [number[label] for label in labels]] if len(labels) else [],
+            "probability": probabilities[at, [number[label] for label in labels]] if len(labels) else [],
             "or": [classes[c] for c in second],
-            "with": chances[at, second] if len(labels) else [],
+            "with": probabilities[at, second] if len(labels) else [],
         }
     )

@@ -39,7 +39,7 @@ export default function ({ parentElement, data }) {
     for (const token of part.tokens) {
       const word = document.createElement("span");
       word.textContent = token.text;
-      word.title = token.chances;
+      word.title = token.probabilities;
       words.append(word);
     }
     if (part.kind) {
@@ -58,19 +58,19 @@ _component = st.components.v2.component("cfl_tag_view", html=_HTML, css=_CSS, js
 
 
 def tag_view(
-    tokens: Sequence[str], labels: Sequence[str], chances: np.ndarray, classes: Any,
+    tokens: Sequence[str], labels: Sequence[str], probabilities: np.ndarray, classes: Any,
     spans: Sequence[tuple[int, int, str]], kinds: Sequence[str], *, key: str,
 ) -> None:  # fmt: skip
     """Show a tagged sentence. spans: entities, (first, behind the last, kind); where labels are no entity tags, each
-    token is shown with its own. chances: float64 (tokens, classes). kinds: all there are, for hues."""
-    _component(key=key, data={"parts": parts_of(tokens, labels, chances, classes, spans, kinds)})
+    token is shown with its own. probabilities: float64 (tokens, classes). kinds: all there are, for hues."""
+    _component(key=key, data={"parts": parts_of(tokens, labels, probabilities, classes, spans, kinds)})
 
 
 def parts_of(
-    tokens: Sequence[str], labels: Sequence[str], chances: np.ndarray, classes: Any,
+    tokens: Sequence[str], labels: Sequence[str], probabilities: np.ndarray, classes: Any,
     spans: Sequence[tuple[int, int, str]], kinds: Sequence[str],
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The sentence as entities and single tokens: tokens with their chances, kind, how sure it is in per cent."""
+    """The sentence as entities and single tokens: tokens with their probabilities, kind, how sure it is in per cent."""
     number = {str(label): c for c, label in enumerate(classes)}
     if not any("-" in str(label) for label in classes):
         spans = [(p, p + 1, label) for p, label in enumerate(labels) if label != "O"]
@@ -79,14 +79,16 @@ def parts_of(
     p = 0
     while p < len(tokens):
         end, kind = starts.get(p, (p + 1, ""))
-        sure = min(float(chances[q, number[str(labels[q])]]) for q in range(p, end))
-        inside = [{"text": str(tokens[q]), "chances": _chances(chances[q], classes)} for q in range(p, end)]
+        sure = min(float(probabilities[q, number[str(labels[q])]]) for q in range(p, end))
+        inside = [
+            {"text": str(tokens[q]), "probabilities": _probabilities(probabilities[q], classes)} for q in range(p, end)
+        ]
         index = kinds.index(kind) if kind in kinds else 0
         parts.append({"tokens": inside, "kind": kind, "sure": round(100 * sure), "index": index})
         p = end
     return parts
 
 
-def _chances(row: np.ndarray, classes: Any) -> str:
+def _probabilities(row: np.ndarray, classes: Any) -> str:
     order = np.argsort(-row, kind="stable")[:4]
     return "\n".join(f"{classes[c]} {100 * row[c]:.1f} %" for c in order)

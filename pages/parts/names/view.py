@@ -11,7 +11,7 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from cflengine.loglinear import TaggedFile
 from cflengine.text import CorpusError, entities
-from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerRun, TaggerWish, tagged_frame
+from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import tag_view
 from pages.parts.shared.asking import asked
 from pages.parts.shared.controls import queue_notes, rerun_at_end, run_and_stop
@@ -93,8 +93,8 @@ def _fitting(columns: int) -> str:
 
 def _key() -> tuple[Any, ...]:
     state = st.session_state
-    wish = TaggerWish(state.get("tagger_digest", ""), state.get("tagger_template", TEMPLATE), state.tagger_c2)
-    return (state.corpus_id, TAGGER, wish)
+    choice = TaggerChoice(state.get("tagger_digest", ""), state.get("tagger_template", TEMPLATE), state.tagger_c2)
+    return (state.corpus_id, TAGGER, choice)
 
 
 def _start() -> None:
@@ -148,11 +148,13 @@ def draw_tagger(run: TaggerRun) -> None:
     metric_row(items)
     text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
     answer = asked("tagged", (st.session_state.get(f"{TAGGER}_id"), text), lambda: run.tagged(text), waiting=_BUSY)
-    rows, labels, chances = answer or ([], [], np.zeros((0, len(model.classes_))))
+    rows, labels, probabilities = answer or ([], [], np.zeros((0, len(model.classes_))))
     if rows:
         kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
-        tag_view([row[0] for row in rows], labels, chances, model.classes_, entities(labels), kinds, key="tagger_view")
-    frame = tagged_frame(rows, labels, chances, model.classes_)
+        tag_view(
+            [row[0] for row in rows], labels, probabilities, model.classes_, entities(labels), kinds, key="tagger_view"
+        )
+    frame = tagged_frame(rows, labels, probabilities, model.classes_)
     tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"])
     bar = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
     tokens.dataframe(

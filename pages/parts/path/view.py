@@ -192,7 +192,7 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
     st.markdown(
         f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · gap **{percent(here.gap)}** proved · "
         f"**{number(result.dictionary_size)}** K-grams in the dictionary · **{number(result.n_pointers)}** pointers of "
-        f"**{number(len(result.marks) / max(1, result.n_pointers), 2)}** words on average"
+        f"**{number(len(result.cover) / max(1, result.n_pointers), 2)}** words on average"
     )
     if here.solved and here.lam in run.lams:
         words = "Solved and certified on the path."
@@ -219,7 +219,7 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
     with text:
         view = st.container()  # what the slider changes stands next to it, the choice of documents below
         shown = choose_documents(run.corpus.table, corpus)
-        documents, grams = stage_view(run.corpus, corpus, shown, here.point.result.marks)
+        documents, grams = stage_view(run.corpus, corpus, shown, here.point.result.cover)
         for used, entry in grams.items():
             entry["count"] = run.count(here.point, used)
         with view:

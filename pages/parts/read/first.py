@@ -97,6 +97,6 @@ def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
         )  # fmt: skip
     if picture is not None and run.corpus is not None:
         documents = list(range(min(SHOWN, len(loaded.corpus))))
-        views, grams = stage_view(run.corpus, loaded.corpus, documents, picture.marks, picture.weights, most=MOST)
+        views, grams = stage_view(run.corpus, loaded.corpus, documents, picture.cover, picture.weights, most=MOST)
         with text:
             text_view(views, grams=grams, key="first_picture", height=HEIGHT, counted="occurs")

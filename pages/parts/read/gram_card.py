@@ -1,4 +1,4 @@
-"""The card of one K-gram: its ledger, its runner-up, where it is used, where it lost and to whom, and wishes.
+"""The card of one K-gram: its ledger, its runner-up, where it is used, where it lost and to whom, and constraints.
 
 Kernels run in the solver's thread alone (see jobs.py); what they find is kept in the session until another K-gram or
 another result is chosen.
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine import CompressionSession, CompressiveFeatures, Corpus, WishPrice
+from cflengine import CompressionSession, CompressiveFeatures, ConstraintPrice, Corpus
 from cflengine.compression import QUICK, GramExplanation, explain, ledger, match_vocabulary
 from cflengine.text import Tokenizer, in_context
 from pages.parts.read.explorer import draw_occurrences
@@ -36,7 +36,7 @@ def with_savings(found: Solution, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _savings(model: CompressiveFeatures) -> np.ndarray:
     """float64 (features,)."""
-    book = ledger(model.index_, model.costs_at(model.lam), model.result_.marks)
+    book = ledger(model.index_, model.costs_at(model.lam), model.result_.cover)
     return book.saves[np.searchsorted(book.gram, model.gram_ids_)]
 
 
@@ -46,8 +46,8 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
     entry = model.dictionary_.iloc[feature]
     gram = int(model.gram_ids_[feature])
     st.header(f"“{plain(name)}”")
-    marks = model.result_.marks
-    found = asked("explain", (solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), marks, gram))
+    cover = model.result_.cover
+    found = asked("explain", (solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), cover, gram))
     if found is None:
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
         return
@@ -62,7 +62,7 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
         ]
     )
     _draw_runner_up(model, found)
-    used, elsewhere, wish = st.tabs([f"Used, {number(entry['count'])}", f"Not used, {lost:,}", "Do without it"])
+    used, elsewhere, constraint = st.tabs([f"Used, {number(entry['count'])}", f"Not used, {lost:,}", "Do without it"])
     with used:
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
     with elsewhere:
@@ -70,10 +70,10 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
             draw_occurrences(lost_occurrences(model, corpus, found), key=f"lost_{feature}")
         else:
             st.caption("Wherever it stands, it is used.")
-    with wish:
+    with constraint:
         st.caption("Solve the corpus again as if this K-gram could not be stored.")
-        st.button("Forbid it", key=f"forbid_{gram}", on_click=_wish, args=(solution, gram, False))
-        _draw_wish(solution, gram)
+        st.button("Forbid it", key=f"forbid_{gram}", on_click=_constraint, args=(solution, gram, False))
+        _draw_constraint(solution, gram)
 
 
 def _draw_runner_up(model: CompressiveFeatures, found: GramExplanation) -> None:
@@ -122,10 +122,10 @@ def draw_force(found: Solution) -> None:
         elif gram in model.gram_ids_:
             st.info(f"“{plain(phrase)}” is in the dictionary already.")
         else:
-            _wish(found, gram, True)
+            _constraint(found, gram, True)
             st.session_state.forced = gram
     if st.session_state.get("forced") is not None:
-        _draw_wish(found, st.session_state.forced)
+        _draw_constraint(found, st.session_state.forced)
 
 
 def _find(model: CompressiveFeatures, phrase: str) -> int | None:
@@ -135,31 +135,31 @@ def _find(model: CompressiveFeatures, phrase: str) -> int | None:
     return int(grams[0]) if len(grams) else None
 
 
-def _wish(found: Solution, gram: int, force: bool) -> None:
+def _constraint(found: Solution, gram: int, force: bool) -> None:
     """Solve again with the K-gram forced or forbidden; what that costs is asked for when it is drawn."""
     model: CompressiveFeatures = found.model
-    wish = {"force": [gram]} if force else {"forbid": [gram]}
+    constraint = {"force": [gram]} if force else {"forbid": [gram]}
 
     def work() -> CompressiveFeatures:
-        return CompressionSession(model).solve(model.lam, **wish, known=model.result_, settings=QUICK)
+        return CompressionSession(model).solve(model.lam, **constraint, known=model.result_, settings=QUICK)
 
-    st.session_state.wish = (found.id, gram, force, work)
+    st.session_state.constraint = (found.id, gram, force, work)
 
 
-def _draw_wish(found: Solution, gram: int) -> None:
-    """The price of the last wish, if it was about this K-gram."""
-    wish = st.session_state.get("wish")
-    if wish is None or wish[:2] != (found.id, gram):
+def _draw_constraint(found: Solution, gram: int) -> None:
+    """The price of the last constraint, if it was about this K-gram."""
+    constraint = st.session_state.get("constraint")
+    if constraint is None or constraint[:2] != (found.id, gram):
         return
-    model, (_, _, force, work) = found.model, wish
+    model, (_, _, force, work) = found.model, constraint
     try:
-        answer = asked("wish", (found.id, gram, force), work, waiting="Solving again …")
+        answer = asked("constraint", (found.id, gram, force), work, waiting="Solving again …")
     except ValueError as error:
         st.warning(said(error))
         return
     if answer is None:
         return
-    price = WishPrice.of(answer.result_, model.result_)
+    price = ConstraintPrice.of(answer.result_, model.result_)
     name = plain(gram_names(model, [gram]))
     st.markdown(
         f"{'With' if force else 'Without'} {name} the corpus costs **{number(price.estimate, 2)} more** "

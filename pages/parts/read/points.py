@@ -31,7 +31,7 @@ def live_points(
     shown: list[dict[str, Any]] = []
     points = []
     for point in run.points:
-        shown, grams = stage_view(run.corpus, corpus, documents, point.result.marks, most=most)
+        shown, grams = stage_view(run.corpus, corpus, documents, point.result.cover, most=most)
         ids = np.fromiter(grams, np.int64, len(grams))
         counts = run.counts(point, ids)
         size, gap = point.result.dictionary_size, point.result.gap
@@ -58,7 +58,7 @@ def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:
 def note(point: PathPoint) -> str:
     """What storing costs at a λ."""
     result = point.result
-    average = len(result.marks) / max(1, result.n_pointers)
+    average = len(result.cover) / max(1, result.n_pointers)
     return (
         f"{number(result.n_pointers)} uses of {number(average, 2)} words on average; all storage costs "
         f"{number(result.objective)}, and cannot cost less than {number(result.lower_bound)}."
@@ -70,7 +70,7 @@ def telling_documents(run: PathRun, count: int, lam: float) -> list[int]:
     assert run.corpus is not None
     table, point = run.corpus.table, run.points.nearest(lam)
     sizes = np.diff(table.doc_ptr)
-    start = np.flatnonzero(point.result.marks & 0b11111110)
+    start = np.flatnonzero(point.result.cover & 0b11111110)
     pieces = np.bincount(np.searchsorted(table.doc_ptr, start, side="right") - 1, minlength=len(sizes))
     good = np.flatnonzero((sizes >= _SHORTEST) & (sizes <= _LONGEST))
     if len(good) < count:

@@ -30,9 +30,9 @@ _ROUND = (1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 4.8, 6.0, 8.0, 10.0)  # ends of a s
 
 @dataclass(frozen=True)
 class PriceScale:
-    """Prices from 0 to ``top`` get colours of their own, dearer ones the last.
+    """Prices from 0 to ``top`` get colours of their own, higher ones the last.
 
-    above: share of the corpus's tokens that are dearer than ``top``; highest: the highest price.
+    above: share of the corpus's tokens whose price is above ``top``; highest: the highest price.
     """
 
     top: float

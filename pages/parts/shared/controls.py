@@ -53,7 +53,7 @@ PHASES = {
 
 
 def lam_slider(*, disabled: bool = False) -> None:
-    """λ, for whoever solves at one λ."""
+    """λ, where one λ is solved."""
     st.select_slider(
         "λ, the cost of a pointer",
         LAMBDAS,
@@ -123,7 +123,7 @@ def draw_controls() -> None:
 
 
 def _open_choice() -> None:
-    """Which solver, where the homotopy would take long: nobody should wait for it unasked."""
+    """Which solver, where the homotopy would take long: users should not wait for it unasked."""
     n_pointers = settings().max_gram * current_corpus().table.n_tokens
     homotopy, guided = (duration(estimated_seconds(n_pointers, name)) for name in ("homotopy", "guided"))
     st.radio(

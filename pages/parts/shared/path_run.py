@@ -78,7 +78,7 @@ class Uses:
 class Picture:
     """A solve at a moment: pointers of its best solution, uint8 (n,); w in steps of 1/255, uint8 (K, n), or None."""
 
-    marks: np.ndarray
+    cover: np.ndarray
     weights: np.ndarray | None
 
 
@@ -228,7 +228,7 @@ class PathRun:
         before = next((point for point in self.points if point.lam == lam), None)
         if before is not None and before.result.gap <= result.gap:
             return
-        counts = pointers_by_length(result.marks, self.max_gram)
+        counts = pointers_by_length(result.cover, self.max_gram)
         slim = replace(result, alpha=result.alpha.astype(np.float32))
         others = [point for point in self.points if point.lam != lam]
         self.points = CompressionPath([*others, PathPoint(lam, slim, counts, seconds)])
@@ -259,7 +259,7 @@ class PathRun:
         """The points on either side of λ and the share t of the upper one: λ = (1−t) low + t high.
 
         Below the first point, None stands for λ = 0, where prices of 0 prove the bound 0; above the last one, t = 0:
-        what its prices prove stays proved when pointers get dearer.
+        what its prices prove stays proved when pointers cost more.
         """
         low = next((point for point in reversed(self.points) if point.lam <= lam), None)
         high = next((point for point in self.points if point.lam > lam), None)
@@ -285,7 +285,7 @@ class PathRun:
         kept = self._uses.get(point.lam)
         if kept is None or kept[0] is not point:
             assert self.corpus is not None  # there is a point
-            kept = (point, _uses(point.result.marks, self.corpus.index))
+            kept = (point, _uses(point.result.cover, self.corpus.index))
             if len(self._uses) > len(self.lams) + KEEP_ASKED:
                 self._uses.clear()
             self._uses[point.lam] = kept
@@ -368,8 +368,8 @@ def _cost(point: PathPoint, lam: float) -> float:
     return round_up(result.objective + (lam - point.lam) * result.n_pointers, 64)
 
 
-def _uses(marks: np.ndarray, index: KGramIndex) -> Uses:
-    pointers = np.concatenate([row[marks >> k & 1 == 1] for k, row in enumerate(index.gram_of)])
+def _uses(cover: np.ndarray, index: KGramIndex) -> Uses:
+    pointers = np.concatenate([row[cover >> k & 1 == 1] for k, row in enumerate(index.gram_of)])
     counts = np.bincount(pointers, minlength=index.n_grams)
     gram = np.flatnonzero(counts)
     gram = gram[np.lexsort((gram, -counts[gram]))]

@@ -40,8 +40,8 @@ def current_solution() -> Solution | None:
     known = st.session_state.get("solution")
     if known is None or known[0] is not point or known[1].improving != job.active:
         model = known[1].model if known is not None and known[0] is point else job.so_far.model(point.lam)
-        marks = hashlib.blake2b(point.result.marks.data, digest_size=8).hexdigest()
-        known = st.session_state.solution = (point, Solution(f"{job.id}:{point.lam:g}:{marks}", model, job.active))
+        digest = hashlib.blake2b(point.result.cover.data, digest_size=8).hexdigest()
+        known = st.session_state.solution = (point, Solution(f"{job.id}:{point.lam:g}:{digest}", model, job.active))
     return known[1]
 
 

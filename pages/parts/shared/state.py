@@ -32,7 +32,7 @@ from pages.parts.shared.settings import Settings, settings_from
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
 EXPLORE = True  # whether a corpus that is chosen is solved at once
-#: tokens at most, and the λ of a path that nobody has set
+#: tokens at most, and the λ of a path where none was chosen
 USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (300_000, (0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)),
     (3_000_000, (0.1, 0.3, 1.0, 2.0, 4.0)),
@@ -191,7 +191,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
 
 #: what pages keep of results; of another corpus it would only hold memory
 _RESULTS = (
-    "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "wish", "counted",
+    "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "choice", "counted",
     "corpus_check", "phrase_places", "find_counts", "selected_group", "gram", "names_chosen", "study_open",
     "boilerplate_group", "boilerplate_document",
 )  # fmt: skip

@@ -69,14 +69,14 @@ def stage_view(
     prepared: PreparedCorpus,
     corpus: Corpus,
     documents: Iterable[int],
-    marks: np.ndarray,
+    cover: np.ndarray,
     weights: np.ndarray | None = None,
     most: int | None = None,
 ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
     """Documents with the pointers of a stage of the homotopy, or of a path; gram ids are those of the index.
 
     With ``weights`` (uint8 (K, n), steps of 1/255) every pointer of weight above ``FAINTEST`` is shown, else the
-    binary ``marks``. most: tokens of each document that are shown, None for all.
+    binary ``cover``. most: tokens of each document that are shown, None for all.
     """
     index, table = prepared.index, prepared.table
     bits = np.uint8(1) << np.arange(index.max_gram, dtype=np.uint8)
@@ -85,7 +85,7 @@ def stage_view(
     for d in documents:
         a, whole = (int(x) for x in table.doc_ptr[d : d + 2])
         e = whole if most is None else min(whole, a + most)
-        shown = (marks[None, a:e] & bits[:, None]) > 0 if weights is None else weights[:, a:e] > 255 * FAINTEST
+        shown = (cover[None, a:e] & bits[:, None]) > 0 if weights is None else weights[:, a:e] > 255 * FAINTEST
         start, k = np.nonzero(shown.T)
         inside = start + k < e - a
         start, k = start[inside], k[inside]

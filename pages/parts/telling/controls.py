@@ -31,7 +31,7 @@ def draw_study_controls() -> bool:
         )  # fmt: skip
         names = columns[column]
         st.multiselect(
-            "Tell apart", names, default=list(wanted.classes), key=f"widget_classes_{column}", width=420,
+            "Classes", names, default=list(wanted.classes), key=f"widget_classes_{column}", width=420,
             max_selections=MOST_TOLD, on_change=_take_classes, args=(f"widget_classes_{column}",),
             help="Two classes, or more: then each against all others.",
         )  # fmt: skip

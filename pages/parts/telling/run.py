@@ -53,7 +53,7 @@ Rows = tuple[SentenceResult, ...]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be told apart, and how the documents are split: shares, or COLUMN=VALUE for the test set."""
+    """Which classes of which column, and how the documents are split: shares, or COLUMN=VALUE for the test set."""
 
     column: str
     classes: tuple[str, ...]

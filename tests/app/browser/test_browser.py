@@ -305,15 +305,15 @@ def scrub(page) -> None:
 
 
 def look_at_pointers(page) -> None:
-    marks = page.locator(".scroller .p")
-    marks.first.wait_for()
+    pieces = page.locator(".scroller .p")
+    pieces.first.wait_for()
     article = page.locator(".scroller article")
     assert "<script>window.pwned=1</script>" in article.nth(0).inner_text()
     assert page.locator(".scroller script, .scroller img").count() == 0
     arabic = article.nth(3).locator("[dir=auto]").last
     assert arabic.evaluate("node => getComputedStyle(node).direction") == "rtl"
 
-    mark = marks.filter(has_text="malt").first
+    mark = pieces.filter(has_text="malt").first
     mark.hover()
     gram = page.locator(".tip b").inner_text()
     assert "malt" in gram
@@ -351,12 +351,12 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
     button(page, "Run the path").click()
     page.get_by_text("of 12 λ certified").wait_for()
     page.get_by_text("Solved and certified on the path.").wait_for(timeout=120_000)
-    marks = (
+    count = (
         "document.querySelectorAll('.cfl-path')[0] && [...document.querySelectorAll('*')].map((node) => node.shadowRoot"
     )
-    marks += "?.querySelectorAll('.scroller .p.l1').length ?? 0).reduce((a, b) => a + b)"
-    page.wait_for_function(f"({marks}) > 0")
-    words = page.evaluate(marks)
+    count += "?.querySelectorAll('.scroller .p.l1').length ?? 0).reduce((a, b) => a + b)"
+    page.wait_for_function(f"({count}) > 0")
+    words = page.evaluate(count)
     slider = page.locator(".cfl-path-bar input")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
@@ -364,7 +364,7 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.39 * box["width"], box["y"] + box["height"] / 2, steps=4)
     page.get_by_text("Let go of the slider to solve here.").wait_for()
-    page.wait_for_function(f"({marks}) > {words}")  # cheaper pointers, more of them to single words
+    page.wait_for_function(f"({count}) > {words}")  # cheaper pointers, more of them to single words
     assert page.locator("[data-testid=stText]").count() == 0
     page.mouse.up()
     page.get_by_text("Solved and certified at this λ.").wait_for()

@@ -152,10 +152,10 @@ def test_a_race_tells_its_contestants_apart_without_colour(page, demo_url):
         assert len(set(distinct)) == 3
     axis = page.locator(PLOT).evaluate("node => [node.layout.xaxis.type, node.layout.shapes.length]")
     assert axis == ["log", 2], "two gaps are marked"
-    marks = page.locator(PLOT).evaluate(
+    begins = page.locator(PLOT).evaluate(
         "node => node.data.filter((t) => t.marker?.symbol === 'x-thin').map((t) => t.x[0])"
     )
-    assert marks == [pytest.approx(mark, rel=0.01) for mark in (4.5, 18.0, 31.5)], "where each begins to search"
+    assert begins == [pytest.approx(mark, rel=0.01) for mark in (4.5, 18.0, 31.5)], "where each begins to search"
     assert page.locator(".cfl-live-status").inner_text() == ""
 
     page.get_by_label("logarithmic").uncheck()

@@ -158,7 +158,7 @@ def test_every_stage_can_be_shown(model, corpus):
     assert [stage.zeta for stage in stages] == pytest.approx(np.linspace(0, 1, 11))
     for stage in (stages[0], stages[-1]):
         for weights in (stage.weights, None):
-            (document,), grams = views.stage_view(model.corpus_, corpus, [1], stage.marks, weights)
+            (document,), grams = views.stage_view(model.corpus_, corpus, [1], stage.cover, weights)
             pointers = document["pointers"]
             assert len(pointers["start"]) and ("weight" in pointers) == (weights is not None)
             if weights is not None:
@@ -251,8 +251,8 @@ def test_figure_1(warm, lam, cost, letters):
 @pytest.mark.parametrize("text", ["x", "ab ab", "👩‍🚀👩‍🚀", "\\*<b>", "=1+1=1+1", "é\u0301\u202e"])
 def test_any_short_text_is_a_toy(warm, text):
     solution = toy.solve_toy(text, 0.5)
-    cover = {k for a, b, _ in solution.pointers for k in range(a, b)}
-    assert cover == set(range(len(text)))
+    covered = {k for a, b, _ in solution.pointers for k in range(a, b)}
+    assert covered == set(range(len(text)))
 
 
 # ---- downloads

@@ -95,8 +95,8 @@ def test_cost_given_others_is_the_cheapest_cover(lam):
     rng = np.random.default_rng(5)
     texts = [" ".join(rng.choice(list("abcdef"), rng.integers(0, 14))) for _ in range(14)] + ["a b c d e f a b"] * 2
     model = CompressiveFeatures(lam=lam, max_gram=3).fit(texts)
-    index, marks = model.index_, model.result_.marks
-    found = cost_given_others(model.table_, index, marks, lam, index.lengths().astype(np.float64))
+    index, cover = model.index_, model.result_.cover
+    found = cost_given_others(model.table_, index, cover, lam, index.lengths().astype(np.float64))
     encoding = model.encoding_
     users = {}
     for d, gram in zip(encoding.document.tolist(), encoding.gram.tolist(), strict=True):

@@ -1,4 +1,5 @@
-"""The ledger against encoding everything anew without each K-gram, by the naive twin and by the engine's encoder."""
+"""The ledger against encoding everything anew without each K-gram, by the naive reference and by the engine's encoder.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +24,27 @@ COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expe
 
 
 def solution(index: KGramIndex, costs: StorageCosts, seed: int = 0) -> np.ndarray:
-    """The marks of a middling solution: K-grams are priced at random, those in use then encode the corpus."""
+    """The cover of a middling solution: K-grams are priced at random, those in use then encode the corpus."""
     coder = Coder(index, costs)
     uses = np.random.default_rng(seed).integers(1, 6, index.n_grams)
     return coder.encode_with(coder.evaluate(coder.encode(costs.dictionary / uses))[2])
 
 
-def grams_used(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> list[int]:
-    return np.flatnonzero(Coder(index, costs).evaluate(marks)[2]).tolist()
+def grams_used(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> list[int]:
+    return np.flatnonzero(Coder(index, costs).evaluate(cover)[2]).tolist()
 
 
-def assert_ledger_is_naive(index: KGramIndex, costs: StorageCosts, marks: np.ndarray) -> None:
-    book = ledger(index, costs, marks)
-    assert book.gram.tolist() == grams_used(index, costs, marks) and len(book) == len(book.gram)
+def assert_ledger_is_naive(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> None:
+    book = ledger(index, costs, cover)
+    assert book.gram.tolist() == grams_used(index, costs, cover) and len(book) == len(book.gram)
     for entry, gram in enumerate(book.gram.tolist()):
-        twin = otherwise(index, costs, marks, gram)
-        uses = [(k, i) for k, i in twin.now if index.gram_of[k - 1, i] == gram]
+        reference = otherwise(index, costs, cover, gram)
+        uses = [(k, i) for k, i in reference.now if index.gram_of[k - 1, i] == gram]
         paid = [
             costs.pointer_by_length[k - 1] + (costs.pointer_extra[k - 1, i] if costs.pointer_extra.size else 0)
             for k, i in uses
         ]
-        assert book.saves[entry] == pytest.approx(twin.saves_alone, abs=1e-6)
+        assert book.saves[entry] == pytest.approx(reference.saves_alone, abs=1e-6)
         assert book.pointers[entry] == len(uses) and book.pointer_cost[entry] == pytest.approx(sum(paid))
         assert book.occurrences[entry] == index.counts()[gram]
         assert book.dictionary_cost[entry] == costs.dictionary[gram]
@@ -68,10 +69,10 @@ def test_ledger_of_grams_that_overlap_themselves(texts, max_gram):
             assert_ledger_is_naive(index, costs, solution(index, costs, seed))
 
 
-def forbidden_by_the_coder(index: KGramIndex, costs: StorageCosts, marks: np.ndarray, gram: int) -> float:
+def forbidden_by_the_coder(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> float:
     """What encoding costs more without one K-gram, by encoding the whole corpus; for pointers of one price."""
     coder = Coder(index, costs)
-    objective, _, used = coder.evaluate(marks)
+    objective, _, used = coder.evaluate(cover)
     price = np.where(used > 0, 0.0, np.inf)
     stored = costs.dictionary @ used
     price[gram] = costs.dictionary[gram] if index.length(gram) == 1 else np.inf
@@ -96,11 +97,11 @@ def forbidden_by_the_coder(index: KGramIndex, costs: StorageCosts, marks: np.nda
 def test_larger_corpora_against_the_coder(texts, lam):
     index = index_of(texts, 4)
     costs = costs_of(index, lam)
-    marks = solution(index, costs)
-    book = ledger(index, costs, marks)
+    cover = solution(index, costs)
+    book = ledger(index, costs, cover)
     chosen = np.random.default_rng(0).permutation(len(book))[:150]
     for entry in chosen.tolist():
-        expected = forbidden_by_the_coder(index, costs, marks, int(book.gram[entry]))
+        expected = forbidden_by_the_coder(index, costs, cover, int(book.gram[entry]))
         assert book.saves[entry] == pytest.approx(expected, abs=1e-6)
     assert (book.saves[chosen] > 0).any() and (book.saves < 0).any(), "the solution is a middling one"
 
@@ -109,8 +110,8 @@ def test_gram_that_is_not_worth_its_storage_costs_what_removing_it_wins():
     """Words a, b are in use anyway; storing "a b" for a single use costs 2 and saves one pointer of 1."""
     index = index_of(["a b", "a c", "b c"], 2)
     costs = costs_of(index, 1.0)
-    marks = np.array([2, 0, 1, 1, 1, 1], dtype=np.uint8)
-    book = ledger(index, costs, marks)
+    cover = np.array([2, 0, 1, 1, 1, 1], dtype=np.uint8)
+    book = ledger(index, costs, cover)
     entry = book.gram.tolist().index(index.gram_of[1, 0])
     assert book.saves[entry] == -1.0 and book.pointers[entry] == 1
     # c stands twice: spelling it out twice costs one word's storage more than storing it
@@ -120,12 +121,12 @@ def test_gram_that_is_not_worth_its_storage_costs_what_removing_it_wins():
 def test_word_that_is_missing_without_a_gram_is_paid_once():
     index = index_of(["new york", "new york", "new deal"], 2)
     costs = costs_of(index, 1.0)
-    marks = np.array([2, 0, 2, 0, 1, 1], dtype=np.uint8)
-    book = ledger(index, costs, marks)
+    cover = np.array([2, 0, 2, 0, 1, 1], dtype=np.uint8)
+    book = ledger(index, costs, cover)
     entry = book.gram.tolist().index(index.gram_of[1, 0])
     # 2 pointers more, the word york (1), against 2 for "new york"
     assert book.saves[entry] == 1.0
-    found = explain(index, costs, marks, int(index.gram_of[1, 0]))
+    found = explain(index, costs, cover, int(index.gram_of[1, 0]))
     assert found.saves == 1.0 and found.entering.tolist() == [index.gram_of[0, 1]] and len(found.leaving) == 0
     assert found.runner_up == (((index.gram_of[0, 0], index.gram_of[0, 1]), 2),) and found.lost_to == ()
 
@@ -137,30 +138,30 @@ def test_word_that_is_missing_without_a_gram_is_paid_once():
 @pytest.mark.parametrize(
     "kind", ["random words", "repeated phrases", "one word again and again", "documents between empty ones"]
 )
-def test_explanation_is_what_the_naive_twin_sees(kind, cost):
+def test_explanation_is_what_the_naive_reference_sees(kind, cost):
     index = index_of(SMALL[kind])
     costs = costs_by_kind(index)[cost]
-    marks = solution(index, costs)
-    used = grams_used(index, costs, marks)
+    cover = solution(index, costs)
+    used = grams_used(index, costs, cover)
     absent = [g for g in range(index.n_grams) if g not in used]
     for gram in used[::2] + absent[::7]:
-        twin, found = otherwise(index, costs, marks, gram), explain(index, costs, marks, gram)
+        reference, found = otherwise(index, costs, cover, gram), explain(index, costs, cover, gram)
         assert found.gram == gram and found.present == (gram in used)
-        assert found.saves == pytest.approx(twin.saves, abs=1e-6)
-        assert set(found.entering.tolist()) == twin.entering and set(found.leaving.tolist()) == twin.leaving
-        here = twin.now if found.present else twin.then
+        assert found.saves == pytest.approx(reference.saves, abs=1e-6)
+        assert set(found.entering.tolist()) == reference.entering and set(found.leaving.tolist()) == reference.leaving
+        here = reference.now if found.present else reference.then
         assert found.pointers == sum(index.gram_of[k - 1, i] == gram for k, i in here)
         assert found.positions.tolist() == index.occurrences(gram).tolist()
-        assert_winners(index, marks, found, twin)
+        assert_winners(index, cover, found, reference)
 
 
-def assert_winners(index, marks, found, twin) -> None:
+def assert_winners(index, cover, found, reference) -> None:
     length = index.length(found.gram)
     runner_up, lost_to = Counter(), Counter()
     for p, at in enumerate(found.positions.tolist()):
-        used = bool(marks[at] >> (length - 1) & 1)
-        cover = twin.then if used else twin.now
-        around = sorted((i, k) for k, i in cover if i < at + length and i + k > at)
+        used = bool(cover[at] >> (length - 1) & 1)
+        covered = reference.then if used else reference.now
+        around = sorted((i, k) for k, i in covered if i < at + length and i + k > at)
         expected = tuple((int(index.gram_of[k - 1, i]), i) for i, k in around)
         assert found.used[p] == used and found.winners(p) == expected
         (runner_up if used else lost_to)[tuple(g for g, _ in expected)] += 1
@@ -173,11 +174,11 @@ def assert_winners(index, marks, found, twin) -> None:
 def test_explanation_and_ledger_agree_but_for_what_falls_out_of_use(cost):
     index = index_of(SMALL["repeated phrases"], 5)
     costs = costs_by_kind(index)[cost]
-    marks = solution(index, costs)
+    cover = solution(index, costs)
     for gram, saves in zip(
-        *(getattr(ledger(index, costs, marks), name).tolist() for name in ("gram", "saves")), strict=True
+        *(getattr(ledger(index, costs, cover), name).tolist() for name in ("gram", "saves")), strict=True
     ):
-        found = explain(index, costs, marks, gram)
+        found = explain(index, costs, cover, gram)
         assert found.saves == pytest.approx(saves - costs.dictionary[found.leaving].sum(), abs=1e-6)
 
 
@@ -192,16 +193,16 @@ def test_gram_that_would_pay_is_seen_before_it_is_in_the_dictionary():
 # what is refused, what must not matter
 
 
-def test_marks_that_are_not_the_cheapest_encoding_are_refused():
+def test_cover_that_are_not_the_cheapest_encoding_are_refused():
     index = index_of(["a b a b", "b"], 2)
     costs = costs_of(index, 1.0)
-    dear = np.array([3, 1, 1, 1, 1], dtype=np.uint8)
-    bare = np.array([1, 1, 1, 0, 1], dtype=np.uint8)
-    for marks in (dear, bare):
+    costly = np.array([3, 1, 1, 1, 1], dtype=np.uint8)
+    uncovered = np.array([1, 1, 1, 0, 1], dtype=np.uint8)
+    for cover in (costly, uncovered):
         with pytest.raises(ValueError, match="cheapest encoding"):
-            ledger(index, costs, marks)
+            ledger(index, costs, cover)
     with pytest.raises(ValueError, match="cheapest encoding"):
-        ledger(index, costs_of(index, 0.0), bare)
+        ledger(index, costs_of(index, 0.0), uncovered)
 
 
 @pytest.mark.parametrize("gram", [-1, 10**6])
@@ -214,12 +215,12 @@ def test_number_of_no_gram_is_refused(gram):
 def test_threads_and_chunks_change_nothing(monkeypatch):
     index = index_of(random_words(14, 200, 50, 80))
     costs = costs_of(index, 0.7)
-    marks = solution(index, costs)
-    whole = ledger(index, costs, marks)
+    cover = solution(index, costs)
+    whole = ledger(index, costs, cover)
     monkeypatch.setattr(blocks, "BLOCK_TOKENS", 64)
     monkeypatch.setattr(module, "_CHUNK_OCCURRENCES", 100)
     for count in (1, 2):
         with threads(count):
-            again = ledger(index, costs, marks)
+            again = ledger(index, costs, cover)
         for field in fields(whole):
             assert getattr(again, field.name).tobytes() == getattr(whole, field.name).tobytes()

@@ -1,4 +1,4 @@
-"""A dictionary somebody brings: encoded as well as it can be, never worse than without it, matched word by word."""
+"""A dictionary that a user brings: encoded as well as it can be, never worse than without it, matched word by word."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ TINY = (
 
 def check(index: KGramIndex, costs: StorageCosts, grams: np.ndarray) -> float:
     """What every answer must be: a cover by allowed K-grams, its objective told truly; the objective."""
-    marks, objective, used = encode_with_vocabulary(index, costs, grams)
-    value, covered, _, in_use = binary_solution(marks, index.gram_of, costs)
+    cover, objective, used = encode_with_vocabulary(index, costs, grams)
+    value, covered, _, in_use = binary_solution(cover, index.gram_of, costs)
     assert covered and value == pytest.approx(objective)
     np.testing.assert_array_equal(used > 0, in_use)
     assert np.all(grams[used > 0] | (np.flatnonzero(used) < index.len_ptr[1]))
@@ -139,8 +139,8 @@ def test_any_dictionary_at_any_costs(kind):
 def test_without_a_phrase_it_is_single_words(kind):
     index = index_of(SMALL[kind])
     costs = costs_of(index)
-    marks, objective, used = encode_with_vocabulary(index, costs, np.zeros(index.n_grams, dtype=np.uint8))
-    np.testing.assert_array_equal(marks, np.ones(index.n_tokens, dtype=np.uint8))
+    cover, objective, used = encode_with_vocabulary(index, costs, np.zeros(index.n_grams, dtype=np.uint8))
+    np.testing.assert_array_equal(cover, np.ones(index.n_tokens, dtype=np.uint8))
     assert objective == index.n_tokens + index.len_ptr[1]
     assert used.sum() == index.len_ptr[1]
 
@@ -168,8 +168,8 @@ def test_a_phrase_that_does_not_pay_is_pruned_and_one_that_pays_is_kept():
     _, objective, used = encode_with_vocabulary(index, costs_of(index, 0.5), grams)
     # 9 pointers and 4 words; "one two three four" at 0.5 + 4 instead of 4 x 1.5; two single words
     assert not unmatched and objective == 9 * 0.5 + 4 + (0.5 + 4) + 2 * 1.5
-    dear = costs_of(index, 0.5, dictionary_cost=np.where(index.lengths() == 4, 7.0, 1.0))
-    _, objective, used = encode_with_vocabulary(index, dear, grams)
+    costly = costs_of(index, 0.5, dictionary_cost=np.where(index.lengths() == 4, 7.0, 1.0))
+    _, objective, used = encode_with_vocabulary(index, costly, grams)
     kept = np.flatnonzero(used)[index.lengths()[np.flatnonzero(used)] == 4]
     assert len(kept) == 1 and index.counts()[kept[0]] == 9
 
@@ -233,8 +233,8 @@ def test_an_empty_corpus_and_an_empty_list():
     index = index_kgrams(table.tokens, table.doc_ptr, 2)
     flags, unmatched = match_vocabulary(table, index, ["a b", "a b"], Tokenizer())
     assert flags.shape == (0,) and unmatched == ["a b"]
-    marks, objective, used = encode_with_vocabulary(index, costs_of(index), flags)
-    assert len(marks) == len(used) == 0 and objective == 0
+    cover, objective, used = encode_with_vocabulary(index, costs_of(index), flags)
+    assert len(cover) == len(used) == 0 and objective == 0
     table = Tokenizer()(["a b"])
     index = index_kgrams(table.tokens, table.doc_ptr, 2)
     flags, unmatched = match_vocabulary(table, index, [], Tokenizer())

@@ -36,10 +36,10 @@ def run_coverage(function, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_coverage_by_definition_also_of_a_block_of_empty_documents(compiled, shape, seed):
     w = block(shape, seed)
     function = kernels_cover.coverage if compiled else kernels_cover.coverage.py_func
-    cover, tail = run_coverage(function, w)
+    covered, tail = run_coverage(function, w)
     K, size = shape
     expected = [sum(w[k, i] for k in range(K) for i in range(size) if covers((k + 1, i), j)) for j in range(size)]
-    assert cover.tolist() == expected
+    assert covered.tolist() == expected
     assert tail.tolist() == w.sum(axis=0).tolist()
 
 

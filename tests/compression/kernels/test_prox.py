@@ -20,7 +20,7 @@ VALUES = hnp.arrays(
 )
 
 
-# the twin itself, against two other ways
+# the reference itself, against two other ways
 
 
 @given(VALUES, st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.5, 100.0]))

@@ -111,8 +111,8 @@ def test_gauss_seidel_alone_finds_the_same():
     np.testing.assert_allclose(beta, cover_nearby(X, point)[1], atol=1e-9)
 
 
-def test_bare_tokens_are_counted():
-    marks = np.array([1, 4, 0, 0, 0, 2, 1, 0, 0], np.uint8)  # bit k-1: a pointer of length k
-    assert passes.bare_tokens(marks, 0, 0, 9) == 3  # tokens 4, 7 and 8
-    assert passes.bare_tokens(marks, 0, 0, 4) == 0
-    assert passes.bare_tokens(marks, 0, 2, 5) == 3
+def test_uncovered_tokens_are_counted():
+    cover = np.array([1, 4, 0, 0, 0, 2, 1, 0, 0], np.uint8)  # bit k-1: a pointer of length k
+    assert passes.uncovered_tokens(cover, 0, 0, 9) == 3  # tokens 4, 7 and 8
+    assert passes.uncovered_tokens(cover, 0, 0, 4) == 0
+    assert passes.uncovered_tokens(cover, 0, 2, 5) == 3

@@ -95,7 +95,7 @@ def test_chunks_change_nothing(monkeypatch):
 # binary solutions
 
 
-def random_marks(index: KGramIndex, seed: int) -> np.ndarray:
+def random_cover(index: KGramIndex, seed: int) -> np.ndarray:
     chosen = (np.random.default_rng(seed).random(index.gram_of.shape) < 0.4) & (index.gram_of >= 0)
     return (chosen << np.arange(index.max_gram)[:, None]).sum(axis=0).astype(np.uint8)
 
@@ -105,12 +105,12 @@ def random_marks(index: KGramIndex, seed: int) -> np.ndarray:
 def test_binary_solution_by_definition(seed, cost):
     index = index_of(SMALL["many short documents"], 3)
     costs = costs_by_kind(index)[cost]
-    marks = random_marks(index, seed)
-    pointers = pointers_of(marks)
+    cover = random_cover(index, seed)
+    pointers = pointers_of(cover)
     w = np.zeros(index.gram_of.shape)
     for k, i in pointers:
         w[k - 1, i] = 1.0
-    value, covered, n_pointers, used = binary_solution(marks, index.gram_of, costs)
+    value, covered, n_pointers, used = binary_solution(cover, index.gram_of, costs)
     assert value == pytest.approx(objective(w, index.gram_of, costs))
     assert n_pointers == len(pointers)
     assert set(np.flatnonzero(used)) == {index.gram_of[k - 1, i] for k, i in pointers}
@@ -120,22 +120,22 @@ def test_binary_solution_by_definition(seed, cost):
 def test_one_uncovered_token_is_detected_wherever_it_is():
     index = index_of(SMALL["documents between empty ones"], 3)
     costs = costs_of(index)
-    marks = np.ones(index.n_tokens, dtype=np.uint8)
-    assert binary_solution(marks, index.gram_of, costs)[1]
-    for bare in range(index.n_tokens):
-        marks[bare] = 0
-        assert not binary_solution(marks, index.gram_of, costs)[1]
-        marks[bare] = 1
+    cover = np.ones(index.n_tokens, dtype=np.uint8)
+    assert binary_solution(cover, index.gram_of, costs)[1]
+    for uncovered in range(index.n_tokens):
+        cover[uncovered] = 0
+        assert not binary_solution(cover, index.gram_of, costs)[1]
+        cover[uncovered] = 1
 
 
 def test_pointer_across_a_border_is_refused():
     index = index_of(["a b", "c d"], 2)
-    marks = np.array([2, 2, 0, 2], dtype=np.uint8)
+    cover = np.array([2, 2, 0, 2], dtype=np.uint8)
     for wrong in ([0, 2, 0, 0], [0, 0, 0, 2]):
         with pytest.raises(ValueError, match="crosses a document's end"):
             binary_solution(np.array(wrong, dtype=np.uint8), index.gram_of, costs_of(index))
     with pytest.raises(ValueError, match="crosses"):
-        certify(marks, np.zeros(4), index.gram_of, costs_of(index))
+        certify(cover, np.zeros(4), index.gram_of, costs_of(index))
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_relative_gap(objective_, bound, gap):
 def test_certificate_is_what_its_parts_say():
     index = index_of(CHARACTERS, 4, ".")
     costs = costs_of(index, 0.5)
-    marks = np.ones(index.n_tokens, dtype=np.uint8)
+    cover = np.ones(index.n_tokens, dtype=np.uint8)
     alpha = np.full(index.n_tokens, 0.4)
-    proof = certify(marks, alpha, index.gram_of, costs)
+    proof = certify(cover, alpha, index.gram_of, costs)
     assert proof.objective == 0.5 * index.n_tokens + len(set("".join(CHARACTERS)))
     assert (proof.n_pointers, proof.dictionary_size) == (index.n_tokens, len(set("".join(CHARACTERS))))
     assert (proof.lower_bound, proof.shrink) == dual_bound(alpha, index.gram_of, costs)

@@ -29,14 +29,14 @@ def test_round_trip_through_a_folder(solved, tmp_path):
     index, costs, result = solved
     result.save(tmp_path / "new" / "folder")
     loaded = CompressionResult.load(tmp_path / "new" / "folder")
-    for name in ("marks", "dictionary", "alpha"):
+    for name in ("cover", "dictionary", "alpha"):
         saved, read = getattr(result, name), getattr(loaded, name)
         np.testing.assert_array_equal(saved, read)
         assert saved.dtype == read.dtype
     assert loaded.certificate == result.certificate and loaded.reason is result.reason
     assert loaded.to_dict() == result.to_dict()
     pd.testing.assert_frame_equal(loaded.trace, result.trace, check_exact=True)
-    assert certify(loaded.marks, loaded.alpha, index.gram_of, costs).covered
+    assert certify(loaded.cover, loaded.alpha, index.gram_of, costs).covered
 
 
 def test_a_result_stopped_at_once_can_be_saved_and_read(solved, tmp_path):
@@ -55,7 +55,7 @@ def test_files_are_json_npz_and_csv_without_pickles(solved, tmp_path):
     facts = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert facts["objective"] == solved[2].objective and facts["settings"]["stage_iterations"] == 5
     assert {"cflengine", "python", "numpy", "numba"} <= set(facts["versions"])
-    np.load(tmp_path / "arrays.npz", allow_pickle=False)["marks"]
+    np.load(tmp_path / "arrays.npz", allow_pickle=False)["cover"]
     assert len(pd.read_csv(tmp_path / "trace.csv")) == len(solved[2].trace)
 
 
@@ -90,6 +90,6 @@ def test_files_that_are_something_else_raise_value_error(solved, tmp_path, name,
 
 def test_arrays_that_lack_one_raise_value_error(solved, tmp_path):
     solved[2].save(tmp_path)
-    np.savez(tmp_path / "arrays.npz", marks=solved[2].marks)
+    np.savez(tmp_path / "arrays.npz", cover=solved[2].cover)
     with pytest.raises(ValueError):
         CompressionResult.load(tmp_path)

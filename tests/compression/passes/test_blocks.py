@@ -71,11 +71,11 @@ def test_covers_cost_the_same(cut, kind, max_gram, cost):
     assert pieces == pytest.approx(whole, rel=1e-12)
 
 
-def cost_at(index: KGramIndex, costs, price: np.ndarray, marks: np.ndarray) -> float:
+def cost_at(index: KGramIndex, costs, price: np.ndarray, cover: np.ndarray) -> float:
     """What a cover costs at these prices; every token must be covered."""
     covered, total = np.zeros(index.n_tokens, dtype=bool), 0.0
     for k, row in enumerate(index.gram_of):
-        starts = np.flatnonzero(marks >> k & 1)
+        starts = np.flatnonzero(cover >> k & 1)
         assert (row[starts] >= 0).all()
         total += price[row[starts]].sum() + costs.pointer_by_length[k] * len(starts)
         if costs.pointer_extra.size:
@@ -100,7 +100,7 @@ def test_uneven_prices_give_the_very_same_cover(seed, max_gram, early, size):
         module.BLOCK_TOKENS, module.EARLY = before
 
 
-def test_a_document_that_cannot_be_covered_has_no_marks_and_the_others_have_theirs(cut):
+def test_a_document_that_cannot_be_covered_has_no_cover_and_the_others_have_theirs(cut):
     texts = ["w1 " * 50 + "w9 " + "w1 " * 50, "w1 " * 60, "w9", "w1 w1"]
     index = index_of(texts, 2)
     costs = costs_of(index)
@@ -109,11 +109,11 @@ def test_a_document_that_cannot_be_covered_has_no_marks_and_the_others_have_thei
     price[np.unique(index.gram_of[:, 49:51][:, :])] = np.inf  # whatever touches the word "w9" ..
     price[index.gram_of[0, 0]] = 0.0  # .. but not "w1", which stands beside it
     assert price[word] == np.inf
-    marks = Coder(index, costs).encode(price)
+    cover = Coder(index, costs).encode(price)
     ends = index.doc_ptr
-    assert not marks[ends[0] : ends[1]].any() and not marks[ends[2] : ends[3]].any()
+    assert not cover[ends[0] : ends[1]].any() and not cover[ends[2] : ends[3]].any()
     cut()
-    np.testing.assert_array_equal(Coder(index, costs).encode(price), marks)
+    np.testing.assert_array_equal(Coder(index, costs).encode(price), cover)
 
 
 def test_pieces_of_one_word_are_done_in_turn_and_those_of_text_are_not(monkeypatch):
@@ -205,7 +205,7 @@ def test_a_step_of_the_homotopy_is_the_same(cut, kind, max_gram):
         runs.append(admm)
         cut()
     pieces, whole = runs
-    np.testing.assert_array_equal(pieces.marks, whole.marks)
+    np.testing.assert_array_equal(pieces.cover, whole.cover)
     assert pieces.objective == pytest.approx(whole.objective, rel=1e-12)
     for name in ("data", "y", "z", "multiplier"):
         np.testing.assert_array_equal(getattr(pieces, name), getattr(whole, name))
@@ -228,7 +228,7 @@ def test_the_projection_is_the_same(cut, kind, max_gram):
     np.testing.assert_allclose(pieces.beta, whole.beta, atol=1e-5)
     np.testing.assert_allclose(pieces.z, whole.z, atol=1e-5)
     assert (pieces.r, pieces.u, pieces.value) == pytest.approx((whole.r, whole.u, whole.value), rel=1e-4)
-    covered = [Coder(index, costs).evaluate(run.marks)[0] for run in runs]
+    covered = [Coder(index, costs).evaluate(run.cover)[0] for run in runs]
     assert np.isinf(pieces.objective) == np.isinf(whole.objective) and covered[0] == pytest.approx(covered[1], rel=0.05)
 
 
@@ -275,14 +275,14 @@ def test_worth_and_covers_are_the_same_also_when_only_changes_are_evaluated(cut,
     for changes in (0, 1, 3, 50, 0, 2):
         present[rng.choice(index.n_grams, min(changes, index.n_grams), replace=False)] ^= 1
         assert pieces.evaluate(present)
-        states.append((present.copy(), pieces.objective, pieces.marks.copy(), pieces.worth.copy()))
+        states.append((present.copy(), pieces.objective, pieces.cover.copy(), pieces.worth.copy()))
     cut()
-    for present, objective, marks, worth in states:
+    for present, objective, cover, worth in states:
         places = PointerLayout.of(index)
         search = DictionarySearch(Coder(index, costs), Groups(index, places), costs, np.zeros_like(data))
         search.evaluate(present)
         assert search.objective == pytest.approx(objective, rel=1e-12)
-        np.testing.assert_array_equal(search.marks, marks)
+        np.testing.assert_array_equal(search.cover, cover)
         if module.EARLY == 128:
             np.testing.assert_allclose(worth, search.worth, atol=1e-5)
 
@@ -292,10 +292,10 @@ def test_worth_and_covers_are_the_same_also_when_only_changes_are_evaluated(cut,
 def test_the_ledger_is_the_same(cut, kind, max_gram):
     index = index_of(LONG[kind], max_gram)
     costs = uneven_costs(index)
-    marks = Coder(index, costs).re_encode(Coder(index, costs).single_words())[0]
-    pieces = ledger(index, costs, marks)
+    cover = Coder(index, costs).re_encode(Coder(index, costs).single_words())[0]
+    pieces = ledger(index, costs, cover)
     cut()
-    np.testing.assert_allclose(pieces.saves, ledger(index, costs, marks).saves, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(pieces.saves, ledger(index, costs, cover).saves, rtol=1e-9, atol=1e-9)
 
 
 def test_reach_counts_from_the_documents_beginning(cut):

@@ -37,7 +37,7 @@ def test_average_is_the_mean_since_its_last_restart_or_the_last_multipliers():
         average.add(y)
         if step % 10:
             continue
-        average.offer(offers, y)
+        average.update_bound(offers, y)
         expected = y if step - since < MultiplierAverage.SHORT else rows[since:step].mean(axis=0)
         np.testing.assert_allclose(offers.seen[-1], expected, rtol=1e-5)
         if average._count == 0:
@@ -51,7 +51,7 @@ def test_offering_does_not_change_the_mean():
     for _ in range(45):
         average.add(np.array([-1.0, -2.0, 0.0], dtype=np.float32))
     for _ in range(3):
-        average.offer(offers, np.zeros(3, dtype=np.float32))
+        average.update_bound(offers, np.zeros(3, dtype=np.float32))
     for seen in offers.seen:
         np.testing.assert_allclose(seen, [-1.0, -2.0, 0.0], rtol=1e-6)
 

@@ -22,19 +22,19 @@ KINDS = ["pointers free", "pointers as a word", "by length", "by pointer", "dict
 def some_cover(index, costs, seed: int, extra: int = 0) -> np.ndarray:
     """The cheapest cover at random prices, with ``extra`` pointers too many."""
     rng = np.random.default_rng(seed)
-    marks = Coder(index, costs).encode(rng.exponential(3.0, index.n_grams))
+    cover = Coder(index, costs).encode(rng.exponential(3.0, index.n_grams))
     there = np.argwhere(index.gram_of >= 0)
     for k, i in there[rng.integers(0, len(there), extra)]:
-        marks[i] |= np.uint8(1 << k)
-    return marks
+        cover[i] |= np.uint8(1 << k)
+    return cover
 
 
-def solution(index, costs, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return marks, Coder(index, costs).evaluate(marks)[2]
+def solution(index, costs, cover: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return cover, Coder(index, costs).evaluate(cover)[2]
 
 
-def value_of(index, costs, marks: np.ndarray) -> float:
-    value, covered, _, _ = binary_solution(marks, index.gram_of, costs)
+def value_of(index, costs, cover: np.ndarray) -> float:
+    value, covered, _, _ = binary_solution(cover, index.gram_of, costs)
     assert covered
     return value
 
@@ -43,12 +43,12 @@ def combined(index, costs, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return combine(index, costs, solution(index, costs, first), solution(index, costs, second))
 
 
-def assert_best(index, costs, first, second, marks: np.ndarray, rel: float) -> None:
+def assert_best(index, costs, first, second, cover: np.ndarray, rel: float) -> None:
     """Of all combinations the cheapest, when what both store is paid in any case (see :func:`best_combination`)."""
     best, reachable = best_combination(first, second, index, costs)
     both = stored(first, index) & stored(second, index)
-    assert objective(marks, index, costs, both) == pytest.approx(reachable, rel=rel)
-    assert best * (1 - rel) <= value_of(index, costs, marks) <= reachable * (1 + rel)
+    assert objective(cover, index, costs, both) == pytest.approx(reachable, rel=rel)
+    assert best * (1 - rel) <= value_of(index, costs, cover) <= reachable * (1 + rel)
 
 
 def costs_for(index, kind: str, seed: int):
@@ -61,10 +61,10 @@ def test_it_is_the_best_of_all_combinations(seed, kind, max_gram, extra):
     index = index_of(random_words(seed, int(rng.integers(1, 5)), int(rng.integers(1, 6)), 4), max_gram)
     costs = costs_for(index, kind, seed)
     first, second = some_cover(index, costs, seed, extra), some_cover(index, costs, seed + 1, extra)
-    marks = combined(index, costs, first, second)
-    assert_best(index, costs, first, second, marks, 1e-7)
+    cover = combined(index, costs, first, second)
+    assert_best(index, costs, first, second, cover, 1e-7)
     for a, b in segments(first, second, index.doc_ptr):
-        assert np.array_equal(marks[a:b], first[a:b]) or np.array_equal(marks[a:b], second[a:b])
+        assert np.array_equal(cover[a:b], first[a:b]) or np.array_equal(cover[a:b], second[a:b])
 
 
 @given(st.integers(0, 10**6), st.floats(-6, 11))
@@ -82,7 +82,7 @@ def test_it_is_the_best_at_every_scale_of_costs(seed, power):
 
 
 def test_what_both_store_is_dropped_by_chance_only():
-    """The twin's two values are not always the same."""
+    """The reference's two values are not always the same."""
     index = index_of(random_words(198, 3, 4, 4))
     costs = uneven_costs(index, 198)
     best, reachable = best_combination(some_cover(index, costs, 198), some_cover(index, costs, 199), index, costs)
@@ -114,12 +114,12 @@ def test_the_order_of_the_parents_does_not_change_the_value():
 def test_identical_parents_are_their_own_combination(corpus):
     index = index_of(SMALL[corpus])
     costs = costs_of(index)
-    marks = some_cover(index, costs, 3)
-    before = marks.copy()
-    result = combined(index, costs, marks, marks.copy())
+    cover = some_cover(index, costs, 3)
+    before = cover.copy()
+    result = combined(index, costs, cover, cover.copy())
     np.testing.assert_array_equal(result, before)
     result[:] = 0
-    np.testing.assert_array_equal(marks, before, "the parent itself is left alone")
+    np.testing.assert_array_equal(cover, before, "the parent itself is left alone")
 
 
 def test_solutions_without_a_common_gram():
@@ -130,10 +130,10 @@ def test_solutions_without_a_common_gram():
     # singles: 8λ + 5; pairs: 4λ + 8; any mixture of m pairs: 8λ − mλ + 5 + m
     for lam, best in ((0.1, singles), (0.9, pairs), (0.7, singles), (3.0, pairs)):
         costs = costs_of(index, lam)
-        first, second = (value_of(index, costs, marks) for marks in (singles, pairs))
-        marks = combined(index, costs, singles, pairs)
-        assert value_of(index, costs, marks) == pytest.approx(min(first, second))
-        np.testing.assert_array_equal(marks, best)
+        first, second = (value_of(index, costs, cover) for cover in (singles, pairs))
+        cover = combined(index, costs, singles, pairs)
+        assert value_of(index, costs, cover) == pytest.approx(min(first, second))
+        np.testing.assert_array_equal(cover, best)
 
 
 def test_one_improvement_is_taken_out_of_many_losses():
@@ -144,31 +144,31 @@ def test_one_improvement_is_taken_out_of_many_losses():
     good = np.tile(np.array([4, 0, 0], dtype=np.uint8), 30)
     first, second = good.copy(), np.ones(90, dtype=np.uint8)
     first[:3], second[:3] = 1, good[:3]
-    marks = combined(index, costs, first, second)
-    np.testing.assert_array_equal(marks, good)
+    cover = combined(index, costs, first, second)
+    np.testing.assert_array_equal(cover, good)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_without_costs_any_cover_will_do(seed):
     index = index_of(SMALL["random words"])
     costs = costs_of(index, 0.0, dictionary_cost=np.zeros(index.n_grams))
-    marks = combined(index, costs, some_cover(index, costs, seed), some_cover(index, costs, seed + 1))
-    assert value_of(index, costs, marks) == 0.0
+    cover = combined(index, costs, some_cover(index, costs, seed), some_cover(index, costs, seed + 1))
+    assert value_of(index, costs, cover) == 0.0
 
 
 @pytest.mark.parametrize("large", [1e3, 1e6, 1e9])
 def test_a_gram_that_costs_more_than_everything_else_is_left_out(large):
     """As one that is forbidden; beside it the other costs are rounded, as promised to about 1e-8 of the large one."""
     index = index_of(repeated_phrases(3, 6, 3))
-    dear = int(index.gram_of[0, 0])
+    costly = int(index.gram_of[0, 0])
     costs = costs_of(index)
-    costs.dictionary[dear] = large
+    costs.dictionary[costly] = large
     first = np.ones(index.n_tokens, dtype=np.uint8)
-    second = Coder(index, costs).encode(np.where(np.arange(index.n_grams) == dear, np.inf, 2.0))
+    second = Coder(index, costs).encode(np.where(np.arange(index.n_grams) == costly, np.inf, 2.0))
     for parents in ((first, second), (second, first)):
-        marks = combined(index, costs, *parents)
-        assert dear in stored(first, index) and dear not in stored(marks, index)
-        assert value_of(index, costs, marks) <= value_of(index, costs, second) + 1e-8 * large
+        cover = combined(index, costs, *parents)
+        assert costly in stored(first, index) and costly not in stored(cover, index)
+        assert value_of(index, costs, cover) <= value_of(index, costs, second) + 1e-8 * large
 
 
 # where covers differ
@@ -181,7 +181,7 @@ def test_segments_and_their_costs_by_definition(seed, kind, max_gram):
     index = index_of(["", *texts, "", "w0"], max_gram)
     costs = costs_for(index, kind, seed)
     covers = [some_cover(index, costs, seed + i, int(rng.integers(0, 3))) for i in range(2)]
-    used = [solution(index, costs, marks)[1] for marks in covers]
+    used = [solution(index, costs, cover)[1] for cover in covers]
     only_one = (used[0] != used[1]).astype(np.uint8)
     found = Differences.of(index, costs, *covers, only_one)
     assert list(zip(found.first.tolist(), found.last.tolist(), strict=True)) == segments(*covers, index.doc_ptr)
@@ -189,10 +189,10 @@ def test_segments_and_their_costs_by_definition(seed, kind, max_gram):
     pairs = set()
     for s, (a, b) in enumerate(zip(found.first, found.last, strict=True)):
         inside = [np.where((np.arange(index.n_tokens) >= a) & (np.arange(index.n_tokens) < b), m, 0) for m in covers]
-        one, other = (objective(marks.astype(np.uint8), index, free) for marks in inside)
+        one, other = (objective(cover.astype(np.uint8), index, free) for cover in inside)
         assert found.delta[s] == pytest.approx(other - one, abs=1e-9)
-        for marks in inside:
-            grams = {int(index.gram_of[k, i]) for i in range(a, b) for k in range(max_gram) if marks[i] >> k & 1}
+        for cover in inside:
+            grams = {int(index.gram_of[k, i]) for i in range(a, b) for k in range(max_gram) if cover[i] >> k & 1}
             pairs |= {(s, g) for g in grams if only_one[g]}
     assert set(zip(found.segment.tolist(), found.gram.tolist(), strict=True)) == pairs
 
@@ -205,10 +205,10 @@ def test_segments_listed_piece_by_piece_are_the_same(monkeypatch, corpus, room):
     first, second = some_cover(index, costs, 1), some_cover(index, costs, 2)
     only_one = (solution(index, costs, first)[1] != solution(index, costs, second)[1]).astype(np.uint8)
     whole = Differences.of(index, costs, first, second, only_one)
-    marks = combined(index, costs, first, second)
+    cover = combined(index, costs, first, second)
     monkeypatch.setattr(crossover, "_ROOM", room)
     pieces = Differences.of(index, costs, first, second, only_one)
     for name in ("first", "last", "delta", "segment", "gram"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
         assert getattr(whole, name).dtype == getattr(pieces, name).dtype
-    np.testing.assert_array_equal(combined(index, costs, first, second), marks)
+    np.testing.assert_array_equal(combined(index, costs, first, second), cover)

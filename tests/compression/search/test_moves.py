@@ -72,7 +72,7 @@ def test_worth_is_what_encoding_again_says(kind, max_gram, cost):
     for share in (0.0, 0.4, 1.0):
         present = some_grams(index, share, max_gram)
         assert search.evaluate(present)
-        expected = pointer_worths(index, costs, present, search.marks)
+        expected = pointer_worths(index, costs, present, search.cover)
         np.testing.assert_allclose(by_position(search), expected, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(search.worth, gram_worths(index, expected), rtol=1e-6, atol=1e-5)
 
@@ -88,7 +88,7 @@ def test_worth_on_random_corpora_dictionaries_and_costs(seed, max_gram, lam):
     costs = costs_of(index, lam, **cost)
     search, present = search_of(index, costs), some_grams(index, rng.random(), seed)
     search.evaluate(present)
-    expected = pointer_worths(index, costs, present, search.marks)
+    expected = pointer_worths(index, costs, present, search.cover)
     np.testing.assert_allclose(by_position(search), expected, rtol=1e-6, atol=1e-6)
 
 
@@ -101,11 +101,11 @@ def test_cover_is_the_cheapest_with_the_dictionary_and_the_objective_that_of_the
         for share in (0.0, 0.5, 1.0):
             present = some_grams(index, share)
             search.evaluate(present)
-            value, covered, _, used = binary_solution(search.marks, index.gram_of, costs)
+            value, covered, _, used = binary_solution(search.cover, index.gram_of, costs)
             assert covered and search.objective == pytest.approx(value, rel=1e-12)
             np.testing.assert_array_equal(search.used, used)
             np.testing.assert_array_equal(search.present, present)
-            chosen = [(k + 1, i) for k, i in np.argwhere(search.marks >> np.arange(3)[:, None] & 1).tolist()]
+            chosen = [(k + 1, i) for k, i in np.argwhere(search.cover >> np.arange(3)[:, None] & 1).tolist()]
             prices = dictionary_prices(index, costs, present)
             assert set(chosen) <= set(prices), "no K-gram beyond the dictionary but single words"
             paid = sum(prices[pointer] for pointer in chosen)
@@ -181,21 +181,21 @@ def test_only_touched_blocks_are_written(max_gram):
     # parts 1 .. 3 are asked for, and of these only 1 and 3 (without documents) are touched
     touched = np.array([1, 1, 0, 1, 1], dtype=np.uint8)
     present = some_grams(index, 0.5)
-    marks = np.full(index.n_tokens, 99, dtype=np.uint8)
+    cover = np.full(index.n_tokens, 99, dtype=np.uint8)
     data = np.full(index.n_pointers, -7.0, dtype=np.float32)
     kernels_moves.worth_blocks(
         index.gram_of, lay.slot, cuts, 1, 4, touched, present,
-        costs.dictionary, costs.pointer_by_length, costs.pointer_extra, marks, data,
+        costs.dictionary, costs.pointer_by_length, costs.pointer_extra, cover, data,
     )  # fmt: skip
     a, e = index.doc_ptr[5], index.doc_ptr[6]
     inside = np.zeros(index.n_tokens, dtype=bool)
     inside[a:e] = True
-    np.testing.assert_array_equal(marks == 99, ~inside)
+    np.testing.assert_array_equal(cover == 99, ~inside)
     worth = np.where(lay.slot >= 0, data[lay.slot], -7.0)
     assert (worth[:, ~inside] == -7.0).all() and (worth[0, inside] >= 0).all()
     search = search_of(index, costs)
     search.evaluate(present)
-    np.testing.assert_array_equal(marks[inside], search.marks[inside])
+    np.testing.assert_array_equal(cover[inside], search.cover[inside])
     np.testing.assert_array_equal(worth[:, inside][lay.slot[:, inside] >= 0],
                                   by_position(search)[:, inside][lay.slot[:, inside] >= 0])  # fmt: skip
 
@@ -226,7 +226,7 @@ def test_evaluating_what_changed_is_evaluating_everything(monkeypatch):
         assert search.coder.n_blocks > 8 and search.evaluate(present)
         anew = search_of(index, costs)
         anew.evaluate(present)
-        np.testing.assert_array_equal(search.marks, anew.marks)
+        np.testing.assert_array_equal(search.cover, anew.cover)
         np.testing.assert_array_equal(search.data, anew.data)
         np.testing.assert_array_equal(search.worth, anew.worth)
         assert search.objective == anew.objective
@@ -248,7 +248,7 @@ def test_after_a_stop_half_way_everything_is_evaluated(monkeypatch):
     listener.poll = lambda: False
     assert not search.evaluate(other, Progress([listener]))
     assert search.evaluate(other) and anew.evaluate(other)
-    np.testing.assert_array_equal(search.marks, anew.marks)
+    np.testing.assert_array_equal(search.cover, anew.cover)
     np.testing.assert_array_equal(search.data, anew.data)
 
 
@@ -262,7 +262,7 @@ def test_one_thread_and_two_give_the_same_bytes(monkeypatch):
             search = search_of(index, costs_by_kind(index)["by pointer"])
             search.evaluate(some_grams(index, 0.4))
             search.descend(6)
-            found.append((search.objective, search.marks, search.data, search.worth, search.present))
+            found.append((search.objective, search.cover, search.data, search.worth, search.present))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -274,7 +274,7 @@ MOVES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 12), PLACES), min_s
 
 
 @given(MOVES, st.booleans(), st.integers(0, 4), st.randoms())
-def test_choice_is_the_twins(moves, adding, margin, random):
+def test_choice_is_the_references(moves, adding, margin, random):
     """The order in which moves come is theirs to say, whatever their numbers."""
     n = 40
     moves = [Move(k, float(cost), tuple((min(i, n - k), float(w)) for i, w in places)) for k, cost, places in moves]
@@ -299,7 +299,7 @@ def places_of(search: DictionarySearch, gram: int, *, adding: bool) -> list[tupl
     """(first token, end, worth) of the pointers where adding or removing a K-gram saves or costs something."""
     worth = by_position(search)
     k = search.coder.index.length(gram)
-    marked = search.marks >> (k - 1) & 1
+    marked = search.cover >> (k - 1) & 1
     starts = search.coder.index.occurrences(gram).tolist()
     chosen = [i for i in starts if (worth[k - 1, i] > 0 and not marked[i] if adding else marked[i])]
     return [(i, i + k, float(worth[k - 1, i])) for i in chosen]
@@ -347,7 +347,7 @@ def test_nothing_to_choose_from_is_nothing_chosen():
 def assert_whole(search: DictionarySearch, costs) -> None:
     """The state is what its docstring says it is."""
     index = search.coder.index
-    value, covered, _, used = binary_solution(search.marks, index.gram_of, costs)
+    value, covered, _, used = binary_solution(search.cover, index.gram_of, costs)
     assert covered and search.objective == pytest.approx(value, rel=1e-12)
     np.testing.assert_array_equal(search.used, used)
     levels = np.zeros(index.n_grams, dtype=np.float32)

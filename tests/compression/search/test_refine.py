@@ -27,7 +27,7 @@ KINDS = ["random words", "repeated phrases", "one long document", "one word agai
 class Bare(CompressionRun):
     """A run without a solver."""
 
-    solver = "bare"
+    solver = "uncovered"
     lower_bound = math.nan
 
     def __init__(self, index, costs, listeners=(), bound: float = math.nan, time_limit: float | None = None) -> None:
@@ -70,7 +70,7 @@ def counts(index) -> np.ndarray:
 
 def assert_sound(run: Bare) -> None:
     """The best is a cover of the value that is said, and every event's best is no better than the one before it."""
-    value, covered, _, _ = binary_solution(run.best_marks, run.index.gram_of, run.costs)
+    value, covered, _, _ = binary_solution(run.best_cover, run.index.gram_of, run.costs)
     assert covered and run.best_objective == pytest.approx(value, rel=1e-12)
     best = [record.best_objective for record in run.progress.records]
     assert best == sorted(best, reverse=True)
@@ -110,7 +110,7 @@ def test_dictionary_of_the_best_round_is_answered(words):
         uses = np.random.default_rng(seed).exponential(3.0, index.n_grams).astype(np.float32)
         run = Bare(index, costs)
         kept = []
-        run.keep = lambda objective, marks, kept=kept: kept.append(objective)
+        run.update_incumbent = lambda objective, cover, kept=kept: kept.append(objective)
         dictionary = run.refinement().round(uses)
         value, _, used = run.coder.evaluate(run.coder.encode_with(dictionary))
         assert value == min(kept)
@@ -288,7 +288,7 @@ def test_seed_decides_the_perturbations(words):
         refinement = run.refinement(seed=seed)
         refinement.descend(refinement.round(counts(index)))
         refinement.recombine()
-        found.append((run.best_marks.tobytes(), [record.objective for record in run.progress.records]))
+        found.append((run.best_cover.tobytes(), [record.objective for record in run.progress.records]))
     assert found[0] == found[1] != found[2]
 
 

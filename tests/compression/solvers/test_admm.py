@@ -32,37 +32,37 @@ def quick_rule(index) -> RhoRule:
     return RhoRule(1.0 / index.max_gram, 1.5, 4, 0.5)
 
 
-def by_pointer(twin: NaiveAdmm, admm: LinearisedAdmm, vector: np.ndarray) -> np.ndarray:
-    """A float32 vector in the layout's places, in the twin's order of pointers."""
-    return np.array([vector[admm.layout.slot[k, i]] for k, i in twin.pointers])
+def by_pointer(reference: NaiveAdmm, admm: LinearisedAdmm, vector: np.ndarray) -> np.ndarray:
+    """A float32 vector in the layout's places, in the reference's order of pointers."""
+    return np.array([vector[admm.layout.slot[k, i]] for k, i in reference.pointers])
 
 
 class Pair:
-    """The engine and its twin, side by side; they see the same ρ."""
+    """The engine and its reference, side by side; they see the same ρ."""
 
     def __init__(self, texts: list[str], max_gram: int, costs=uneven_costs) -> None:
         self.index = index_of(texts, max_gram)
         self.costs = costs(self.index)
         self.admm = LinearisedAdmm(self.index, self.costs, quick_rule(self.index))
-        self.twin = NaiveAdmm(self.index, self.costs, spectral_bound(max_gram))
+        self.reference = NaiveAdmm(self.index, self.costs, spectral_bound(max_gram))
         self.rhos: list[float] = []
 
     def step(self, zeta: float) -> None:
         rho, rho_next = self.admm.rho, self.admm.rule.rho
         assert self.admm.step(zeta, Progress())
-        self.twin.step(zeta, rho, rho_next)
+        self.reference.step(zeta, rho, rho_next)
         self.rhos.append(self.admm.rho)
 
     def assert_close(self, tolerance: float = 2e-4) -> None:
-        admm, twin = self.admm, self.twin
-        scale = max(1.0, np.abs(twin.y).max())
-        np.testing.assert_allclose(admm.y, twin.y, atol=tolerance * scale)
-        np.testing.assert_allclose(admm.z, twin.z, atol=tolerance)
-        np.testing.assert_allclose([admm.r, admm.u], [twin.r, twin.u], atol=tolerance)
-        assert admm.relaxation == pytest.approx(twin.relaxation, rel=tolerance, abs=tolerance)
-        assert abs(admm.support - twin.support) <= 2, "but for levels within rounding of zero"
-        w = twin.next_w()
-        np.testing.assert_allclose(by_pointer(twin, admm, admm.current_w()), w, atol=tolerance)
+        admm, reference = self.admm, self.reference
+        scale = max(1.0, np.abs(reference.y).max())
+        np.testing.assert_allclose(admm.y, reference.y, atol=tolerance * scale)
+        np.testing.assert_allclose(admm.z, reference.z, atol=tolerance)
+        np.testing.assert_allclose([admm.r, admm.u], [reference.r, reference.u], atol=tolerance)
+        assert admm.relaxation == pytest.approx(reference.relaxation, rel=tolerance, abs=tolerance)
+        assert abs(admm.support - reference.support) <= 2, "but for levels within rounding of zero"
+        w = reference.next_w()
+        np.testing.assert_allclose(by_pointer(reference, admm, admm.current_w()), w, atol=tolerance)
 
 
 @pytest.mark.parametrize("max_gram", [1, 3, 5])
@@ -90,17 +90,17 @@ def test_forty_steps_of_the_homotopy_are_the_papers(kind, max_gram):
 
 
 def assert_same_theta_update(pair: Pair, zeta: float) -> int:
-    """ψ covers, is as cheap as the cheapest by the twin's η, and gives the same multiplier and objective."""
-    admm, twin, index = pair.admm, pair.twin, pair.index
-    chosen = pointers_of(admm.marks)
-    eta = {(k + 1, i): price for (k, i), price in zip(twin.pointers, twin.eta, strict=True)}
+    """ψ covers, is as cheap as the cheapest by the reference's η, and gives the same multiplier and objective."""
+    admm, reference, index = pair.admm, pair.reference, pair.index
+    chosen = pointers_of(admm.cover)
+    eta = {(k + 1, i): price for (k, i), price in zip(reference.pointers, reference.eta, strict=True)}
     assert sum(eta[pointer] for pointer in chosen) == pytest.approx(cheapest(eta, index.n_tokens), abs=1e-3)
-    value, covered, _, used = binary_solution(admm.marks, index.gram_of, pair.costs)
+    value, covered, _, used = binary_solution(admm.cover, index.gram_of, pair.costs)
     assert covered and admm.objective == pytest.approx(value, rel=1e-6)
     np.testing.assert_array_equal(admm.used > 0, used)
-    multiplier = np.array([admm.multiplier[k, i] for k, i in twin.pointers]) * admm.rho
-    np.testing.assert_allclose(multiplier, twin.y_theta, atol=1e-3 * max(1.0, np.abs(twin.y_theta).max()))
-    return int((twin.y_theta < -0.01).sum())
+    multiplier = np.array([admm.multiplier[k, i] for k, i in reference.pointers]) * admm.rho
+    np.testing.assert_allclose(multiplier, reference.y_theta, atol=1e-3 * max(1.0, np.abs(reference.y_theta).max()))
+    return int((reference.y_theta < -0.01).sum())
 
 
 def test_costs_by_length_take_the_same_steps():
@@ -119,7 +119,7 @@ def test_bound_in_the_run_is_the_lagrangian_bound_and_valid(kind):
         for _ in range(4):
             pair.step(0.0)
         pair.admm.bound.update(pair.admm.y)
-        best = max(best, pair.twin.lower_bound())
+        best = max(best, pair.reference.lower_bound())
         assert pair.admm.bound.value == pytest.approx(best, rel=1e-4)
         assert pair.admm.bound.value <= optimum * (1 + 1e-7)
     assert pair.admm.bound.alpha().sum() == pytest.approx(pair.admm.bound.value, rel=1e-6)
@@ -156,9 +156,9 @@ def test_feasible_value_is_the_objective_of_a_point_that_covers():
     by_position[0] = 1.0
     assert admm.feasible_value(ones.copy()) == pytest.approx(objective(by_position, index.gram_of, costs), rel=1e-5)
     assert admm.feasible_value(np.zeros_like(ones)) == math.inf
-    bare = ones.copy()
-    bare[admm.layout.slot[0, 7]] = 1e-4
-    assert admm.feasible_value(bare) == math.inf
+    uncovered = ones.copy()
+    uncovered[admm.layout.slot[0, 7]] = 1e-4
+    assert admm.feasible_value(uncovered) == math.inf
 
 
 def test_binary_share_counts_ones_among_the_positive():
@@ -226,7 +226,7 @@ def test_chunks_change_no_bit(monkeypatch, zetas):
         for zeta in zetas:
             admm.step(zeta, Progress())
         admm.bound.update(admm.y)
-        runs.append((admm.data, admm.y, admm.marks, admm.bound.value, admm.relaxation, admm.round(admm.current_w())))
+        runs.append((admm.data, admm.y, admm.cover, admm.bound.value, admm.relaxation, admm.round(admm.current_w())))
     for whole, pieces in zip(*runs, strict=True):
         np.testing.assert_array_equal(whole, pieces)
 
@@ -271,9 +271,9 @@ def test_state_bytes_are_those_of_the_arrays(max_gram, homotopy):
     admm.step(0.5 if homotopy else 0.0, Progress())
     held = index.nbytes + admm.layout.nbytes + admm.costs.dictionary.nbytes
     held += sum(array.nbytes for array in (admm.data, admm.y, admm.z, admm.bound.best_y))
-    held += admm.multiplier.nbytes + admm.marks.nbytes + admm.used.nbytes
-    # beside these, the shares while a bound is computed, and a copy of the marks for the best solution
-    held += admm.data.nbytes + (admm.marks.nbytes if homotopy else 0)
+    held += admm.multiplier.nbytes + admm.cover.nbytes + admm.used.nbytes
+    # beside these, the shares while a bound is computed, and a copy of the cover for the best solution
+    held += admm.data.nbytes + (admm.cover.nbytes if homotopy else 0)
     ratio = index.n_grams / index.n_tokens
     assert state_bytes(
         index.n_tokens, max_gram, "homotopy" if homotopy else "relaxation", grams_per_token=ratio

@@ -28,12 +28,12 @@ HARD = random_words(7, 12, 10, 8)
 
 def assert_sound(result, index, costs) -> None:
     """What must hold of any result, however its run ended."""
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     relaxation = solve_relaxation(index, costs).value
     assert result.lower_bound <= relaxation * (1 + 1e-7) + 1e-9
-    used = binary_solution(result.marks, index.gram_of, costs)[3]
+    used = binary_solution(result.cover, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     best, bounds = result.trace["best_objective"], result.trace["lower_bound"].dropna()
     assert best.is_monotonic_decreasing and best.iloc[-1] == pytest.approx(result.objective, rel=1e-9)
@@ -70,8 +70,8 @@ def optimum_by_trying_all(index, costs) -> float:
             if chosen[index.gram_of[k, i]]:
                 extra = costs.pointer_extra[k, i] if costs.pointer_extra.size else 0.0
                 prices[k + 1, i] = float(costs.pointer_by_length[k] + extra)
-        cover = sum(cheapest(part, n) for part, n in by_document(prices, index.doc_ptr.tolist()))
-        best = min(best, cover + float(costs.dictionary @ np.array(chosen)))
+        covered = sum(cheapest(part, n) for part, n in by_document(prices, index.doc_ptr.tolist()))
+        best = min(best, covered + float(costs.dictionary @ np.array(chosen)))
     return best
 
 
@@ -107,7 +107,7 @@ def test_single_words_alone():
     index = index_of(HARD, 1)
     result = solve_exact(index, costs_of(index, 0.7))
     assert result.objective == pytest.approx(0.7 * index.n_tokens + index.n_grams)
-    assert result.gap == pytest.approx(0.0, abs=1e-9) and (result.marks == 1).all()
+    assert result.gap == pytest.approx(0.0, abs=1e-9) and (result.cover == 1).all()
 
 
 def test_characters_as_tokens():
@@ -173,7 +173,7 @@ def test_time_limit_leaves_a_certified_solution(limit):
     costs = costs_of(index, 4.0)
     result = solve_exact(index, costs, ExactSettings(time_limit=limit))
     assert result.reason is TerminationReason.TIME_LIMIT
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective >= result.lower_bound >= 0
     assert result.settings["time_limit"] == limit
 
@@ -246,19 +246,19 @@ def test_start_is_where_it_begins():
     index = index_of(HARD)
     costs = costs_of(index, 2.0)
     best = solve_exact(index, costs)
-    again = solve_exact(index, costs, start=best.marks)
+    again = solve_exact(index, costs, start=best.cover)
     assert again.trace["best_objective"].iloc[0] == again.objective == best.objective
-    bare = best.marks.copy()
-    bare[index.doc_ptr[3] : index.doc_ptr[4]] = 0
+    uncovered = best.cover.copy()
+    uncovered[index.doc_ptr[3] : index.doc_ptr[4]] = 0
     with pytest.raises(ValueError, match="uncovered"):
-        solve_exact(index, costs, start=bare)
+        solve_exact(index, costs, start=uncovered)
 
 
 def test_same_bytes_again_and_with_any_number_of_threads():
     index = index_of(HARD)
     results = [solve_exact(index, costs_of(index, 2.0), n_threads=threads) for threads in (None, 1, 2)]
     for other in results[1:]:
-        assert other.marks.tobytes() == results[0].marks.tobytes()
+        assert other.cover.tobytes() == results[0].cover.tobytes()
         assert other.alpha.tobytes() == results[0].alpha.tobytes()
         assert other.certificate == results[0].certificate and other.n_iterations == results[0].n_iterations
 
@@ -272,18 +272,18 @@ def test_programme_prices_binary_solutions_as_the_certificate_does(cost):
     costs = costs_by_kind(index)[cost]
     program = IntegerProgram(index, costs)
     assert not (program.shared & (index.counts() == 1)).any() and not (program.shared & (costs.dictionary == 0)).any()
-    marks = np.ones(index.n_tokens, dtype=np.uint8)
-    marks[index.doc_ptr[2]] |= 0b1110
-    point = program.point(marks)
-    assert program.cost @ point == pytest.approx(binary_solution(marks, index.gram_of, costs)[0])
+    cover = np.ones(index.n_tokens, dtype=np.uint8)
+    cover[index.doc_ptr[2]] |= 0b1110
+    point = program.point(cover)
+    assert program.cost @ point == pytest.approx(binary_solution(cover, index.gram_of, costs)[0])
     assert (program.rows @ point >= program.lower).all()
     pointers = zip(program.lengths + 1, program.starts, strict=True)
-    taken = [pointer for pointer, w in zip(pointers, program.chosen(marks), strict=True) if w]
-    assert sorted(taken) == sorted(pointers_of(marks))
-    # a K-gram that is pointed at but not stored breaks a row, and so does a bare token
+    taken = [pointer for pointer, w in zip(pointers, program.chosen(cover), strict=True) if w]
+    assert sorted(taken) == sorted(pointers_of(cover))
+    # a K-gram that is pointed at but not stored breaks a row, and so does a uncovered token
     for stored in program.n_pointers + np.flatnonzero(point[program.n_pointers :]):
         assert (program.rows @ np.where(np.arange(len(point)) == stored, 0.0, point) < program.lower).any()
-    assert (program.rows @ np.where(np.arange(len(point)) == len(marks) - 1, 0.0, point) < program.lower).any()
+    assert (program.rows @ np.where(np.arange(len(point)) == len(cover) - 1, 0.0, point) < program.lower).any()
 
 
 def test_relaxed_value_bounds_from_above():

@@ -43,14 +43,14 @@ def optima(kind: str, max_gram: int, lam: float) -> tuple[float, float]:
 
 def assert_sound(result, index, costs, relaxation: float, optimum: float) -> None:
     """Everything that must hold of any result, however its run ended; relaxation and optimum: of the problem."""
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     slack = 1e-9
     assert result.lower_bound <= relaxation * (1 + 1e-7) + slack and relaxation <= optimum * (1 + 1e-7) + slack
     assert optimum <= result.objective * (1 + 1e-7) + slack
     assert result.certificate.shrink > 1 - 1e-9, "prices of the encoding programme are feasible as they are"
-    used = binary_solution(result.marks, index.gram_of, costs)[3]
+    used = binary_solution(result.cover, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     trace = result.trace
     bounds, best = trace["lower_bound"].dropna(), trace["best_objective"]
@@ -268,7 +268,7 @@ def test_three_hundred_real_documents_to_a_thousandth(real_documents, name):
     result = model.result_
     assert result.gap <= 1e-3 and result.certificate.covered and result.reason is TerminationReason.CONVERGED
     index, costs = model.index_, costs_of(model.index_)
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert (proof.objective, proof.covered) == (result.objective, True) and proof.gap <= 1.0001e-3
     best = [event.best_objective for event in heard]
     assert best == sorted(best, reverse=True) and min(best) >= result.lower_bound

@@ -37,7 +37,7 @@ TIGHT = HomotopySettings(
 
 def assert_sound(result, index, costs, optimum: float) -> None:
     """Everything that must hold of any result, however its run ended; optimum: of the relaxation."""
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9 <= result.objective * (1 + 2e-7) + 2e-9
@@ -46,7 +46,7 @@ def assert_sound(result, index, costs, optimum: float) -> None:
     else:
         assert result.n_iterations == 0 or result.reason is TerminationReason.NUMERICAL_ERROR
     assert result.certificate.shrink > 1 - 1e-9, "prices of the encoding programme are feasible as they are"
-    used = binary_solution(result.marks, index.gram_of, costs)[3]
+    used = binary_solution(result.cover, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     trace = result.trace
     bounds = trace["lower_bound"].dropna()
@@ -147,7 +147,7 @@ def test_snapshots_are_the_binary_solutions_at_the_end_of_each_zeta(paper):
     assert [stage.zeta for stage in result.stages] == [round(i / 10, 1) for i in range(11)]
     last_of = result.trace[result.trace["stage"] == HOMOTOPY].groupby("zeta").last()
     for stage in result.stages:
-        value, covered, n_pointers, used = binary_solution(stage.marks, index.gram_of, costs)
+        value, covered, n_pointers, used = binary_solution(stage.cover, index.gram_of, costs)
         assert covered and value == pytest.approx(stage.objective)
         assert (stage.n_pointers, stage.dictionary_size) == (n_pointers, used.sum())
         assert 0 <= stage.binary_share <= 1
@@ -182,7 +182,7 @@ def test_keeping_stages_changes_no_number(keep):
         HomotopySettings(relaxation_iterations=40, stage_iterations=10, keep_stages=flag) for flag in (keep, False)
     ]
     one, other = (solve_homotopy(index, costs_of(index), s) for s in settings)
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     assert one.trace["relaxation"].equals(other.trace["relaxation"]) and bool(one.stages) == keep
 
 
@@ -234,8 +234,8 @@ def test_stop_between_the_sweeps_of_a_step_still_certifies(small, number, keep):
     assert result.reason is TerminationReason.INTERRUPTED
     assert_sound(result, index, costs, optimum)
     for stage in result.stages:
-        assert len(stage.marks) == index.n_tokens
-        assert binary_solution(stage.marks, index.gram_of, costs)[1]
+        assert len(stage.cover) == index.n_tokens
+        assert binary_solution(stage.cover, index.gram_of, costs)[1]
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -250,7 +250,7 @@ def test_stop_between_the_chunks_of_a_sweep_still_certifies(monkeypatch, number,
     assert result.reason is TerminationReason.INTERRUPTED and result.certificate.covered
     assert result.objective >= result.lower_bound > 0
     for stage in result.stages:
-        assert binary_solution(stage.marks, index.gram_of, costs)[1]
+        assert binary_solution(stage.cover, index.gram_of, costs)[1]
 
 
 @pytest.mark.parametrize("limit", [1e-9, 30.0, 300.0])

@@ -30,7 +30,7 @@ def words():
 
 def assert_point_proved(point: PathPoint, index, costs) -> None:
     result = point.result
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == pytest.approx(result.objective, rel=1e-12)
     # the prices are kept in float32
     assert proof.lower_bound == pytest.approx(result.lower_bound, rel=1e-6)
@@ -103,7 +103,7 @@ def test_lams_in_any_order_and_twice_are_one_path():
     one, other = solve_path(index, [0.5, 2.0]), solve_path(index, (lam for lam in (2.0, 0.5, 2, 0.5)))
     for a, b in zip(one, other, strict=True):
         assert a.lam == b.lam
-        np.testing.assert_array_equal(a.result.marks, b.result.marks)
+        np.testing.assert_array_equal(a.result.cover, b.result.cover)
 
 
 def test_optima_rise_with_lam_and_pointers_fall(words):
@@ -114,9 +114,9 @@ def test_optima_rise_with_lam_and_pointers_fall(words):
     assert pointers[0] > pointers[-1] and pointers[0] == words[0].n_tokens
 
 
-def test_shares_are_those_of_the_marks(words):
+def test_shares_are_those_of_the_cover(words):
     for point in words[1]:
-        counts = [sum(bits >> k & 1 for bits in point.result.marks.tolist()) for k in range(3)]
+        counts = [sum(bits >> k & 1 for bits in point.result.cover.tolist()) for k in range(3)]
         assert point.pointers_by_length.tolist() == counts and sum(counts) == point.result.n_pointers
         assert point.shares.sum() == pytest.approx(1.0) and (point.shares >= 0).all()
         np.testing.assert_allclose(point.shares, np.array(counts) / sum(counts))
@@ -254,7 +254,7 @@ def test_a_path_is_as_good_as_solves_one_by_one():
     for point in solve_path(index, LAMS[1:], settings):
         alone = solve_guided(index, costs_of(index, point.lam), settings)
         assert point.result.objective <= alone.objective * 1.01
-        value = binary_solution(point.result.marks, index.gram_of, costs_of(index, point.lam))[0]
+        value = binary_solution(point.result.cover, index.gram_of, costs_of(index, point.lam))[0]
         assert value == pytest.approx(point.result.objective)
 
 

@@ -1,4 +1,5 @@
-"""Iterative reweighting: the weighted prox and the projection against generic solvers, steps against the twin, runs."""
+"""Iterative reweighting: the weighted prox and the projection against generic solvers, steps against the reference,
+runs."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ TIGHT = ReweightingSettings(residual_tol=1e-6, absolute=1e-7, round_iterations=3
 
 
 def by_pointer(admm, naive, array):
-    """An array (K, n) or, by the layout, (m,), in the twin's order."""
+    """An array (K, n) or, by the layout, (m,), in the reference's order."""
     if array.ndim == 1:
         return array[[admm.layout.slot[k, i] for k, i in naive.pointers]].astype(np.float64)
     return array[tuple(np.transpose(naive.pointers))].astype(np.float64)
@@ -56,7 +57,7 @@ def test_steps_are_the_supplements(kind, cost):
         assert (admm.r, admm.u) == pytest.approx((naive.r, naive.u), abs=3e-5, rel=1e-4)
         near = np.abs(naive.z - settings.nonzero).min() < 1e-4
         if not near:
-            np.testing.assert_array_equal(admm.marks, naive.rounded(settings.nonzero))
+            np.testing.assert_array_equal(admm.cover, naive.rounded(settings.nonzero))
         if step < 12:
             assert admm.value == pytest.approx(naive.value(), rel=1e-4, abs=1e-3)
         if admm.objective <= best:  # of equals the later one
@@ -70,14 +71,14 @@ def test_steps_are_the_supplements(kind, cost):
     assert len(rhos) > 2
 
 
-def test_rounding_that_leaves_a_token_bare_is_no_solution():
+def test_rounding_that_leaves_a_token_uncovered_is_no_solution():
     index = index_of(SMALL["repeated phrases"])
     settings = ReweightingSettings()
     object.__setattr__(settings, "nonzero", 0.9)  # none that a user could make
     admm = WeightedAdmm(index, costs_of(index), settings)
     admm.step(Progress())
     assert admm.objective == np.inf and admm.best_objective == np.inf
-    assert not binary_solution(admm.marks, index.gram_of, admm.costs)[1]
+    assert not binary_solution(admm.cover, index.gram_of, admm.costs)[1]
 
 
 # runs
@@ -85,13 +86,13 @@ def test_rounding_that_leaves_a_token_bare_is_no_solution():
 
 def assert_sound(result, index, costs, optimum):
     """Everything that must hold of any result, however its run ended; optimum: of the relaxation."""
-    proof = certify(result.marks, result.alpha, index.gram_of, costs)
+    proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
     assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9 <= result.objective * (1 + 2e-7) + 2e-9
     assert math.isnan(result.relaxation_upper) or result.relaxation_upper >= optimum * (1 - 2e-6)
     assert result.certificate.shrink > 1 - 1e-9
-    used = binary_solution(result.marks, index.gram_of, costs)[3]
+    used = binary_solution(result.cover, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     trace = result.trace
     bounds = trace["lower_bound"].dropna()
@@ -223,7 +224,7 @@ def test_same_bytes_for_any_number_of_threads_and_chunks(monkeypatch):
     monkeypatch.setattr(layout, "CHUNK_POINTERS", 8_000)
     pieces = solve_reweighting(index, costs, settings)
     for other in (two, pieces):
-        np.testing.assert_array_equal(one.marks, other.marks)
+        np.testing.assert_array_equal(one.cover, other.cover)
         np.testing.assert_array_equal(one.alpha, other.alpha)
         columns = ["objective", "relaxation", "lower_bound", "rho", "support", "r", "u"]
         assert one.trace[columns].equals(other.trace[columns])

@@ -190,7 +190,7 @@ def test_the_relaxations_gap_is_a_quarter_of_the_gap_unless_said():
 
 
 def assert_same_bytes(one, other) -> None:
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)
     np.testing.assert_array_equal(one.dictionary, other.dictionary)
     assert one.certificate == other.certificate and one.reason == other.reason and one.digest == other.digest
@@ -223,5 +223,5 @@ def test_numbers_of_tokens_do_not_matter():
     index = index_of(repeated_phrases(0, 30, 5))
     renumbered = index_kgrams(np.int32(2**31 - 1) - 7 * index.tokens, index.doc_ptr, 3)
     one, other = (solve_guided(i, costs_of(i), SHORT) for i in (index, renumbered))
-    np.testing.assert_array_equal(one.marks, other.marks)
+    np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)

@@ -39,7 +39,7 @@ class WarmState:
     y: np.ndarray
     z: np.ndarray
     unit: float
-    marks: np.ndarray | None = None
+    cover: np.ndarray | None = None
 
 
 class GuidedRun(CompressionRun):
@@ -68,15 +68,15 @@ class GuidedRun(CompressionRun):
         self.stepped = self.searched = False
         self.average = MultiplierAverage(index.n_tokens)
         self.random = np.random.default_rng(settings.random_state)
-        self.start: np.ndarray | None = None  # the marks whose dictionary the search begins with
+        self.start: np.ndarray | None = None  # the cover whose dictionary the search begins with
         if solver.warm is not None:
             self._restart(solver.warm)
         else:
             self.admm.reset()
         words = costs.dictionary[: index.len_ptr[1]]
         if words.max(initial=0.0) > 0.1 * self.best_objective:  # single words may be what must not be
-            marks = self.coder.encode(costs.dictionary)
-            self.keep(self.coder.evaluate(marks)[0], marks)
+            cover = self.coder.encode(costs.dictionary)
+            self.update_incumbent(self.coder.evaluate(cover)[0], cover)
 
     @property
     def lower_bound(self) -> float:
@@ -97,16 +97,16 @@ class GuidedRun(CompressionRun):
             self.owner.warm = None
             self.admm.release()
         elif self.owner.warm is not None:
-            self.owner.warm.marks = self.best_marks
+            self.owner.warm.cover = self.best_cover
         alpha = self.admm.bound.alpha()
         if self.owner.once:
             self.admm.release(everything=True)
         return self.result(used, alpha)
 
-    def take_up(self, marks: np.ndarray, alpha: np.ndarray | None) -> None:
+    def warm_start(self, cover: np.ndarray, alpha: np.ndarray | None) -> None:
         """Begin the search with this solution's dictionary, and try its prices as a bound, which any prices are."""
-        self.keep(self.coder.evaluate(marks)[0], marks)
-        self.start = marks
+        self.update_incumbent(self.coder.evaluate(cover)[0], cover)
+        self.start = cover
         if alpha is None:
             return
         self.admm.bound.update(-alpha.astype(np.float32))
@@ -120,9 +120,9 @@ class GuidedRun(CompressionRun):
             warm.unit = self.unit
         self._return_to_relaxation()
         self.admm.bound.update(self.admm.y)
-        if warm.marks is not None:
-            self.start, objective, _ = self.coder.re_encode(warm.marks)
-            self.keep(objective, self.start)
+        if warm.cover is not None:
+            self.start, objective, _ = self.coder.re_encode(warm.cover)
+            self.update_incumbent(objective, self.start)
 
     def _save(self) -> None:
         admm = self.admm
@@ -159,7 +159,7 @@ class GuidedRun(CompressionRun):
                 self.refinement.round(self._uses(admm.current_w()), rounds=2)
             if steps % self.settings.bound_every == 0:
                 before = self.lower_bound
-                self.average.offer(admm.bound, admm.y)
+                self.average.update_bound(admm.bound, admm.y)
                 if self._relaxation_solved(wanted, before) or (self.searched and self.refinement.done):
                     break
                 if self._time_to_search():
@@ -203,7 +203,7 @@ class GuidedRun(CompressionRun):
         return relative_gap(self.relaxation_upper, admm.bound.value) <= wanted
 
     def _bound_rests(self, wanted: float, before: float) -> bool:
-        """Whether the last steps bettered the bound by less than ``wanted`` of it; before: the bound before them.
+        """Whether the last steps improved the bound by less than ``wanted`` of it; before: the bound before them.
 
         A value at w that happens to pass the bound on its way up says nothing: with a coarse ``tol`` the relaxation
         would end a per cent too low, and annealing go on for minutes before its bound is looked at again. A first bound
@@ -265,7 +265,7 @@ class GuidedRun(CompressionRun):
         epsilon = settings.epsilon / 2 ** (max(i - 1, 0) % 3)
         shorter = 2 if i else 1
         held = self.random.random(len(top)) < 0.5 if i else np.zeros(0, dtype=bool)
-        held_level = self.coder.evaluate(self.best_marks)[2][held] if i else None
+        held_level = self.coder.evaluate(self.best_cover)[2][held] if i else None
         cost = np.empty(len(top))
         for _ in range(-(-settings.anneal_rounds // shorter)):
             np.minimum(top, 1.0, out=top)
@@ -301,7 +301,7 @@ class GuidedRun(CompressionRun):
                     return False
                 self.average.add(admm.y)
                 if steps % settings.bound_every == 0:
-                    self.average.offer(admm.bound, admm.y)
+                    self.average.update_bound(admm.bound, admm.y)
         self._save()
         return True
 

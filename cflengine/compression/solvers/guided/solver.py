@@ -82,7 +82,7 @@ class GuidedSolver:
     ) -> CompressionResult:
         """Solve for ``costs``; warm from the second call on.
 
-        known: solutions of this problem or one much like it, as (marks uint8 (n,), dual prices (n,) or None): for this
+        known: solutions of this problem or one much like it, as (cover uint8 (n,), dual prices (n,) or None): for this
         very problem the result is at least as good; the search starts from the last one's dictionary.
         """
         settings = settings or GuidedSettings()
@@ -95,6 +95,6 @@ class GuidedSolver:
                 sigma = lengths * lengths.sum()
                 self.admm = LinearisedAdmm(self.index, problem.costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
             solve = GuidedRun(self, problem, settings, listeners, lam)
-            for marks, alpha in known:
-                solve.take_up(marks, None if alpha is None else alpha / problem.unit)
+            for cover, alpha in known:
+                solve.warm_start(cover, None if alpha is None else alpha / problem.unit)
             return solve.run()
