@@ -1,5 +1,4 @@
-"""The ledger against encoding everything anew without each K-gram, by the naive reference and by the engine's encoder.
-"""
+"""The ledger against encoding everything anew without each K-gram: naive reference and the engine's own encoder."""
 
 from __future__ import annotations
 
