@@ -10,12 +10,12 @@ from .registry import Solver
 from .results import versions
 
 __all__ = [
+    "NAN",
     "InputError",
     "IterationStats",
     "Listener",
     "MemoryLimitError",
     "MissingPackageError",
-    "NAN",
     "Progress",
     "Solver",
     "Stopped",

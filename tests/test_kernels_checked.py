@@ -1,0 +1,32 @@
+"""Small tests of kernels once more: in plain Python, where a typing mistake cannot hide, and with every index checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SHARED = (
+    "compression/passes/test_bounds.py", "compression/search/test_crossover.py", "compression/test_counting.py",
+    "sentence_lasso/test_sentence_kernels.py",
+)  # fmt: skip
+HOW = {
+    "NUMBA_DISABLE_JIT": (*SHARED, "loglinear/test_loglinear_history.py", "loglinear/test_loglinear_clusters.py"),
+    "NUMBA_BOUNDSCHECK": (*SHARED, "sentence_lasso/test_sentence_multipliers.py", "text/test_kgrams.py"),
+}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("how", HOW)
+def test_kernels_without_the_compiler_and_with_checked_indices(how, tmp_path):
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    words += ["-W", "ignore:overflow encountered:RuntimeWarning"]  # hashes wrap around, as they are meant to
+    answer = subprocess.run(
+        [*words, *(str(HERE / path) for path in HOW[how])], cwd=HERE.parent, capture_output=True, text=True,
+        env=os.environ | {how: "1", "NUMBA_CACHE_DIR": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stdout[-3000:]
