@@ -164,7 +164,7 @@ PACKAGES = {"pdlp": "ortools", "highs": "highspy"}
 def lp_peers():
     for name, (task, options, _) in relaxation.PEERS.items():
         package = PACKAGES[task.split(".")[-1].split(":")[0]]
-        yield pytest.param(task, options, id=name, cover=has(package))
+        yield pytest.param(task, options, id=name, marks=has(package))
 
 
 @pytest.mark.parametrize(("task", "options"), list(lp_peers()))
@@ -192,7 +192,7 @@ PACKAGE_OF_TOOL = {
 def tools():
     for name, (task, options) in vocabularies.TOOLS.items():
         package = PACKAGE_OF_TOOL[task.split(".")[-1].split(":")[0]]
-        yield pytest.param(task, options, id=name, cover=has(package))
+        yield pytest.param(task, options, id=name, marks=has(package))
 
 
 @pytest.mark.parametrize(("task", "options"), list(tools()))

@@ -177,7 +177,7 @@ def test_another_class_and_other_policies_are_said_to_be_new(page):
     sound(ridge.set_value(10.0).run())
     assert "have changed since this was learnt" in captions(page)
     sound(page.number_input(key="widget_weights_rounds").set_value(3).run())
-    assert page.session_state["weights_wish"].rounds == 3 and page.session_state["weights_wish"].ridge == 10.0
+    assert page.session_state["weights_choice"].rounds == 3 and page.session_state["weights_choice"].ridge == 10.0
 
 
 def test_hostile_classes_are_shown_as_they_are(open_app):

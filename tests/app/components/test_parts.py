@@ -311,7 +311,7 @@ def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change)
     assert namespace["names"].tolist() == fitted.get_feature_names_out().tolist()
     with_newsgroups = snippets.python_lines(loaded(corpora.NEWSGROUPS), fitted, "count")
     compile(with_newsgroups, "lines", "exec")
-    assert "load_newsgroups()" in with_newsgroups
+    assert "read_input('20newsgroups')" in with_newsgroups
 
 
 def test_the_preview_holds_the_most_frequent_features(model, corpus):
