@@ -1,4 +1,4 @@
-"""Small tests of kernels once more: in plain Python, where a typing mistake cannot hide, and with every index checked."""
+"""Small tests of kernels once more: in plain Python, where no wrong type can hide, and with every index checked."""
 
 from __future__ import annotations
 

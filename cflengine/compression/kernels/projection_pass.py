@@ -201,7 +201,7 @@ def move_pieces(
 
 @parallel_kernel
 def finish_pieces(blocks, b0, b1, K, scale, beta, cover, uncovered):
-    """Of the pieces among the blocks b0 .. b1-1: β for the next ρ, and the tokens that the rounding leaves uncovered."""
+    """Of the pieces among the blocks b0 .. b1-1: β for the next ρ, and the tokens that rounding leaves uncovered."""
     for b in prange(b0, b1):
         if blocks.piece[b] >= 0:
             lo, _ = with_halo(blocks, b, K - 1)

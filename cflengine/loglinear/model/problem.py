@@ -33,7 +33,7 @@ def binary_loss(
 def multinomial_loss(
     X: sparse.csr_matrix, label: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Loss, scores (n, C) and derivatives of the multinomial model; w: (d·C,), label: (n,) in 0 .. C−1; weight: (n,)."""
+    """Loss, scores (n, C) and derivatives of a multinomial model; w: (d·C,), label: (n,) in 0 .. C−1; weight: (n,)."""
     scores = np.asarray(X @ w.reshape(X.shape[1], -1))
     at = np.arange(len(label))
     derivative = softmax(scores, axis=1)

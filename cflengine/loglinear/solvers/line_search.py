@@ -65,7 +65,7 @@ def _beyond(before: float, before_derivative: float, low: float, low_derivative:
 
 
 def _between(low: float, low_derivative: float, high: float, high_derivative: float) -> float:
-    """Where the secant of the derivative meets 0, but not within a tenth of the ends; the middle without derivatives."""
+    """Where the secant of the derivative meets 0, but not within a tenth of the ends, the middle without them."""
     width = high - low
     if math.isnan(high_derivative):
         return low + 0.5 * width if low > 0 else 0.1 * high
