@@ -21,6 +21,7 @@ BENCHMARKS = {
     "tasks": "benchmarks.tasks.command",
     "embedding": "benchmarks.embedding.command",
     "app": "benchmarks.app",
+    "report": "benchmarks.evidence.command",
 }
 
 

@@ -97,3 +97,8 @@ def test_plq_is_measured(tmp_path, capsys):
     pure, carried = (scaling["convergence"][name] for name in ("pure", "primal-dual"))
     assert pure["sweeps"] == carried["sweeps"] and pure["operations"] > carried["operations"]
     assert 0 < carried["gap_a_sweep"] < 1 and "SVM, 2,000 × 18" in capsys.readouterr().out
+
+
+def test_the_page_of_results_is_what_the_results_say(capsys):
+    assert main(["report", "--check"]) == 0, "run python -m benchmarks report"
+    assert "up to date" in capsys.readouterr().out

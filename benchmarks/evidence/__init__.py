@@ -1,0 +1,1 @@
+"""From the committed results to ``docs/results.md``: claims, the papers' numbers beside ours, a verdict each."""

@@ -1,0 +1,77 @@
+"""The evidence: docs/results.md from the committed results, the papers' numbers beside ours, with a verdict each.
+
+Nothing is measured. Verdicts are computed from the figures by the rules that stand beside them; what has no committed
+result is listed as missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evidence import compression, embedding, feel, loglinear, plq, tasks
+from benchmarks.evidence.page import Evidence, Part, stamp
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
+#: file of results -> what makes parts of it; the command that measures it
+PARTS = {
+    "compression-solvers": (compression.parts, "compression-peers --sections solvers"),
+    "tasks": (tasks.parts, "tasks"),
+    "loglinear": (loglinear.parts, "loglinear --sections crf"),
+    "plq": (plq.parts, "plq"),
+    "embedding": (embedding.parts, "embedding --sections ce-t1,flat,bbc,english"),
+    "embedding-speed": (embedding.speed_parts, "embedding --sections speed"),
+    "app": (feel.parts, "app --minutes 14"),
+}
+MISSING = (
+    "compression: Figure 2 from λ = 0, Figure 4's marks, all K-grams against the dictionary (AISTATS 2014)",
+    "sentence lasso: Tables 1 and 2 (ICML 2014); `python -m benchmarks sentences` prints them, no run is committed",
+    "clustered L-BFGS: Figures 2, 3 and 6 to 13, Table IV (ICDM 2006)",
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Where to write."""
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not up to date")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page; returns the exit code."""
+    page = render()
+    if arguments.check:
+        same = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page
+        print(
+            "docs/results.md is up to date." if same else "docs/results.md is not what the results say: write it anew."
+        )
+        return 0 if same else 1
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page, encoding="utf-8")
+    print(f"written to {PAGE}")
+    return 0
+
+
+def render(folder: Path = RESULTS) -> str:
+    """The page as Markdown."""
+    lines = [
+        "# Results", "",
+        "Made by `python -m benchmarks report` from `benchmarks/results/*.json`, each from a full run on the machine",
+        "and at the commit that its section names. A verdict is computed from the figures: **holds**, **in part**,",
+        "**does not hold**; where nothing was claimed, none is given. Timings belong to one machine; ratios travel",
+        "better.", "",
+    ]  # fmt: skip
+    missing = list(MISSING)
+    for name, (make, command) in PARTS.items():
+        path = folder / f"{name}.json"
+        if not path.exists():
+            missing.append(f"`{name}`: `python -m benchmarks {command}`")
+            continue
+        evidence: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        parts: list[Part] = make(Evidence(evidence))
+        for part in parts:
+            lines += part.lines()
+        lines += [f"*{stamp(evidence)} Repeat: `python -m benchmarks {command} --save`.*", ""]
+    lines += ["## What is missing", "", *(f"- {one}" for one in missing), ""]
+    return "\n".join(lines)

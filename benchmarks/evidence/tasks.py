@@ -1,0 +1,83 @@
+"""What features are worth (AISTATS 2014, §5.1): each method against words on the same documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, share, verdict
+
+METHODS = {
+    "unigrams": "words", "compressed:pointers": "pointers (the paper's)", "compressed:occurrences": "occurrences",
+    "compressed:soft": "soft counts", "compressed:several": "all λ together", "all_kgrams": "all K-grams",
+}  # fmt: skip
+
+
+def parts(evidence: Evidence) -> list[Part]:
+    """A table for classes, one for numbers, and the paper's claims."""
+    found = {
+        f"{section}: {case}": body
+        for section, cases in evidence.cases().items()
+        for case, body in cases.items()
+        if isinstance(body, dict) and "methods" in body
+    }
+    right = {name: body for name, body in found.items() if "accuracy" in body["methods"]["unigrams"]}
+    numbers = {name: body for name, body in found.items() if name not in right}
+    head = ("target", *METHODS.values())
+    classes = Part(
+        "Features: accuracy by method", "Share of held-out documents; in brackets p against words.", head,
+        [(name, *(_cell(body, method) for method in METHODS)) for name, body in right.items()],
+    )  # fmt: skip
+    errors = Part(
+        "Features: squared error below words'", "1 − error / error of words; in brackets p.", head,
+        [(name, *(_gain(body, method) for method in METHODS)) for name, body in numbers.items()],
+    )  # fmt: skip
+    authors = {name: body for name, body in right.items() if name.startswith("authors")}
+    ratios = [_accuracy(body, "compressed:pointers") / _accuracy(body, "unigrams") for body in authors.values()]
+    four = [name for name, body in numbers.items() if _gain_of(body, "compressed:pointers") >= 0.04]
+    best = [
+        name for name, body in numbers.items() if max(_gain_of(body, method) for method in list(METHODS)[1:5]) >= 0.04
+    ]
+    classes.claims = [
+        Claim(
+            "Pointers are nearly twice as accurate as words on authors (§5.1.1)",
+            f"{min(ratios):.2f} to {max(ratios):.2f} times as accurate in {len(ratios)} variants",
+            HOLDS if max(ratios) > 1.8 else DOES_NOT,
+        )
+    ]  # fmt: skip
+    errors.claims = [
+        Claim(
+            "Pointers have an error at least 4 % below words' (§5.1.2)", f"{len(four)} of {len(numbers)} targets",
+            verdict(len(four), len(numbers)),
+        ),
+        Claim(
+            "Some count of the same K-grams has an error at least 4 % below words'",
+            f"{len(best)} of {len(numbers)} targets", verdict(len(best), len(numbers)),
+        ),
+    ]  # fmt: skip
+    return [classes, errors]
+
+
+def _accuracy(body: dict[str, Any], method: str) -> float:
+    return float(body["methods"][method]["accuracy"])
+
+
+def _p(row: dict[str, Any]) -> str:
+    p = row.get("against_unigrams", {}).get("p")
+    return "" if p is None else f" ({p:.2g})"
+
+
+def _cell(body: dict[str, Any], method: str) -> str:
+    row = body["methods"].get(method)
+    return "–" if row is None else share(row["accuracy"]) + ("" if method == "unigrams" else _p(row))
+
+
+def _gain_of(body: dict[str, Any], method: str) -> float:
+    row = body["methods"].get(method)
+    return float("-inf") if row is None else 1.0 - row["mse"] / body["methods"]["unigrams"]["mse"]
+
+
+def _gain(body: dict[str, Any], method: str) -> str:
+    row = body["methods"].get(method)
+    if row is None:
+        return "–"
+    return f"error {row['mse']:.3g}" if method == "unigrams" else share(_gain_of(body, method)) + _p(row)
