@@ -255,7 +255,7 @@ class _Homotopy(CompressionRun):
     def _finish(self) -> CompressionResult:
         """Re-encode the best solution, let go of the solver's memory, which the certificate needs, and certify."""
         if self.settings.polish:
-            polish(self, self.admm.groups, self.admm.data)
+            polish(self, self.admm.groups, self.admm.workspace)
         self.admm.release()
         used = self.re_encode()
         alpha = self.admm.bound.alpha()

@@ -54,7 +54,10 @@ class RhoRule:
 
 
 class LinearisedAdmm:
-    """Vectors and steps; the outer loop is homotopy.py's.
+    """Vectors and steps; the outer loops are those of homotopy.py and guided/.
+
+    Between steps ``q``, float32 (m,) in the layout's places, is the point whose prox is the next w; ``y`` and ``z``,
+    float32 (n,), are multipliers and z-iterate. While no step follows, the memory of q is :attr:`workspace`.
 
     After a step: ``r`` and ``u`` (equation 7), ``relaxation`` = wᵀd + Σ c(s)‖w_J(s)‖∞ of the new w (an estimate, since
     w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``cover``.
@@ -81,7 +84,7 @@ class LinearisedAdmm:
         self.bound = DualBound(self.coder, self.groups, costs)
         self.borders = borders_of(self.layout.blocks, index.max_gram)
         n, m = index.n_tokens, index.n_pointers
-        self.data = np.zeros(m, dtype=np.float32)
+        self.q = np.zeros(m, dtype=np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.z = np.ones(n, dtype=np.float32)
         self.d_len = costs.pointer_by_length.astype(np.float32)
@@ -101,6 +104,11 @@ class LinearisedAdmm:
     def rho(self) -> float:
         return self._rho
 
+    @property
+    def workspace(self) -> np.ndarray:
+        """float32 (m,): the memory of q, for work between relaxations; q must then be set anew."""
+        return self.q
+
     def retarget(self, costs: StorageCosts, rho: float, over: float) -> None:
         """Go on with other costs and another ρ; iterate and multipliers stay as they are. Bounds begin anew."""
         self.costs, self.group_cost, self.over, self.levels = costs, costs.dictionary, over, _NONE
@@ -113,12 +121,13 @@ class LinearisedAdmm:
 
     def reset(self) -> None:
         """Begin anew."""
-        self.data[:], self.y[:], self.z[:] = 0.0, 0.0, 1.0
+        self.q[:], self.y[:], self.z[:] = 0.0, 0.0, 1.0
 
     def step(self, zeta: float, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (the state is then fit only for rounding)."""
+        w = self.q  # the prox writes w over q, the pass the next q over w: one array of m numbers, not two
         dictionary_cost = self.groups.apply(
-            kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, levels=self.levels, progress=progress
+            kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu, levels=self.levels, progress=progress
         )
         if progress.reason is not None:
             return False
@@ -126,34 +135,34 @@ class LinearisedAdmm:
         lay, index, f32 = self.layout, self.index, np.float32
         rho, rho_next = self._rho, self.rule.rho
         common = (lay.blocks, self.borders)
-        pull = 1.0 if zeta > 0 else 0.0  # of w = θ
-        steps = (1.0 / (self.sigma + pull)).astype(f32)
-        keep = self.sigma[0] / (self.sigma[0] + pull)
+        theta_term = 1.0 if zeta > 0 else 0.0  # of w = θ
+        steps = (1.0 / (self.sigma + theta_term)).astype(f32)
+        keep = self.sigma[0] / (self.sigma[0] + theta_term)
         if zeta > 0 and not self.multiplier.shape[1]:
             self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
             self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
         if zeta > 0:
             self.used = np.zeros(index.n_grams, dtype=np.uint8)
             if has_pieces(lay.blocks) and not self._cover(
-                self.data, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
+                w, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
             ):
                 return False
-        save_borders(self.borders, lay.blocks, self.data, lay.slot, self.y, self.z)
+        save_borders(self.borders, lay.blocks, w, lay.slot, self.y, self.z)
         for b0, b1 in self.coder.chunks():
             if zeta > 0:
                 kernels_homotopy.homotopy_pass(
-                    self.data, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
+                    w, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
                     self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
                     self.cover, self.used, self._residuals, self._pointer_costs, self._binary_costs,
                 )  # fmt: skip
             else:
                 kernels_cover.relaxation_pass(
-                    self.data, lay.slot, self.y, self.z, *common, b0, b1, self.d_len, self.costs.pointer_extra,
+                    w, lay.slot, self.y, self.z, *common, b0, b1, self.d_len, self.costs.pointer_extra,
                     f32(rho), f32(rho_next), f32(self.over), steps, self._residuals, self._pointer_costs,
                 )  # fmt: skip
             if not progress.poll():
                 return False
-        self.inv_mu = 1.0 / (rho_next * (self.sigma + pull))
+        self.inv_mu = 1.0 / (rho_next * (self.sigma + theta_term))
         self._rho = rho_next
         self.r, self.u = (float(x) for x in self._residuals.max(axis=0))
         self.rule.observe(self.r, self.u)
@@ -164,14 +173,14 @@ class LinearisedAdmm:
 
     def current_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
         """float32 (m,), in the layout's places: the w that the next step begins with; ``levels`` gets its ‖w_J(s)‖∞."""
-        w = self.data.copy()
+        w = self.q.copy()
         self.groups.apply(kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu, levels=levels)
         return w
 
     def take_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
-        """:meth:`current_w` in the place of ``data``: no step can follow until that is set anew."""
-        self.groups.apply(kernels_prox.PROX, self.data, self.group_cost, inv_mu=self.inv_mu, levels=levels)
-        return self.data
+        """:meth:`current_w` in the place of ``q``: no step can follow until that is set anew."""
+        self.groups.apply(kernels_prox.PROX, self.q, self.group_cost, inv_mu=self.inv_mu, levels=levels)
+        return self.q
 
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
@@ -221,5 +230,5 @@ class LinearisedAdmm:
         if everything:
             self.bound.best_y = np.empty(0, dtype=np.float32)
             del self.layout, self.groups, self.bound.groups
-        self.data = np.empty(0, dtype=np.float32)
+        self.q = np.empty(0, dtype=np.float32)
         self.multiplier = np.empty((self.index.max_gram, 0), dtype=np.float32)

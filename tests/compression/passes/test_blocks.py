@@ -200,14 +200,14 @@ def test_a_step_of_the_homotopy_is_the_same(cut, kind, max_gram):
     for _ in range(2):
         admm = admm_of(index, costs)
         admm.step(0.3, Progress())
-        admm.data[:], admm.multiplier[:] = w, u
+        admm.q[:], admm.multiplier[:] = w, u
         assert admm.step(0.7, Progress())
         runs.append(admm)
         cut()
     pieces, whole = runs
     np.testing.assert_array_equal(pieces.cover, whole.cover)
     assert pieces.objective == pytest.approx(whole.objective, rel=1e-12)
-    for name in ("data", "y", "z", "multiplier"):
+    for name in ("q", "y", "z", "multiplier"):
         np.testing.assert_array_equal(getattr(pieces, name), getattr(whole, name))
     np.testing.assert_array_equal(pieces.round(w), whole.round(w))
 

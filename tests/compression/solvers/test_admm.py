@@ -226,7 +226,7 @@ def test_chunks_change_no_bit(monkeypatch, zetas):
         for zeta in zetas:
             admm.step(zeta, Progress())
         admm.bound.update(admm.y)
-        runs.append((admm.data, admm.y, admm.cover, admm.bound.value, admm.relaxation, admm.round(admm.current_w())))
+        runs.append((admm.q, admm.y, admm.cover, admm.bound.value, admm.relaxation, admm.round(admm.current_w())))
     for whole, pieces in zip(*runs, strict=True):
         np.testing.assert_array_equal(whole, pieces)
 
@@ -270,10 +270,10 @@ def test_state_bytes_are_those_of_the_arrays(max_gram, homotopy):
     admm = LinearisedAdmm(index, costs_of(index), quick_rule(index))
     admm.step(0.5 if homotopy else 0.0, Progress())
     held = index.nbytes + admm.layout.nbytes + admm.costs.dictionary.nbytes
-    held += sum(array.nbytes for array in (admm.data, admm.y, admm.z, admm.bound.best_y))
+    held += sum(array.nbytes for array in (admm.q, admm.y, admm.z, admm.bound.best_y))
     held += admm.multiplier.nbytes + admm.cover.nbytes + admm.used.nbytes
     # beside these, the shares while a bound is computed, and a copy of the cover for the best solution
-    held += admm.data.nbytes + (admm.cover.nbytes if homotopy else 0)
+    held += admm.q.nbytes + (admm.cover.nbytes if homotopy else 0)
     ratio = index.n_grams / index.n_tokens
     assert state_bytes(
         index.n_tokens, max_gram, "homotopy" if homotopy else "relaxation", grams_per_token=ratio
