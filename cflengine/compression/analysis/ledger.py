@@ -10,7 +10,7 @@ re-enters D at its cost; a single word that is forbidden is spelled out, at d + 
 use s stay as they are. Where pointers of all lengths cost the same this is the least that any encoding with D without
 s and those words can cost; otherwise, it is an upper bound on it.
 
-:func:`ledger` finds saves(s) for all of D at once (kernels_ledger.py, Θ(K²n)); :func:`explain` re-encodes for one
+:func:`ledger` finds saves(s) for all of D at once (kernels/ledger.py, Θ(K²n)); :func:`explain` re-encodes for one
 K-gram and also refunds others that fall out of use.
 
 Shapes: cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used.
@@ -123,7 +123,7 @@ def _fill_reach(
     allowed: np.ndarray,
     reach: np.ndarray,
 ) -> None:
-    """``allowed`` and ``reach`` of the whole corpus (shapes: kernels_ledger.py)."""
+    """``allowed`` and ``reach`` of the whole corpus (shapes: kernels/ledger.py)."""
     blocks = cut_documents(index.doc_ptr)
     carry = carry_of(blocks, index.max_gram, choice=False)
 

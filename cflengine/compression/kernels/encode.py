@@ -1,7 +1,7 @@
 """numba kernels of binary solutions: encode a corpus at given prices, evaluate a cover, list its pointers.
 
 Shapes: gram_of int32 (K, n); cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k that starts at i
-is used. The encoding programme itself: kernels_shortest.py.
+is used. The encoding programme itself: kernels/shortest.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """numba kernels of the ledger: what the corpus would cost without one K-gram of the dictionary, for each of them.
 
-R(i), as in kernels_shortest.py, is the least cost of a cover of a document's first i tokens that ends at i. Without
+R(i), as in kernels/shortest.py, is the least cost of a cover of a document's first i tokens that ends at i. Without
 K-gram s it becomes R'(i), and R'(n) − R(n), summed over documents, is what s saves in pointers. R' is not computed
 from scratch: a value depends on the K before it alone, so where R' − R has been the same for K positions in a row it
 stays so until the next occurrence of s. From each occurrence on R' is followed for that long, a few positions as a

@@ -14,7 +14,7 @@ with β̄ of the step before, z = w + Xᵀ(β − β̄), and the gradient of (30
 H is block diagonal by document and has bandwidth K − 1 (supplement, §2): H_jl is the number of pointers that cover
 both tokens, (K−δ)(K−δ+1)/2 for δ = |j − l| < K, less near a document's ends; ``overlaps`` has all values.
 
-(30) is solved document by document, and within a long one piece by piece (kernels_projection_pass.py), by Newton's
+(30) is solved document by document, and within a long one piece by piece (kernels/projection_pass.py), by Newton's
 method on the free variables (β > 0, or β = 0 and g < 0) with a banded LDLᵀ factorisation, Θ(K²n), and projection on
 β ≥ 0. The free set hardly changes from one step to the next, so one or two factorisations are usual. A step that does
 not lower the objective is undone and replaced by a sweep of projected Gauss-Seidel, which always does; so is every

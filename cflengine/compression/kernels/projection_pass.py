@@ -1,4 +1,4 @@
-"""numba kernels of a step of iterative reweighting after the prox: the projection (kernels_projection.py), z, its
+"""numba kernels of a step of iterative reweighting after the prox: the projection (kernels/projection.py), z, its
 rounding and the point of the next prox.
 
 Blocks of whole documents are done in one pass. A document that is cut (blocks.py) takes several: (30) is solved for

@@ -9,7 +9,7 @@ O(m_s) in all, with the word length as factor at worst; two or three passes are 
 
 How a group's entries are brought together is layout.py's business. More operations that need groups use the same
 scaffold: TOP, the maximum and so the dictionary cost of a w as it stands; SUM; and SHARE, which makes the excess of a
-dual vector fit each group's budget (see kernels_bound.py).
+dual vector fit each group's budget (see kernels/bound.py).
 """
 
 from __future__ import annotations

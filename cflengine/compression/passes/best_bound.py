@@ -1,4 +1,4 @@
-"""The best certified lower bound of a run, from whatever dual vectors a solver proposes (see kernels_bound.py)."""
+"""The best certified lower bound of a run, from whatever dual vectors a solver proposes (see kernels/bound.py)."""
 
 from __future__ import annotations
 

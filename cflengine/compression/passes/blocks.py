@@ -8,7 +8,7 @@ that it covers, the encoding programme) needs the K − 1 tokens on either side 
 - passes that write in place would meet what the neighbour has written already: they take the halo from a copy that is
   made before;
 - the encoding programme carries the K last values of its recursion from piece to piece; how pieces are nevertheless
-  encoded side by side stands in kernels_shortest.py. Both: pieces.py.
+  encoded side by side stands in kernels/shortest.py. Both: pieces.py.
 
 So memory is bounded, and the time between two questions whether to stop, and all cores are busy, whatever the
 documents' lengths.

@@ -1,4 +1,4 @@
-"""Operations on all groups of pointers at once (kernels_prox.py), in chunks that can be stopped."""
+"""Operations on all groups of pointers at once (kernels/prox.py), in chunks that can be stopped."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Borders(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """What the encoding programme notes of P pieces; R as in kernels_shortest.py.
+    """What the encoding programme notes of P pieces; R as in kernels/shortest.py.
 
     entry, exit: float64 (P, K), the last K values of R before the piece's first token, and up to its last, less the
     least of them; gain: float64 (P,), what that least grew by (in a document's last piece: R at its end less that at

@@ -1,8 +1,8 @@
 """Local search on the dictionary: add and remove K-grams, many at a time, as long as the objective falls.
 
 One evaluation re-encodes the corpus with a dictionary and tells, for every absent K-gram, what it would save and, for
-every present one, what doing without it would cost (kernels_moves.py). Of the moves that pay, those that do not
-touch the same text are made together (kernels_choose.py), additions and removals in turn. Only blocks of documents in
+every present one, what doing without it would cost (kernels/moves.py). Of the moves that pay, those that do not
+touch the same text are made together (kernels/choose.py), additions and removals in turn. Only blocks of documents in
 which a changed K-gram occurs are evaluated anew.
 """
 

@@ -14,7 +14,7 @@ of them at least 2/(K(K+1)), up to which the feasible set is that of the relaxat
 which is right for K ≤ 3.) The relaxation's own w* stays optimal as far as the least ‖w*_T(j)‖∞ of all tokens, which a
 stage has as ``stays_optimal``.
 
-Beyond the paper: a certified lower bound is computed every few steps (kernels_bound.py) and once more from the
+Beyond the paper: a certified lower bound is computed every few steps (kernels/bound.py) and once more from the
 data at the end (certificate.py), so a run can be stopped at any moment with a proved gap; ζ = 0 can be ended by a
 proved gap of the relaxation instead of residuals (``relaxation_gap``).
 """

@@ -7,7 +7,7 @@ A sequence of weighted linear relaxations, each warm from the one before:
 with a diagonal D of weights, d̃ = Dd: all 1 in the first round, which is the relaxation itself, then large where the
 last round's solution was small, so that w is driven to be binary.
 
-    each step:   w by the weighted prox (kernels_reweighting.py), z = w projected on Xz ≥ 1, y (kernels_projection.py);
+    each step:   w by the weighted prox (kernels/reweighting.py), z = w projected on Xz ≥ 1, y (kernels/projection.py);
                  z is rounded, every non-zero indicator to 1; the z that costs least so is the round's best projection
     each round:  ADMM until its residuals are small; then D from the best projection
     at the end   the best of all these solutions is re-encoded with its own dictionary.

@@ -1,7 +1,7 @@
 """Newton's method on the support of w: from a good guess of which weights are 0 to many digits of the others.
 
 Where no weight crosses 0 the objective is smooth, its Hessian a sparse matrix and a rank-one term for every sentence;
-conjugate gradients solve with it (kernels_active.py). A weight that a step would take through 0 stops there. So that
+conjugate gradients solve with it (kernels/active.py). A weight that a step would take through 0 stops there. So that
 many such weights do not block the way of the others (Bertsekas, 1982), those whose own Newton step leads through 0 go
 there first.
 """

@@ -13,7 +13,7 @@
 From annealing on this is repeated, with the relaxation taken up again for a better bound in between, until the gap is
 reached, time is up or a whole cycle closes hardly anything.
 
-The bound comes from the relaxation's multipliers (kernels_bound.py), averaged over steps (best_bound.py); every event
+The bound comes from the relaxation's multipliers (kernels/bound.py), averaged over steps (best_bound.py); every event
 carries a valid (objective, bound, gap). A second solve with the same solver object starts from the last relaxation and
 the last dictionary (:class:`GuidedSolver`): that is what the λ-path and a dragged slider use.
 
