@@ -155,6 +155,11 @@ def add_model(model: Any) -> None:
         default="count",
         help="of the features; damped: √count × idf, a document scaled to length 1 (default: count)",
     )
+    model.add_argument(
+        "--plain-cost", type=number(float, 0, 1e6), metavar="C",
+        help="a single word stands in the text as it is, at cost C, and needs no entry (external macro data compression; "
+        "default: words are entries like any phrase)",
+    )  # fmt: skip
     add_counting(model)
 
 
@@ -168,6 +173,7 @@ def gram_features(arguments: argparse.Namespace, **others: Any) -> Any:
         token_pattern=arguments.token_pattern or DEFAULT_TOKEN_PATTERN,
         lowercase=not arguments.keep_case,
         sentence_borders=arguments.sentence_borders,
+        plain_cost=getattr(arguments, "plain_cost", None),
         **counting(arguments),
         **others,
     )

@@ -52,7 +52,7 @@ def run_report(model: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
     facts = _run_facts(model.corpus_, corpus, seconds, own)
     how = {
         "lam": float(model.lam), "max_gram": int(model.max_gram), "dictionary_cost": model.dictionary_cost,
-        "token_pattern": model.token_pattern, "lowercase": model.lowercase,
+        "plain_cost": model.plain_cost, "token_pattern": model.token_pattern, "lowercase": model.lowercase,
         "sentence_borders": model.sentence_borders, "weighting": model.weighting, "counting": model.counting,
         "temperature": float(model.temperature),
     }  # fmt: skip

@@ -69,6 +69,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         documents of ``fit`` (unseen documents are then charged the mean of each length).
     dictionary_cost : c(s): "words" (default) or "characters" of a K-gram; or a callable that takes a tuple of words
         and returns a number; or an array over the K-grams of the index.
+    plain_cost : None; or External Macro Data Compression (§3.2): a single word stands in the text as it is, at this
+        cost, and needs no entry; all other pointers cost λ, and c(s) is the number of words.
     literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
         a pointer plus the storage of a word, and for 3 where ``counting`` is "soft", whose pointers cost 1.
     settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or
@@ -113,6 +115,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         n_threads: int | None = None,
         pointer_cost: np.ndarray | None = None,
         dictionary_cost: DictionaryCost = "words",
+        plain_cost: float | None = None,
         literal_cost: float | None = None,
         settings: Settings | None = None,
         polish: bool = False,
@@ -131,6 +134,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self.n_threads = n_threads
         self.pointer_cost = pointer_cost
         self.dictionary_cost = dictionary_cost
+        self.plain_cost = plain_cost
         self.literal_cost = literal_cost
         self.settings = settings
         self.polish = polish
@@ -191,7 +195,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         index = index_kgrams(table.tokens, table.segment_ptr, max_gram)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
-        corpus = PreparedCorpus(table, index, stored, pointer_cost)
+        corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
         corpus.costs(float(self.lam))  # refuses costs that are none
         return corpus
 
@@ -280,6 +284,11 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
             raise InputError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
         self._solver_settings()
+        plain = self.plain_cost
+        if plain is not None and not (isinstance(plain, Real) and 0 <= plain < np.inf):
+            raise InputError(f"plain_cost must be a number of at least 0 or None, not {plain!r}.")
+        if plain is not None and (self.pointer_cost is not None or self.dictionary_cost != "words"):
+            raise InputError("plain_cost sets the costs of pointers and words: leave pointer_cost and dictionary_cost.")
         literal = self.literal_cost
         if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
             raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
@@ -312,7 +321,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         count = np.bincount(encoding.gram, minlength=len(order))
         dictionary = dictionary_frame(grams, count, frequency, costs.dictionary[gram_ids])
         by_length = mean_pointer_cost(costs, index.gram_of)
-        literal = by_length[0] + 1.0 if self.literal_cost is None else self.literal_cost
+        plain_word = 1.0 if self.plain_cost is None else 0.0  # what an unseen word costs beside its pointer
+        literal = by_length[0] + plain_word if self.literal_cost is None else self.literal_cost
         return {
             "corpus_": corpus,
             "result_": result,

@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 #: parameters that a file holds; the others are for learning alone
 _WRITTEN = (
     "lam", "max_gram", "solver", "token_pattern", "lowercase", "sentence_borders", "weighting", "literal_cost",
-    "dictionary_cost",
+    "dictionary_cost", "plain_cost",
     "counting", "temperature",
 )  # fmt: skip
-_LATER = {"counting": "pointers", "temperature": 3.0, "sentence_borders": False}  # of files of before there were these
+_LATER = {
+    "counting": "pointers",
+    "temperature": 3.0,
+    "sentence_borders": False,
+    "plain_cost": None,
+}  # of files of before there were these
 
 
 def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -289,3 +289,21 @@ def test_literal_cost_weighs_literals_against_long_grams(literal):
     if ("x",) not in model.grams_:
         assert encoding.n_literals == 1
     assert model.decode(encoding) == [["x"]]
+
+
+def test_plain_words_are_the_external_macro_scheme():
+    """§3.2: a single word stands as it is; phrases alone are stored, and the bound holds for these costs."""
+    texts = ["the cat sat on the mat", "the cat sat on the rug", "a dog sat on the mat"] * 3
+    model = CompressiveFeatures(0.8, 3, plain_cost=0.5).fit(texts)
+    costs = model.costs_at(0.8)
+    lengths = model.index_.lengths()
+    assert costs.pointer_by_length.tolist() == [0.5, 0.8, 0.8] and not costs.dictionary[lengths == 1].any()
+    used = model.dictionary_.set_index("gram")
+    phrases = used[used["length"] > 1]
+    expected = 0.5 * used["count"][used["length"] == 1].sum() + (0.8 * phrases["count"] + phrases["length"]).sum()
+    assert model.result_.objective == pytest.approx(expected) and model.result_.lower_bound <= expected
+    assert len(model.path(texts, [0.5, 1.0]).points) == 2
+    assert model.decode(model.encode(["the dog sat somewhere"])) == [["the", "dog", "sat", "somewhere"]]
+    for wrong in ({"plain_cost": -1}, {"plain_cost": 0.5, "dictionary_cost": "characters"}):
+        with pytest.raises(ValueError, match="plain_cost"):
+            CompressiveFeatures(**wrong).fit(texts)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cflengine.compression.model.problem import StorageCosts, storage_costs
+from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import TokenTable
@@ -24,15 +24,19 @@ DictionaryCost = str | Callable[[Gram], float] | np.ndarray
 @dataclass(frozen=True, eq=False)
 class PreparedCorpus:
     """table: the tokens; index: their K-grams; dictionary: float64 (G,), c(s), or None for the number of words;
-    pointer_cost: None for λ, (K,) or (K, n), in the place of λ."""
+    pointer_cost: None for λ, (K,) or (K, n), in the place of λ. plain_cost: of External Macro Data Compression, what a
+    word costs that stands in the text as it is; None for the usual costs."""
 
     table: TokenTable = field(repr=False)
     index: KGramIndex = field(repr=False)
     dictionary: np.ndarray | None = field(repr=False, default=None)
     pointer_cost: np.ndarray | None = field(repr=False, default=None)
+    plain_cost: float | None = None
 
     def costs(self, lam: float) -> StorageCosts:
         """What storing costs at ``lam``, which says nothing where pointers have costs of their own."""
+        if self.plain_cost is not None:
+            return external_macro_costs(self.index.gram_of, self.index.lengths(), lam, self.plain_cost)
         return storage_costs(
             self.index.gram_of, self.index.lengths(), lam, pointer_cost=self.pointer_cost,
             dictionary_cost=self.dictionary,
