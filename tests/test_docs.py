@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+PROBLEMS = (
+    "cflengine.compression.model.problem", "cflengine.sentence_lasso.model.problem",
+    "cflengine.loglinear.model.problem", "cflengine.plq.problem", "cflengine.embedding.problem",
+)  # fmt: skip
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 
 
@@ -19,6 +25,12 @@ def test_a_tutorial_runs(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_worked_examples_come_out_as_they_stand(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted >= 3 and not found.failed
 
 
 def test_links_and_pictures_are_there():

@@ -157,8 +157,8 @@ def add_model(model: Any) -> None:
     )
     model.add_argument(
         "--plain-cost", type=number(float, 0, 1e6), metavar="C",
-        help="a single word stands in the text as it is, at cost C, and needs no entry (external macro data compression; "
-        "default: words are entries like any phrase)",
+        help="a single word stands in the text, at cost C, and needs no entry (external macro data compression, "
+        "§3.2; default: words are entries like any phrase)",
     )  # fmt: skip
     add_counting(model)
 

@@ -27,6 +27,12 @@ since the dual's derivative in λ_li is u_li z_i + v_li, its second one −u_li�
 Worked example: one observation x = 1, the hinge loss of y = 1 (u = −1, v = 1), μ = 1. From λ = 0, β = 0: λ ← clip(0 +
 1/1, 0, 1) = 1, β = −λux = 1: the optimum, β²/2 = λv − β²/2 = 1/2.
 
+>>> import numpy as np
+>>> one, none = np.ones((1, 1)), np.zeros((1, 0))
+>>> hinge = CompositeLoss(U=-one, V=one, S=none, T=none, tau=none)
+>>> hinge.value(np.array([0.0])).tolist(), hinge.value(np.array([1.0])).tolist()
+([1.0], [0.0])
+
 Shapes: X float64 (n, d), dense in C order or CSR; U, V float64 (n, L); S, T, tau float64 (n, H); A CSR (K, d).
 """
 

@@ -14,6 +14,19 @@ Source: Paskov, Mitchell, Hastie, "An Efficient Algorithm for Large Scale Compre
 AISTATS 2014, equations (1) to (3). Shapes: a vector over pointers is an array (K, n), entry [k-1, i] for the
 pointer of length k that starts at token i; gram_of int32 (K, n) is the K-gram there, -1 where it would cross a
 document's end (such entries are no pointers and count for nothing).
+
+Worked example: "a b a b" at K = 2 and λ = 1. The K-grams are a, b, ab, ba (0 to 3); two pointers to ab cost 2, and
+storing ab its two words: 4, where single words would cost 4 pointers and 2 words.
+
+>>> import numpy as np
+>>> gram_of = np.array([[0, 1, 0, 1], [2, 3, 2, -1]], dtype=np.int32)
+>>> costs = storage_costs(gram_of, lengths=np.array([1, 1, 2, 2]), lam=1.0)
+>>> pairs, words = np.zeros((2, 4)), np.zeros((2, 4))
+>>> pairs[1, [0, 2]] = words[0] = 1.0
+>>> (coverage_matrix(gram_of) @ pairs.ravel()).tolist()
+[1.0, 1.0, 1.0, 1.0]
+>>> objective(pairs, gram_of, costs), objective(words, gram_of, costs)
+(4.0, 6.0)
 """
 
 from __future__ import annotations

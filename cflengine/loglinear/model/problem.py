@@ -10,6 +10,16 @@
   alone, and are 0 elsewhere; w holds those entries, W's first.
 
 A bias is a feature of value 1, penalised like any other: so that one certificate holds for all solvers.
+
+Worked example: two observations ±1 of their own class. The derivative by the scores at w = 0 is −y/2, so that the
+gradient is −1.
+
+>>> import numpy as np
+>>> from scipy import sparse
+>>> X, y = sparse.csr_matrix([[1.0], [-1.0]]), np.array([1.0, -1.0])
+>>> loss, scores, derivative = binary_loss(X, y, np.zeros(1))
+>>> round(loss, 4), derivative.tolist(), (X.T @ derivative).tolist()
+(1.3863, [-0.5, 0.5], [-1.0])
 """
 
 from __future__ import annotations
