@@ -27,7 +27,8 @@ class BuildWithApp(build_py):
             shutil.copyfile(source, place)
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        return super().get_outputs(include_bytecode) + [str(place) for _, place in self._app_files()]
+        copied = [] if self.editable_mode else [str(place) for _, place in self._app_files()]
+        return super().get_outputs(include_bytecode) + copied
 
     def get_source_files(self) -> list[str]:  # what a source distribution holds
         return super().get_source_files() + [str(source.relative_to(ROOT)) for source, _ in self._app_files()]

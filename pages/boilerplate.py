@@ -24,7 +24,7 @@ if job is None:
 elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
-    draw_stage(job)
+    draw_stage(job, shown=job.so_far.ready)
 run = None if job is None else job.so_far
 if run is not None and run.ready:
     draw_summary(run)

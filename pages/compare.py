@@ -28,7 +28,7 @@ if possible and job is None:
 elif possible and job.state == FAILED:
     st.error(plain(job.error))
 elif possible and job.active:
-    draw_stage(job)
+    draw_stage(job, shown=job.so_far.ready)
 run = None if job is None else job.so_far
 if possible and run is not None and run.ready:
     group = choose_group(run)

@@ -62,7 +62,8 @@ def classified(model: Any) -> Any:
 
 
 def by_admm() -> Any:
-    return SentenceLassoClassifier(0.003, 0.01, solver="admm", settings=ADMMSettings()).fit(*reviews()[:2]).result_
+    settings = ADMMSettings(max_iter=1000)
+    return SentenceLassoClassifier(0.03, 0.1, solver="admm", settings=settings).fit(*reviews()[:2]).result_
 
 
 CASES: dict[str, Callable[[], Any]] = {

@@ -53,6 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _measure(name: str, command: str) -> str:
+    """The command that writes a file of results."""
+    other = "" if command.split()[0] == name else f" --save-as {name}"
+    return f"python -m benchmarks {command} --save{other}"
+
+
 def render(folder: Path = RESULTS) -> str:
     """The page as Markdown."""
     lines = [
@@ -66,12 +72,12 @@ def render(folder: Path = RESULTS) -> str:
     for name, (make, command) in PARTS.items():
         path = folder / f"{name}.json"
         if not path.exists():
-            missing.append(f"`{name}`: `python -m benchmarks {command}`")
+            missing.append(f"`{name}`: `{_measure(name, command)}`")
             continue
         evidence: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         parts: list[Part] = make(Evidence(evidence))
         for part in parts:
             lines += part.lines()
-        lines += [f"*{stamp(evidence)} Repeat: `python -m benchmarks {command} --save`.*", ""]
+        lines += [f"*{stamp(evidence)} Repeat: `{_measure(name, command)}`.*", ""]
     lines += ["## What is missing", "", *(f"- {one}" for one in missing), ""]
     return "\n".join(lines)

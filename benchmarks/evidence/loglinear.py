@@ -18,7 +18,7 @@ def parts(evidence: Evidence) -> list[Part]:
         faster.append(peer["seconds"] / plain["seconds"])
     n = len(fewer)
     claims = [
-        Claim("Clustered steps need fewer passes than plain L-BFGS (named entities)", f"in {sum(fewer)} of {n} cases",
+        Claim("Clustered steps need fewer passes than plain L-BFGS (chain CRFs)", f"in {sum(fewer)} of {n} cases",
               verdict(sum(fewer), n)),
         Claim("Our L-BFGS is faster than python-crfsuite, to a proved gap",
               f"{min(faster):.1f} to {max(faster):.1f} times as fast", verdict(sum(x > 1 for x in faster), n)),

@@ -70,8 +70,10 @@ def seconds(value: float | None) -> str:
 
 
 def verdict(holds: int, of: int) -> str:
-    """Of a claim about several cases."""
-    return HOLDS if of and holds == of else DOES_NOT if not holds else IN_PART
+    """Of a claim about several cases; empty where nothing was measured."""
+    if not of:
+        return ""
+    return HOLDS if holds == of else DOES_NOT if not holds else IN_PART
 
 
 def stamp(document: Mapping[str, Any]) -> str:

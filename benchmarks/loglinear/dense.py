@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.plq.kernels_scaling import scale_features
+from benchmarks.loglinear.kernels_scaling import scale_features
 from cflengine.engine import InputError, Solver
 from cflengine.loglinear import (
     BinaryModel,

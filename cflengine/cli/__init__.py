@@ -118,6 +118,9 @@ def _exit_at_interrupt() -> Iterator[None]:
             os.write(2, b"cflengine: interrupted, nothing was written.\n")
         os._exit(130)
 
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):  # of a job in the background, or of who embeds us
+        yield
+        return
     try:
         before = signal.signal(signal.SIGINT, leave)
     except ValueError:  # not in the main thread, where no Ctrl-C arrives

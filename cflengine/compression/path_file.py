@@ -57,6 +57,8 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
     require({"digest", "max_gram", "lams", "highest", "seconds"} <= set(header), name)
     if header["digest"] != corpus.digest or header["max_gram"] != corpus.index.max_gram:
         raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
+    if "marks" in arrays:  # what earlier files call it
+        arrays = {"cover": arrays["marks"], **arrays}
     lams, n = header["lams"], len(corpus.table.tokens)
     require(isinstance(lams, list) and {"cover", "prices"} <= set(arrays), name)
     cover, prices = arrays["cover"], arrays["prices"]

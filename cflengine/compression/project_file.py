@@ -158,6 +158,8 @@ def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes |
 
 def _tokens(given: Any) -> TokenChoice:
     kinds = {"preset": str, "own": str, "punctuation": bool, "lowercase": bool, "sentence_borders": bool}
+    if isinstance(given, dict):
+        given = {"sentence_borders": False} | given  # not said by files of before there was the choice
     if not isinstance(given, dict) or set(given) != set(kinds):
         raise InputError("what tokens are is not said.")
     if not all(isinstance(given[key], kind) for key, kind in kinds.items()):

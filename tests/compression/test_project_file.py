@@ -84,8 +84,8 @@ def test_only_what_reading_knows_comes_back(project):
 
 
 def test_a_project_without_a_path(project):
-    uncovered = Project(project.corpus, project.tokens, "some.csv", {}, {})
-    assert read_project(io.BytesIO(written(uncovered))).points is None
+    pathless = Project(project.corpus, project.tokens, "some.csv", {}, {})
+    assert read_project(io.BytesIO(written(pathless))).points is None
 
 
 def test_what_is_no_project_is_one_sentence(project, tmp_path):

@@ -66,7 +66,7 @@ def test_gradient_by_finite_differences(which):
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_curvature_is_the_derivative_of_the_derivative(which):
+def test_curvature_is_the_second_derivative(which):
     model = models(20 + which)[which]
     generator = np.random.default_rng(which)
     w, p = generator.normal(size=(2, model.n_weights))

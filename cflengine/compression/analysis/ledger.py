@@ -88,7 +88,7 @@ class GramExplanation:
 
 
 def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLedger:
-    """The ledger of a solution whose ``cover`` are the cheapest encoding with their own dictionary, as every result's
+    """The ledger of a solution whose ``cover`` is the cheapest encoding with its own dictionary, as every result's
     are. Θ(K²n) time; about 9 bytes a token and 4 for each occurrence of a K-gram of the dictionary.
 
     Raises ValueError for cover that leave a token uncovered or are not the cheapest.
@@ -103,7 +103,7 @@ def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLed
     stored = costs.dictionary[gram]
     cheapest = float(reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
     if not covered or objective > cheapest + 1e-9 * (1.0 + cheapest):
-        raise InputError("cover must be the cheapest encoding with their own dictionary; Coder.encode_with finds it.")
+        raise InputError("the cover must be the cheapest encoding with its own dictionary; Coder.encode_with finds it.")
     ptr, positions = _occurrences(index, gram, number)
     length = index.lengths()[gram]
     loss, uses, paid = np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))

@@ -54,7 +54,7 @@ def store_block(w, data, slot, a, e, lo):
 def coverage(w, covered, tail, shifted):
     """covered = Xw of the block; afterwards tail = Σ_k w[k]. Work arrays float32 (size,).
 
-    Horner: cover_j = U_0[j] + U_1[j-1] + ... with U_l = Σ_{k>l} w[k-1].
+    Horner: covered_j = U_0[j] + U_1[j-1] + ... with U_l = Σ_{k>l} w[k-1].
     """
     size = w.shape[1]
     K = w.shape[0]
@@ -84,7 +84,7 @@ def update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, ove
 
 @kernel
 def update_multiplier(covered, y, z, a, rho, rho_next, over, out):
-    """z = max(x + y/ρ, 1), y += ρ(x − z) (§4.2.2) with x = Xw, over-relaxed; cover becomes Xw − z + y/ρ_next.
+    """z = max(x + y/ρ, 1), y += ρ(x − z) (§4.2.2) with x = Xw, over-relaxed; covered becomes Xw − z + y/ρ_next.
 
     over: float32, x = over·Xw + (1 − over)·z̄ with z̄ the last z; 1 for the paper's step. covered, on return, is the
     next gradient. out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).

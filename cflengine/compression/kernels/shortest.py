@@ -71,7 +71,7 @@ def mark_cover(choice, first, length, cover):
 def cover_documents(cost, blocks, b, reach, choice, cover):
     """The cheapest covers of block b, of whole documents, into cover; returns what they cost.
 
-    A document that cannot be covered has no cover.
+    A document that cannot be covered gets no pointers.
     """
     a = blocks.token[b]
     cover[a : blocks.token[b + 1]] = 0

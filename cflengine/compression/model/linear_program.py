@@ -69,7 +69,7 @@ class IntegerProgram:
         return np.repeat([1.0, 0.0], [n, self.rows.shape[0] - n])
 
     def chosen(self, cover: np.ndarray) -> np.ndarray:
-        """uint8 (m,): w of a binary solution, whose cover are uint8 (n,)."""
+        """uint8 (m,): w of a binary solution, whose cover is uint8 (n,)."""
         return cover[self.starts] >> self.lengths.astype(np.uint8) & 1
 
     def uses(self, w: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ class CompressionResult(Result):
     end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
     (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
     token, Σ alpha = lower_bound up to rounding. stages: of the homotopy, if asked for; they are not saved. digest: of
-    the corpus, words included; empty where a uncovered index was solved.
+    the corpus, words included; empty where an index was solved without its words.
     """
 
     cover: np.ndarray = field(repr=False)

@@ -65,7 +65,7 @@ class Coder:
         return self.encode(np.where(used > 0, 0.0, np.inf))
 
     def re_encode(self, cover: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """The cheapest cover with the K-grams of the cover ``cover``: its cover, its objective, the K-grams it uses."""
+        """The cheapest cover with the K-grams of ``cover``: itself, its objective, the K-grams it uses."""
         _, _, used = self.evaluate(cover)
         cover = self.encode_with(used)
         objective, _, used = self.evaluate(cover)

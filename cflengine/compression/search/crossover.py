@@ -77,7 +77,7 @@ def combine(
     """cover, uint8 (n,), of the cheapest combination of two solutions.
 
     A solution: (cover uint8 (n,), used uint8 (G,), exactly the K-grams of its pointers). poll: asked a few times a
-    second whether to go on; where it says no, the first solution's cover are the answer.
+    second whether to go on; where it says no, the first solution's cover is the answer.
     """
     (cover_a, used_a), (cover_b, used_b) = first, second
     only_one = ((used_a > 0) != (used_b > 0)).astype(np.uint8)

@@ -1,8 +1,9 @@
 """What every solver of problem (1) shares: the best solution so far and, at the end, its certificate.
 
-A solver subclasses :class:`CompressionRun`, calls ``keep`` with every binary solution it meets, ``tell`` after every
-step, and ``result`` once at the end, which re-encodes the best solution with its own dictionary and certifies what is
-left. The best solution begins with single words, so that a run can be stopped from its first moment on.
+A solver subclasses :class:`CompressionRun`, calls ``update_incumbent`` with every binary solution it meets, ``tell``
+after every step, and ``result`` once at the end, which re-encodes the best solution with its own dictionary and
+certifies what is left. The best solution begins with single words, so that a run can be stopped from its first moment
+on.
 
 Solvers are dimensionless: ``costs`` are the user's divided by a unit
 (:func:`~cflengine.compression.model.problem.unit_of`), and so are all numbers of a solver; events and the result are in

@@ -53,7 +53,7 @@ def emissions_of_table(indptr, attribute, values, table, out):
 
 @parallel_kernel
 def gather_frequent(groups, indptr, attribute, values, derivative, tables):
-    """tables[g, f] = Σ x_tf slope_t over the tokens of group g, for the frequent attributes f; float64 (G, F, L).
+    """tables[g, f] = Σ x_tf derivative_t over the tokens of group g, for the frequent attributes f; float64 (G, F, L).
 
     By tokens and not by attributes: a column of a frequent attribute reads nearly all derivatives, which are more than
     any cache holds, once for each such attribute; here they are read once, and the tables stay in the cache.
@@ -81,7 +81,7 @@ def add_tables(tables, f, total):
 
 @kernel
 def gather_single(columns, a, derivative, label):
-    """Σ_t x_ta slope_{t, label}, of one label."""
+    """Σ_t x_ta derivative_{t, label}, of one label."""
     indptr, token, values = columns
     ones, single = values.shape[0] == 0, 0.0
     for k in range(indptr[a], indptr[a + 1]):
@@ -91,7 +91,7 @@ def gather_single(columns, a, derivative, label):
 
 @kernel
 def gather_all(columns, a, derivative, total):
-    """total = Σ_t x_ta slope_t, of all labels."""
+    """total = Σ_t x_ta derivative_t, of all labels."""
     indptr, token, values = columns
     ones = values.shape[0] == 0
     total[:] = 0.0
@@ -103,8 +103,8 @@ def gather_all(columns, a, derivative, total):
 
 @parallel_kernel
 def gather_states(cuts, frequent, tables, columns, states, derivative, out):
-    """out_e = Σ_t x_ta slope_t[label_e] of every state feature e of attribute a; columns: X by columns; states: ptr
-    and label.
+    """out_e = Σ_t x_ta derivative_t[label_e] of every state feature e of attribute a; columns: X by columns; states:
+    ptr and label.
 
     cuts: int64, runs of attributes with about as many entries each: the first ones in a corpus are the frequent ones,
     and would all be one thread's. frequent: int32 (A,), an attribute's place in ``tables``, or -1 for a rare one.

@@ -15,7 +15,7 @@ BLOCK = 4096
 
 @parallel_kernel
 def logistic(scores, y, weight, derivative, totals):
-    """slope_i = −v_i y_i σ(−y_i s_i); totals: float64 (blocks,), of v_i log(1 + exp(−y_i s_i)).
+    """derivative_i = −v_i y_i σ(−y_i s_i); totals: float64 (blocks,), of v_i log(1 + exp(−y_i s_i)).
 
     weight: v, of length 0 where all are 1.
     """
@@ -37,7 +37,8 @@ def logistic(scores, y, weight, derivative, totals):
 
 @parallel_kernel
 def softmax(scores, label, weight, derivative, totals):
-    """slope_i = v_i (softmax(s_i) − e_label); totals: float64 (blocks,), of v_i (log Σ_c exp(s_ic) − s_{i, label_i}).
+    """derivative_i = v_i (softmax(s_i) − e_label); totals: float64 (blocks,), of v_i (log Σ_c exp(s_ic) − s_{i,
+    label_i}).
 
     weight: v, of length 0 where all are 1.
     """

@@ -7,7 +7,7 @@ their entropy, v = the derivative gathered by features, which is the loss's grad
     D(τ) = H(τ p + (1 − τ) observed) − Σ_j S_{c₁}(τ v_j)²/(2 ridge)  ≥  τ H − Σ_j S_{c₁}(τ v_j)²/(2 ridge)  ≤  min f
 
 since entropy is concave and that of an observation is 0. H needs no enumeration: by Fenchel's equality it is
-loss − slopeᵀscores, for chains as for single labels. At τ = 1, c₁ = 0 the right side is f(w) − ‖∇f(w)‖²σ²/2, the
+loss − derivativeᵀscores, for chains as for single labels. At τ = 1, c₁ = 0 the right side is f(w) − ‖∇f(w)‖²σ²/2, the
 bound of strong convexity; smaller τ help where w is far from the optimum. S_c(r) = sign(r) max(|r| − c, 0).
 """
 

@@ -28,10 +28,10 @@ class Work:
 class Point:
     """A place: w, its scores, the loss, its derivative by the scores, f there, and the gradient of f.
 
-    entropy: loss − slopeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the model's
-    own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a solver that
-    has a dual point of its own, alpha, else None; gathered and gradient may then be empty. age: moves since scores were
-    fresh.
+    entropy: loss − derivativeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the
+    model's own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a
+    solver that has a dual point of its own, alpha, else None; gathered and gradient may then be empty. age: moves since
+    scores were fresh.
     """
 
     w: np.ndarray = field(repr=False)

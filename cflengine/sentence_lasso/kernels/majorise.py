@@ -44,7 +44,7 @@ def smooth_norms(ptr, feature, count, weight, w, lam_sen, epsilon):
 
 @kernel
 def gather(indptr, rows, values, derivative, out):
-    """out_j = Σ_d x_dj slope_d."""
+    """out_j = Σ_d x_dj derivative_d."""
     for j in range(out.shape[0]):
         total = 0.0
         for p in range(indptr[j], indptr[j + 1]):

@@ -172,7 +172,7 @@ class ActiveNewton:
         return p, direction if status else None
 
     def _slide(self, w: np.ndarray, flat: np.ndarray, gradient: np.ndarray) -> bool:
-        """Along a direction without curvature the objective is a derivative: go down it until the first weight is 0."""
+        """Along a direction without curvature the objective is linear: follow it down until the first weight is 0."""
         down = -flat if gradient @ flat > 0 else flat
         first, length = self._first_zero(w, down)
         return length < np.inf and self._take_to(w, down, first, length, gradient)

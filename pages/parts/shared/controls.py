@@ -261,14 +261,10 @@ def rerun_at_end(job: Job) -> None:
         st.rerun()
 
 
-def draw_stage(job: Job) -> None:
-    """What a job does at the moment; reruns the page at its end, and when what it has so far gets ``ready`` to be
-    shown, if it can be before."""
-    st.fragment(_stage, run_every=0.5)(job.id, _ready(job))
-
-
-def _ready(job: Job) -> bool:
-    return getattr(job.so_far, "ready", False)
+def draw_stage(job: Job, *, shown: bool = False) -> None:
+    """What a job does at the moment; reruns the page at its end, and when what it has so far is ``ready`` to be shown;
+    shown: whether the page shows it already."""
+    st.fragment(_stage, run_every=0.5)(job.id, shown)
 
 
 def _stage(job_id: str, shown: bool) -> None:
@@ -278,7 +274,7 @@ def _stage(job_id: str, shown: bool) -> None:
     job.touch()
     queue_notes(job)
     st.caption(f"{plain(job.so_far.stage)} …")
-    if not shown and _ready(job):
+    if not shown and getattr(job.so_far, "ready", False):
         st.rerun()
     rerun_at_end(job)
 

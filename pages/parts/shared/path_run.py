@@ -114,7 +114,7 @@ class PathRun:
     def kept(cls, file: Path, table: TokenTable, max_gram: int, texts: Sequence[str]) -> PathRun:
         """What is in a file (compression/path_file.py) of a small corpus, certified anew; nothing is compiled. Raises
         ModelFileError."""
-        corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.doc_ptr, max_gram))
+        corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.segment_ptr, max_gram))
         points = read_lambda_path(file, corpus)
         return cls.known(points, corpus, max_gram, texts)
 

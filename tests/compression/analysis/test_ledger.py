@@ -192,7 +192,7 @@ def test_gram_that_would_pay_is_seen_before_it_is_in_the_dictionary():
 # what is refused, what must not matter
 
 
-def test_cover_that_are_not_the_cheapest_encoding_are_refused():
+def test_a_cover_that_is_not_the_cheapest_encoding_are_refused():
     index = index_of(["a b a b", "b"], 2)
     costs = costs_of(index, 1.0)
     costly = np.array([3, 1, 1, 1, 1], dtype=np.uint8)

@@ -45,7 +45,7 @@ def best_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> tupl
 
 
 def naive_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> float:
-    """The recipe of vocabulary.py word for word; its objective."""
+    """The recipe of foreign_vocabulary.py word for word; its objective."""
     c, words = costs.dictionary, np.arange(index.n_grams) < index.len_ptr[1]
 
     def encoded(price: np.ndarray) -> tuple[float, Counter]:

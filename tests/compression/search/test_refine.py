@@ -27,7 +27,7 @@ KINDS = ["random words", "repeated phrases", "one long document", "one word agai
 class Bare(CompressionRun):
     """A run without a solver."""
 
-    solver = "uncovered"
+    solver = "none"
     lower_bound = math.nan
 
     def __init__(self, index, costs, listeners=(), bound: float = math.nan, time_limit: float | None = None) -> None:

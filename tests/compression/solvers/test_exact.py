@@ -280,7 +280,7 @@ def test_programme_prices_binary_solutions_as_the_certificate_does(cost):
     pointers = zip(program.lengths + 1, program.starts, strict=True)
     taken = [pointer for pointer, w in zip(pointers, program.chosen(cover), strict=True) if w]
     assert sorted(taken) == sorted(pointers_of(cover))
-    # a K-gram that is pointed at but not stored breaks a row, and so does a uncovered token
+    # a K-gram that is pointed at but not stored breaks a row, and so does an uncovered token
     for stored in program.n_pointers + np.flatnonzero(point[program.n_pointers :]):
         assert (program.rows @ np.where(np.arange(len(point)) == stored, 0.0, point) < program.lower).any()
     assert (program.rows @ np.where(np.arange(len(point)) == len(cover) - 1, 0.0, point) < program.lower).any()
