@@ -37,7 +37,7 @@ PAGES = {
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 
 #: Streamlit leaves 130 pixels above a title, its captions are too pale to be read, and tables beside texts shrink until
-#: their numbers are gone
+#: their numbers are gone; some 90 characters are the longest line that is read with ease
 STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }
 .st-key-bar { row-gap: 0.25rem; }
 .stMainBlockContainer h2 { font-size: 1.5rem; }
@@ -45,6 +45,7 @@ STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 
 [data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
+[data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {
   .stHorizontalBlock:has(> .stColumn .stDataFrame) { flex-wrap: wrap; }

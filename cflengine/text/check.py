@@ -99,7 +99,7 @@ def language_of(texts: Sequence[str]) -> str:
     sample = " ".join(text[:_FROM_EACH] for text in texts[:: max(1, len(texts) * _FROM_EACH // _SAMPLED)])[:_SAMPLED]
     if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
         return ""
-    best = from_bytes(sample.encode("utf-8", "replace"), steps=40, chunk_size=2048, cp_isolation=["utf_8"]).best()
+    best = from_bytes(sample.encode("utf-8", "replace"), steps=10, chunk_size=4096, cp_isolation=["utf_8"]).best()
     if best is None or best.language == "Unknown":
         return ""
     sure = best.coherence >= _SURE_LATIN or scripts_of([sample])[0][0] != "LATIN"

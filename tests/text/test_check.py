@@ -8,8 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cflengine import Corpus
-from cflengine.text.check import check_corpus, nearly_repeated, no_text, repeated_documents, role_of, scripts_of
+from cflengine import Corpus, read_input
+from cflengine.text.check import (
+    check_corpus,
+    language_of,
+    nearly_repeated,
+    no_text,
+    repeated_documents,
+    role_of,
+    scripts_of,
+)
 from cflengine.text.token_table import plain_tokens
 
 RNG = np.random.default_rng(3)
@@ -68,6 +76,12 @@ def test_roles_of_columns(values, role):
 
 def test_many_values_are_groups():
     assert role_of("author", pd.Series([f"a{k % 80}" for k in range(400)])).role == "group"
+
+
+def test_the_language_is_named_only_where_it_is_sure():
+    english = list(read_input("sample", text_column="text", limit=200).texts)
+    assert language_of(english) == "English"
+    assert language_of(["too little to tell"]) == language_of([]) == language_of(["12 34 " * 900]) == ""
 
 
 def test_the_whole_look():
