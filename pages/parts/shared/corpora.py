@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,7 @@ class LoadedCorpus:
 
 
 _corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
+_in_use: WeakValueDictionary[str, LoadedCorpus] = WeakValueDictionary()  # those that a session holds stay known
 _lock = threading.Lock()
 
 
@@ -71,16 +73,17 @@ def remember(
     options: dict[str, Any] | None = None,
     tokens: TokenChoice = USUAL_TOKENS,
 ) -> LoadedCorpus:
-    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped."""
+    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped, unless a
+    session holds it."""
     content = content_id(corpus)
     if tokens != USUAL_TOKENS:
         content += hashlib.blake2b(repr(tokens).encode("utf-8", "replace"), digest_size=3).hexdigest()
     loaded = LoadedCorpus(name or content, corpus, source, options or {}, content, tokens)
     with _lock:
-        known = _corpora.pop(loaded.id, None)
+        known = _corpora.pop(loaded.id, None) or _in_use.get(loaded.id)
         if known is not None and known.content == content and known.options == loaded.options:
             loaded = known  # its tokens may be there already
-        _corpora[loaded.id] = loaded
+        _corpora[loaded.id] = _in_use[loaded.id] = loaded
         while len(_corpora) > _KEEP:
             _corpora.popitem(last=False)
     return loaded
@@ -102,6 +105,8 @@ def recall(corpus_id: str | None) -> LoadedCorpus | None:
         if loaded is not None:
             _corpora.move_to_end(loaded.id)
             return loaded
+        if corpus_id in _in_use:
+            return _in_use.get(corpus_id)
     if corpus_id == SAMPLE:
         options = {"text_column": "text"}
         return remember(

@@ -164,6 +164,7 @@ def current_corpus() -> LoadedCorpus:
         st.session_state.corpus_id = corpora.SAMPLE
         loaded = corpora.recall(corpora.SAMPLE)
         assert loaded is not None  # the sample is always there
+    st.session_state.held_corpus = loaded  # as long as the session lives, however many others there are
     return loaded
 
 
@@ -174,7 +175,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
             job.stop.set()
         st.session_state.update({f"{kind}_id": None for kind in KINDS})
         _forget_results()
-    st.session_state.update(corpus_id=loaded.id, notice="", path_wanted=None)
+    st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None)
     project, chosen = st.session_state.get("project_settings", (None, None))
     if project == loaded.id:
         st.session_state.update(settings=chosen, project_settings=(None, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import re
@@ -98,10 +99,18 @@ def test_corpora_are_remembered_by_content(shelf):
 
 def test_the_least_recently_used_corpus_is_dropped(shelf):
     first = shelf.remember(Corpus.from_texts(["first"]), source="f")
-    others = [shelf.remember(Corpus.from_texts([f"n {n}"]), source="o") for n in range(corpora._KEEP - 1)]
+    others = [shelf.remember(Corpus.from_texts([f"n {n}"]), source="o").id for n in range(corpora._KEEP - 1)]
     assert shelf.recall(first.id) is first
     shelf.remember(Corpus.from_texts(["one more"]), source="m")
-    assert shelf.recall(first.id) is first and shelf.recall(others[0].id) is None
+    gc.collect()
+    assert shelf.recall(first.id) is first and shelf.recall(others[0]) is None
+
+
+def test_a_corpus_that_a_session_holds_is_never_dropped(shelf):
+    """Five users with five corpora: the first one's was gone, and the sample stood in its place."""
+    held = [shelf.remember(Corpus.from_texts([f"held {n}"]), source="h") for n in range(corpora._KEEP + 3)]
+    assert all(shelf.recall(one.id) is one for one in held)
+    assert shelf.remember(Corpus.from_texts(["held 0"]), source="again") is held[0]
 
 
 def test_the_sample_is_always_there(shelf):
