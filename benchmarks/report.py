@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def chosen_sections(text: str, names: Collection[str]) -> list[str]:
 
 def machine(n_threads: int) -> dict[str, Any]:
     """Cores, threads, versions, and how busy the machine is before anything is measured."""
+    when()  # the commit is that of the beginning, whatever is committed meanwhile
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "cores": cores,
@@ -101,8 +103,9 @@ def table(sections: Sequence[Section], results: Mapping[str, Mapping[str, Any]])
     return "\n".join(lines)
 
 
+@cache
 def when() -> dict[str, str | None]:
-    """The commit that was measured (with "+" where files were changed since), and the date."""
+    """The commit that is measured (with "+" where files are changed), and the date, as they are when first asked."""
     root = Path(__file__).resolve().parents[1]
 
     def git(*words: str) -> str | None:
