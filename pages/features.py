@@ -31,11 +31,11 @@ st.markdown(
 )
 points = path.so_far.points if path is not None else CompressionPath(())
 phrases = phrase_frame(found, loaded)
-counted_so = counted(found.model, chosen.counting, chosen.temperature)
+model = counted(found.model, chosen.counting, chosen.temperature)
 with st.container(horizontal=True, gap="small"):
     st.container(width="content").download_button(
         "Report (HTML)",
-        lambda: report_html(loaded, counted_so, phrases, points, chosen.weighting),
+        lambda: report_html(loaded, model, phrases, points, chosen.weighting),
         "report.html",
         "text/html",
         type="primary",
@@ -60,7 +60,6 @@ st.segmented_control(
     help="count: as they are. tf: divided by the document's sum. idf: counts times the inverse document frequency. "
     "tf-idf: both. damped: the square root of counts times idf, documents scaled to length 1; best for learning.",
 )
-model = counted_so
 if chosen.counting == "soft":  # its kernels use all cores: the solver's thread computes it
     key = (found.id, chosen.temperature, chosen.weighting)
     features = asked("features", key, lambda: model.features(weighting=chosen.weighting))

@@ -11,6 +11,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -118,14 +119,12 @@ def _exit_at_interrupt() -> Iterator[None]:
             os.write(2, b"cflengine: interrupted, nothing was written.\n")
         os._exit(130)
 
-    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):  # of a job in the background, or of who embeds us
+    before = signal.getsignal(signal.SIGINT)
+    # ignored by a job in the background; None: set by a program that embeds this one; other threads get no Ctrl-C
+    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    try:
-        before = signal.signal(signal.SIGINT, leave)
-    except ValueError:  # not in the main thread, where no Ctrl-C arrives
-        yield
-        return
+    signal.signal(signal.SIGINT, leave)
     try:
         yield
     finally:

@@ -50,6 +50,11 @@ class EvaluationSettings:
     n_threads: int | None = None
     time_limit: float | None = None
 
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Which cuts every text of the evaluation."""
+        return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)
+
     def __post_init__(self) -> None:
         check_weighting(self.weighting)
         for counting in self.countings:
@@ -189,8 +194,7 @@ class Evaluation:
     def prepare(self) -> Features:
         """Tokens and K-grams."""
         self.on_stage("Cutting texts into words")
-        own = self.settings
-        table = Tokenizer(own.token_pattern, own.lowercase, own.sentence_borders)(self.texts)
+        table = self.settings.tokenizer(self.texts)
         self.features = Features(table, self.model.prepare(table).index)
         return self.features
 

@@ -19,7 +19,6 @@ from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
 from cflengine.experiments.tasks import Weights, compare
 from cflengine.linear.weighting import idf_of
-from cflengine.text.tokens import Tokenizer
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
@@ -117,7 +116,7 @@ def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
     """The same λ and counting with K-grams, and idf, of the documents that are not held out."""
     features, own, made, gaps = evaluation.features, evaluation.settings, [], []
     assert features is not None and best.candidate.features is not None
-    began, cut = time.perf_counter(), Tokenizer(own.token_pattern, own.lowercase, own.sentence_borders)
+    began, cut = time.perf_counter(), own.tokenizer
     lams = [best.candidate.label["lam"]] if "lam" in best.candidate.label else list(own.lams)
     counted = {name: getattr(best.candidate.features, name) for name in ("counting", "temperature")}
     for held in task.held_out:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 from cflengine.engine.checks import InputError
 
@@ -103,6 +104,13 @@ class TokenChoice:
     def words(self) -> str:
         """Of classifiers, to whom punctuation is no feature."""
         return self.own or preset_pattern(self.preset, punctuation=False)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As estimators of K-grams name them."""
+        return {
+            "token_pattern": self.pattern, "lowercase": self.lowercase, "sentence_borders": self.sentence_borders
+        }  # fmt: skip
 
     def options(self) -> dict[str, str]:
         """As the command takes them: only what is not the default; a flag has an empty value."""

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from cflengine.compression.model.certificate import certify
-from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell, restore_cell
 from cflengine.text.plain_grams import first_places, number_grams
@@ -54,10 +54,10 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     require(same, "the input is not the corpus that was compressed: its digest is another.")
     gram_of, lengths = number_grams(table.tokens, table.segment_ptr, max_gram)
     require_same(report.get("n_grams"), len(lengths), "the number of K-grams is")
-    by_length, stored = np.full(max_gram, lam), _stored(settings, table, lengths, gram_of)
-    if settings.get("plain_cost") is not None:  # External Macro Data Compression: words stand as they are
-        by_length[0], stored = float(settings["plain_cost"]), np.where(lengths == 1, 0.0, stored)
-    costs = StorageCosts(by_length, np.empty((max_gram, 0), np.float32), stored)
+    if settings.get("plain_cost") is not None:
+        costs = external_macro_costs(gram_of, lengths, lam, float(settings["plain_cost"]))
+    else:
+        costs = storage_costs(gram_of, lengths, lam, dictionary_cost=_stored(settings, table, lengths, gram_of))
     found = _pointers(folder, table, gram_of)
     _dictionary(folder, table, gram_of, found, costs, lengths)
     _features(folder, table, found, gram_of, settings)

@@ -139,7 +139,7 @@ def test_silence_stops_a_job(own_board, monkeypatch):
     job = Job("a", (), work_until_stopped)
     own_board.submit(job)
     until(lambda: job.state == DONE, 5)
-    assert job.stop.is_set(), "nobody pressed Stop: it was the silence"
+    assert job.stop.is_set(), "the silence stopped it, not a press of Stop"
 
 
 def test_old_finished_jobs_are_forgotten_and_running_ones_are_not(own_board):

@@ -17,10 +17,10 @@ SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
 def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:
     """What the INPUT of a command names: a file or folder (see :func:`~cflengine.text.reading.readers.read_corpus`,
     which ``how`` is for), or "sample" or "20newsgroups" where no file is called that."""
-    if source == SAMPLE and not Path(source).exists():
-        return read_corpus(sample_file(), limit=limit, **how)
-    if source != NEWSGROUPS or Path(source).exists():
+    if source not in (SAMPLE, NEWSGROUPS) or Path(source).exists():
         return read_corpus(source, limit=limit, **how)
+    if source == SAMPLE:
+        return read_corpus(sample_file(), limit=limit, **how)
     corpus = load_newsgroups()
     return corpus.head(limit) if limit else corpus
 

@@ -84,9 +84,8 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     )  # fmt: skip
     st.caption(
         f"The {shown} words with the most mutual information about the class, {plain(run.choice.name)}. Lines that "
-        "cross "
-        "are words that changed places. A group is a range of final weights (optimal k-means), called by the words "
-        "that say most; choose one above, or click a point, to see its words in the text."
+        "cross are words that changed places. A group is a range of final weights (optimal k-means), called by the "
+        "words that say most; choose one above, or click a point, to see its words in the text."
     )
     points = picked["selection"]["points"] if picked else []
     if points:

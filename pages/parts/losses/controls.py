@@ -222,11 +222,7 @@ def _key() -> tuple[Any, ...]:
 
 
 def _grams(choice: LossChoice) -> CompressiveFeatures:
-    tokens = choice.tokens
-    return CompressiveFeatures(
-        choice.lam, choice.max_gram, token_pattern=tokens.pattern, lowercase=tokens.lowercase,
-        sentence_borders=tokens.sentence_borders,
-    )  # fmt: skip
+    return CompressiveFeatures(choice.lam, choice.max_gram, **choice.tokens.parameters)
 
 
 def start_loss() -> None:

@@ -122,7 +122,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
 
 
 def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float] | None:
-    """The bursts, and the weight that chance reaches, once they are there."""
+    """The bursts, and the weight that is reached at random, once they are there."""
     model = found.model
 
     def work() -> tuple[pd.DataFrame, float]:

@@ -101,12 +101,11 @@ def content_id(corpus: Corpus) -> str:
 def recall(corpus_id: str | None) -> LoadedCorpus | None:
     """The corpus of that id if this server still has it; the sample is read whenever it is asked for."""
     with _lock:
-        loaded = _corpora.get(corpus_id) if corpus_id else None
-        if loaded is not None:
-            _corpora.move_to_end(loaded.id)
-            return loaded
-        if corpus_id in _in_use:
-            return _in_use.get(corpus_id)
+        if corpus_id in _corpora:
+            _corpora.move_to_end(corpus_id)
+        loaded = _in_use.get(corpus_id)  # those of _corpora are held by it
+    if loaded is not None:
+        return loaded
     if corpus_id == SAMPLE:
         options = {"text_column": "text"}
         return remember(

@@ -135,13 +135,7 @@ class PathRun:
     @property
     def estimator(self) -> CompressiveFeatures:
         """One with the settings of every solve, not fitted."""
-        return CompressiveFeatures(
-            max_gram=self.max_gram,
-            settings=self.settings,
-            token_pattern=self.tokens.pattern,
-            lowercase=self.tokens.lowercase,
-            sentence_borders=self.tokens.sentence_borders,
-        )
+        return CompressiveFeatures(max_gram=self.max_gram, settings=self.settings, **self.tokens.parameters)
 
     @cached_property
     def phrases(self) -> Phrasebook:

@@ -245,12 +245,10 @@ def run_solver() -> None:
         model = CompressiveFeatures(
             lam=wanted.lam,
             max_gram=wanted.max_gram,
-            token_pattern=loaded.tokens.pattern,
-            lowercase=loaded.tokens.lowercase,
-            sentence_borders=loaded.tokens.sentence_borders,
             solver=str(wanted.solver),
             listeners=(job,),
             settings=wanted.solver_settings(),
+            **loaded.tokens.parameters,
         )
         model.fit_tokens(loaded.table)
         model.set_params(listeners=())  # the model outlives the job

@@ -78,10 +78,8 @@ class TasksRun:
         self.stage = "Loading the engine"
         warm_up("guided")
         settings = EvaluationSettings(
-            lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals,
-            token_pattern=choice.tokens.pattern, lowercase=choice.tokens.lowercase,
-            sentence_borders=choice.tokens.sentence_borders,
-        )  # fmt: skip
+            lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals, **choice.tokens.parameters
+        )
         self.evaluation = Evaluation(
             texts, tasks, settings, budget=Budget(None, job.poll), on_row=self.rows.append, on_stage=self._note,
             listeners=(self._hear,), folder=Path(_kept().name),
