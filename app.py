@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
+from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.parts.components.backend_address import BackendAddress
 from pages.parts.components.static_routes import plotly_js_route
 from pages.parts.shared.jobs import trace_route
 
+#: section -> pages: file, title, icon, and the letter that opens it after g (shared/keys.py)
 PAGES = {
-    "": (("pages/corpus.py", "Corpus", "📚"),),
+    "": (("pages/corpus.py", "Corpus", "📚", "c"),),
     "Explore": (
-        ("pages/pointers.py", "Read", "📖"),
-        ("pages/path.py", "Words to phrases", "🌈"),
-        ("pages/phrases.py", "Phrases", "🔎"),
-        ("pages/compare.py", "Compare", "🆚"),
-        ("pages/overtime.py", "Over time", "📅"),
-        ("pages/boilerplate.py", "Boilerplate", "♻️"),
+        ("pages/pointers.py", "Read", "📖", "r"),
+        ("pages/path.py", "Words to phrases", "🌈", "w"),
+        ("pages/phrases.py", "Phrases", "🔎", "p"),
+        ("pages/compare.py", "Compare", "🆚", "m"),
+        ("pages/overtime.py", "Over time", "📅", "o"),
+        ("pages/boilerplate.py", "Boilerplate", "♻️", "b"),
     ),
     "Explain labels": (
-        ("pages/tasks.py", "Tasks", "🎯"),
-        ("pages/sentences.py", "Telling sentences", "💬"),
-        ("pages/clusters.py", "Word groups", "🪢"),
-        ("pages/tagger.py", "Names", "🏷️"),
-        ("pages/losses.py", "Losses", "⚖️"),
-        ("pages/embeddings.py", "Embeddings", "🧭"),
+        ("pages/tasks.py", "Tasks", "🎯", "t"),
+        ("pages/sentences.py", "Telling sentences", "💬", "s"),
+        ("pages/clusters.py", "Word groups", "🪢", "g"),
+        ("pages/tagger.py", "Names", "🏷️", "n"),
+        ("pages/losses.py", "Losses", "⚖️", "l"),
+        ("pages/embeddings.py", "Embeddings", "🧭", "e"),
     ),
-    "Take away": (("pages/features.py", "Export", "🧮"), ("pages/models.py", "Saved models", "📦")),
+    "Take away": (("pages/features.py", "Export", "🧮", "x"), ("pages/models.py", "Saved models", "📦", "d")),
     "Lab": (
-        ("pages/solve.py", "Watch the solver", "📈"),
-        ("pages/race.py", "Race", "🏁"),
-        ("pages/vocabulary.py", "My word list", "📝"),
-        ("pages/toy.py", "How it works", "🧩"),
+        ("pages/solve.py", "Watch the solver", "📈", "v"),
+        ("pages/race.py", "Race", "🏁", "a"),
+        ("pages/vocabulary.py", "My word list", "📝", "y"),
+        ("pages/toy.py", "How it works", "🧩", "h"),
     ),
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
@@ -43,6 +48,7 @@ STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 
 .stMainBlockContainer h2 { font-size: 1.5rem; }
 [data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] p, span[data-baseweb="tag"] span,
 [data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
+[data-testid^="stBaseButton"] kbd { opacity: 1; color: inherit; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
@@ -52,29 +58,48 @@ STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 
   .stHorizontalBlock:has(> .stColumn .stDataFrame) > .stColumn { flex: 1 1 100%; min-width: 100%; }
 }</style>"""
 
-app = st.App(__file__, routes=[plotly_js_route(), trace_route()])
+
+def say_failure(error: Exception) -> bool:
+    """One sentence on the page, without Streamlit's links to elsewhere; the terminal has the traceback already."""
+    st.error(
+        "This page failed unexpectedly; the terminal has the details. Your corpus and results are still there: go on "
+        "with another page, or reload this one."
+    )
+    return True
+
+
+app = st.App(
+    __file__,
+    routes=[plotly_js_route(), trace_route()],
+    middleware=[Middleware(BackendAddress)],
+    on_script_error=say_failure,
+)
 
 
 def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.components.page_tools import page_tools
+    from pages.parts.corpus.reading import take_read
     from pages.parts.shared.bar import draw_bar
     from pages.parts.shared.glossary import draw_next
+    from pages.parts.shared.keys import key_data
     from pages.parts.shared.sidebar import draw_sidebar
     from pages.parts.shared.state import start_session, warm_engine
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()
+    take_read()
     st.html(STYLE)
     sections = {
-        name: [st.Page(path, title=title, icon=icon) for path, title, icon in pages] for name, pages in PAGES.items()
+        name: [st.Page(path, title=title, icon=icon) for path, title, icon, _ in pages] for name, pages in PAGES.items()
     }
+    keys = {letter: (Path(path).stem, title) for pages in PAGES.values() for path, title, _, letter in pages}
     moved = [st.Page(path, visibility="hidden") for path in MOVED]
     sections[""] += moved
     page = st.navigation(sections, expanded=True)
     draw_sidebar()
-    page_tools()  # before the page, which may stop the run
-    draw_bar()
+    page_tools(key_data({key: name for key, (name, _) in keys.items()}))  # before the page, which may stop the run
+    draw_bar({key: title for key, (_, title) in keys.items()})
     page.run()
     draw_next(page.url_path)
     warm_engine()  # once the first page stands: compiling slows everything down
@@ -84,7 +109,7 @@ def preload() -> None:
     """Import what the first page needs, and read the sample, before anybody has asked."""
     from importlib import import_module
 
-    for name in ("pages.parts.shared.sidebar", "pages.parts.read.first", "pages.parts.shared.sources"):
+    for name in ("pages.parts.shared.sidebar", "pages.parts.corpus.first", "pages.parts.corpus.sources"):
         import_module(name)
     import_module("pages.parts.shared.state").sample_job()
 

@@ -7,12 +7,12 @@ through_router()
 import pandas as pd
 import streamlit as st
 
-from pages.parts.read.check import draw_check
-from pages.parts.read.first import draw_first
-from pages.parts.read.tokens import draw_tokens, what_tokens
+from pages.parts.corpus.check import draw_check
+from pages.parts.corpus.first import draw_first
+from pages.parts.corpus.sources import draw_source
+from pages.parts.corpus.tokens import draw_tokens, what_tokens
 from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.metrics import metric_row
-from pages.parts.shared.sources import draw_source
 from pages.parts.shared.state import PATH, current_corpus, current_job, explore
 from pages.parts.shared.views import shortened, without_midnight
 from pages.parts.shared.words import many, number, plain

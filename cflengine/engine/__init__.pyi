@@ -5,7 +5,7 @@ from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
 from .memory import MemoryLimitError, peak_bytes
 from .output import locked_folder, new_files, output_path
-from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason
+from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch
 from .registry import Solver
 from .results import versions
 
@@ -20,6 +20,7 @@ __all__ = [
     "Solver",
     "Stopped",
     "TerminationReason",
+    "Watch",
     "app_folder",
     "defuse_cell",
     "finite",

@@ -76,6 +76,34 @@ def go_on(poll: Poll) -> None:
         raise Stopped
 
 
+class Watch:
+    """How far a piece of work has come, for those who wait, and whether it is to go on.
+
+    stage: what is done, in words; done, total: in ``unit``, total 0 where it is not known. poll: asked at every
+    :meth:`at`.
+    """
+
+    def __init__(self, poll: Poll = lambda: True) -> None:
+        self.poll = poll
+        self.stage, self.unit = "", ""
+        self.done, self.total = 0, 0
+
+    def begin(self, stage: str, unit: str = "", total: int = 0) -> None:
+        """Another stage. Raises Stopped once ``poll`` says False."""
+        self.stage, self.unit, self.done, self.total = stage, unit, 0, total
+        go_on(self.poll)
+
+    def at(self, done: int) -> None:
+        """So far within the stage. Raises Stopped once ``poll`` says False."""
+        self.done = done
+        go_on(self.poll)
+
+    @property
+    def fraction(self) -> float:
+        """Between 0 and 1; NaN where the end is not known."""
+        return min(self.done / self.total, 1.0) if self.total > 0 else NAN
+
+
 class Progress:
     """Fans events out to listeners, keeps the trace, times the solver without its listeners.
 

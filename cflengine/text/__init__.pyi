@@ -7,7 +7,7 @@ from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
 from .reading.newsgroups import NEWSGROUPS, SAMPLE, load_newsgroups, read_input
 from .reading.readers import READING, preview_corpus, read_corpus
-from .reading.sources import reading_until
+from .reading.sources import reading_until, reading_watched
 from .sentences import sentence_spans
 from .tagging.conll import read_columns, write_columns
 from .tagging.tags import Score, entities, evaluate
@@ -62,6 +62,7 @@ __all__ = [
     "read_corpus",
     "read_input",
     "reading_until",
+    "reading_watched",
     "sentence_spans",
     "sort_places",
     "suggested_tokens",

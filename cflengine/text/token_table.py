@@ -21,6 +21,7 @@ import numpy as np
 import regex
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.progress import Watch
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.token_presets import (
     DICTIONARY,
@@ -37,6 +38,7 @@ WORD_PATTERN = PRESETS["words"].words  # of classifiers: punctuation is no featu
 
 LONGEST_PATTERN = 1000  # characters
 MOST_REPEATS = 100_000  # characters times all {n}: ``regex`` writes repetitions out, so that some would need gigabytes
+_DOCUMENTS_AT_ONCE = 256
 SLOWEST_TEXT_S, SLOWEST_S = 10.0, 120.0  # for one document, for all
 
 _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
@@ -188,13 +190,15 @@ def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
     return bounded
 
 
-def find_tokens(texts: Sequence[str], pattern: str) -> TokenTable:
-    """The general path: text by text."""
+def find_tokens(texts: Sequence[str], pattern: str, watch: Watch | None = None) -> TokenTable:
+    """The general path: text by text. watch: told of the documents that are done."""
     find = span_finder(pattern)
     vocabulary: dict[str, int] = {}
     ids, starts, ends, counts = [], [], [], [0]
     ends_s = math.inf if preset_of(pattern) is not None else time.monotonic() + SLOWEST_S
-    for text in texts:
+    for done, text in enumerate(texts):
+        if watch is not None and done % _DOCUMENTS_AT_ONCE == 0:
+            watch.at(done)
         if time.monotonic() > ends_s:
             raise InputError(f"token_pattern {pattern!r} takes more than {SLOWEST_S:g} s: write a simpler one.")
         spans = list(find(text))

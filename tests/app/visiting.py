@@ -58,11 +58,20 @@ def in_address(app: AppTest, name: str) -> str | None:
 
 def press(app: AppTest, label: str) -> AppTest:
     (button,) = [button for button in app.button if button.label == label]
-    return sound(button.click().run())
+    return read(button.click().run())
 
 
 def upload(app: AppTest, name: str, data: bytes) -> AppTest:
-    return sound(app.file_uploader[0].upload(name, data, "application/octet-stream").run())
+    return read(app.file_uploader[0].upload(name, data, "application/octet-stream").run())
+
+
+def read(app: AppTest) -> AppTest:
+    """The app once what it reads has been read."""
+    job = BOARD.get(app.session_state[f"{state.READ}_id"])
+    if job is not None:
+        until(lambda: not job.active)
+        app.run()
+    return sound(app)
 
 
 def use(app: AppTest, name: str = "tiny.csv", data: bytes = TINY.encode()) -> AppTest:

@@ -30,12 +30,13 @@ from cflengine.text.reading.columns import (
 )
 from cflengine.text.reading.delimited import DelimitedTable, long_fields
 from cflengine.text.reading.encodings import Decoding, detect, initial_decoding
-from cflengine.text.reading.sources import MAX_BYTES, Blob, as_blob, confirmed_format, stated_format
+from cflengine.text.reading.sources import MAX_BYTES, Blob, as_blob, ask_watch, confirmed_format, stated_format
 from cflengine.text.reading.tables import FilesTable, JsonTable, LinesTable, ParquetTable, Table
 
 Source = str | os.PathLike | bytes | BinaryIO
 
 _SAMPLE_RECORDS = 200
+_RECORDS_AT_ONCE = 4096
 _SAMPLE_CHARACTERS = 4 << 20
 _Result = TypeVar("_Result")
 
@@ -133,7 +134,9 @@ def read_corpus(
         column = _text_column(table, sample, text_column, label)
         marks = NULL_MARKS if table.untyped else frozenset()
         intake, metadata = Intake(min_words, limit), MetadataBuilder(table.untyped)
-        for record in records:
+        for number, record in enumerate(records):
+            if number % _RECORDS_AT_ONCE == 0:
+                ask_watch()
             text = record.pop(column, None)
             if intake.offer(None if isinstance(text, str) and text in marks else text):
                 metadata.add(record)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Protocol
 
+from cflengine.engine.progress import Watch, go_on
 from cflengine.text.corpus import CorpusError, reason_of
 
 MAX_BYTES = 4 << 30
@@ -79,6 +80,28 @@ def _size(n_bytes: int) -> str:
 _DEADLINE: ContextVar[float | None] = ContextVar("reading deadline", default=None)
 
 
+#: Who is told of the bytes that are read, compressed ones where they are; None for nobody. Set by
+#: :func:`reading_watched`.
+_WATCH: ContextVar[Watch | None] = ContextVar("reading watch", default=None)
+
+
+@contextmanager
+def reading_watched(watch: Watch) -> Iterator[None]:
+    """Within the block, reading reports to ``watch`` and raises Stopped where that says so."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
+
+
+def ask_watch() -> None:
+    """To be called between records: some formats are read by libraries that hold no meter. Raises Stopped."""
+    watch = _WATCH.get()
+    if watch is not None:
+        go_on(watch.poll)
+
+
 @contextmanager
 def reading_until(deadline: float | None) -> Iterator[None]:
     """Within the block, reading a source that is not over by ``time.monotonic() == deadline`` raises CorpusError."""
@@ -101,6 +124,9 @@ class Budget:
     def spend(self, n_bytes: int, packed: int | None = None) -> None:
         """Add bytes; ``packed`` is the compressed size of all so far. Raises CorpusError beyond bounds."""
         self.spent += n_bytes
+        watch = _WATCH.get()
+        if watch is not None:
+            watch.at(self.spent if packed is None else packed)
         deadline = _DEADLINE.get()
         if deadline is not None and time.monotonic() > deadline:
             raise CorpusError(

@@ -7,21 +7,24 @@ const FIELDS = ["x", "y", "z", "text", "customdata"];
 export default function (component) {
   const { data, parentElement } = component;
   window.cflPageTools ??= watch();
-  window.cflPageTools.url = data.plotly;
+  Object.assign(window.cflPageTools, { url: data.plotly, keys: data.keys });
+  showKeys(window.cflPageTools);
   return () =>
     setTimeout(() => {
       if (parentElement.isConnected || !window.cflPageTools) return;
       window.cflPageTools.observer.disconnect();
+      window.cflPageTools.forgetKeys();
       window.cflPageTools = undefined;
     });
 }
 
 function watch() {
-  const tools = { url: "" };
+  const tools = { url: "", keys: { actions: {}, pages: {} } };
   let waiting = false;
   const look = () => {
     waiting = false;
     mendRoles();
+    showKeys(tools);
     for (const chart of document.querySelectorAll(".js-plotly-plot")) {
       if (chart.data?.length && !chart.querySelector(":scope > .cfl-save")) chart.append(menuOf(chart, tools));
     }
@@ -32,6 +35,7 @@ function watch() {
     setTimeout(look, 250); // charts that move change their nodes sixty times a second
   });
   tools.observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["role"] });
+  tools.forgetKeys = followKeys(tools);
   look();
   return tools;
 }

@@ -1,5 +1,5 @@
-"""What every page needs in the browser: a small button on each chart that saves it as CSV, SVG or PNG, and roles that
-Streamlit's own markup lacks."""
+"""What every page needs in the browser: a small button on each chart that saves it as CSV, SVG or PNG, keyboard
+shortcuts, and roles that Streamlit's own markup lacks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,14 @@ _CSS = """
 """
 
 _component = st.components.v2.component(
-    "cfl_page_tools", html="<i hidden></i>", css=_CSS, js=asset("plots.js", "page_tools.js"), isolate_styles=False
+    "cfl_page_tools",
+    html="<i hidden></i>",
+    css=_CSS,
+    js=asset("plots.js", "keys.js", "page_tools.js"),
+    isolate_styles=False,
 )
 
 
-def page_tools() -> None:
-    """Once a page, wherever."""
-    _component(key="page_tools", data={"plotly": site_url(PLOTLY_JS_URL)}, height=1)
+def page_tools(keys: dict[str, dict[str, str]]) -> None:
+    """Once a page, wherever; keys: see ``shared.keys.key_data``."""
+    _component(key="page_tools", data={"plotly": site_url(PLOTLY_JS_URL), "keys": keys}, height=1)

@@ -11,11 +11,12 @@ import streamlit as st
 
 from cflengine.compression import SUFFIX, Project, read_project, write_project
 from cflengine.engine import finite
+from pages.parts.corpus.reading import Reading
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, settings_of
-from pages.parts.shared.state import PATH, current_job, keep_path, settings
+from pages.parts.shared.state import PATH, current_job, settings
 
 
 def draw_project(loaded: LoadedCorpus) -> None:
@@ -44,15 +45,13 @@ def _plain(chosen: Settings) -> dict[str, Any]:
     return {field.name: getattr(chosen, field.name) for field in fields(chosen)}
 
 
-def open_project(path: Path, name: str) -> LoadedCorpus:
-    """A project's corpus in memory, its path and settings at hand once it is chosen (:func:`take_settings`). Raises
-    CorpusError."""
+def open_project(path: Path, name: str) -> Reading:
+    """A project's corpus in memory, with its path and settings. Raises CorpusError."""
     project = read_project(path, name)
     loaded = corpora.remember(
         project.corpus, source=project.source, options=dict(project.reading), tokens=project.tokens
     )
+    run = None
     if project.points is not None and project.prepared is not None:
         run = PathRun.known(project.points, project.prepared, project.max_gram, loaded.corpus.texts, loaded.tokens)
-        keep_path(loaded, run)
-    st.session_state.project_settings = (loaded.id, replace(settings_of(project.settings), max_gram=project.max_gram))
-    return loaded
+    return Reading(loaded, run, replace(settings_of(project.settings), max_gram=project.max_gram))

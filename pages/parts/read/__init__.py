@@ -1,1 +1,1 @@
-"""The Read page, and the first screen: text in pieces under λ."""
+"""The Read page: text in pieces under λ."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import streamlit as st
 
 from cflengine.compression import nearest_lam
 from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.glossary import draw_glossary
+from pages.parts.shared.keys import draw_keys
 from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
 from pages.parts.shared.solution import current_standing, path_lams_here
 from pages.parts.shared.state import change_settings, current_corpus, settings
 from pages.parts.shared.words import gap_words, many, plain
 
 
-def draw_bar() -> None:
-    """Corpus, λ, K, the proved gap, a link."""
+def draw_bar(pages: Mapping[str, str]) -> None:
+    """Corpus, λ, K, the proved gap, a link; pages: letter -> title, for the table of keys."""
     loaded, found = current_corpus(), current_standing()
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
         st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
@@ -31,8 +33,14 @@ def draw_bar() -> None:
         _selection()
         with st.popover("Share", width="content"):
             _share(loaded.id)
-        with st.popover("Words", width="content", help="What the words on these pages mean"):
-            draw_glossary()
+        with st.popover(
+            "Words and keys", width="content", key="words", help="What the words here mean; keyboard shortcuts (?)"
+        ):
+            words, keys = st.tabs(["Words", "Keys"])
+            with words:
+                draw_glossary()
+            with keys:
+                draw_keys(pages)
 
 
 def _lam() -> None:

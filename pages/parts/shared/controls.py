@@ -10,6 +10,7 @@ import streamlit as st
 
 from cflengine.compression import SOLVERS, estimated_seconds
 from pages.parts.shared.jobs import BOARD, QUEUED, Job
+from pages.parts.shared.keys import RUN
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import (
@@ -85,7 +86,10 @@ def run_and_stop(
     """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs."""
     busy = job is not None and job.active
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.button(label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key=f"run{key}")
+        st.button(
+            label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key=f"run{key}",
+            shortcut=None if key else RUN,
+        )  # fmt: skip
         st.button(
             "Stop",
             on_click=stop,

@@ -19,7 +19,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
-from cflengine.engine import sample_file
+from cflengine.engine import Watch, sample_file
 from cflengine.text import (
     NEWSGROUPS,
     SAMPLE,
@@ -53,11 +53,19 @@ class LoadedCorpus:
     @cached_property
     def table(self) -> TokenTable:
         """The texts in tokens."""
+        return self._cut(None)
+
+    def count(self, watch: Watch) -> None:
+        """Make :attr:`table`, unless it is there. Raises Stopped where ``watch`` says so."""
+        if "table" not in self.__dict__:
+            self.__dict__["table"] = self._cut(watch)
+
+    def _cut(self, watch: Watch | None) -> TokenTable:
         chosen = self.tokens
         options = {"lowercase": chosen.lowercase, "sentence_borders": chosen.sentence_borders}
         if sum(map(len, self.corpus.texts)) < SMALL:  # nothing compiled is waited for
             return plain_tokens(self.corpus.texts, chosen.pattern, **options)
-        return Tokenizer(chosen.pattern, **options)(self.corpus.texts)
+        return Tokenizer(chosen.pattern, **options)(self.corpus.texts, watch)
 
 
 _corpora: OrderedDict[str, LoadedCorpus] = OrderedDict()
@@ -81,8 +89,11 @@ def remember(
     loaded = LoadedCorpus(name or content, corpus, source, options or {}, content, tokens)
     with _lock:
         known = _corpora.pop(loaded.id, None) or _in_use.get(loaded.id)
-        if known is not None and known.content == content and known.options == loaded.options:
-            loaded = known  # its tokens may be there already
+        if known is not None and known.content == content:
+            if (known.source, known.corpus.name, known.options) == (source, corpus.name, loaded.options):
+                loaded = known
+            elif "table" in known.__dict__:  # the same under another name: its tokens are there already
+                loaded.__dict__["table"] = known.table
         _corpora[loaded.id] = _in_use[loaded.id] = loaded
         while len(_corpora) > _KEEP:
             _corpora.popitem(last=False)

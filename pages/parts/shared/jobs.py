@@ -48,6 +48,7 @@ class Job:
     size: int = 0  # tokens, which its result's memory goes by
     solver: str = ""
     passing: bool = False  # of no interest once it is done: forgotten before any other
+    beside: bool = False  # in a thread of its own, beside the solver's queue
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = QUEUED
     rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
@@ -138,6 +139,14 @@ class JobBoard:
         self.add(job)
         return self._pool.submit(self._run, job)
 
+    def start(self, job: Job) -> threading.Thread:
+        """Begin a job that is no solve, at once; the thread it runs in."""
+        job.beside = True
+        self.add(job)
+        thread = threading.Thread(target=self._run, args=(job,), name="reader", daemon=True)
+        thread.start()
+        return thread
+
     def add(self, job: Job) -> None:
         """List a job, and forget the oldest finished ones."""
         with self._lock:
@@ -177,7 +186,7 @@ class JobBoard:
     def before(self, job: Job) -> int:
         """How many active jobs stand before this one."""
         with self._lock:
-            ids = [other.id for other in self._jobs.values() if other.active]
+            ids = [other.id for other in self._jobs.values() if other.active and not other.beside]
         return ids.index(job.id) if job.id in ids else 0
 
     @staticmethod
@@ -192,8 +201,9 @@ class JobBoard:
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
             job.error, job.state = str(error), FAILED
         except Exception:
-            _log.exception("a solve failed")
-            job.error, job.state = "The solver failed unexpectedly; the terminal has the details.", FAILED
+            _log.exception("a job failed")
+            what = "Reading" if job.beside else "The solver"
+            job.error, job.state = f"{what} failed unexpectedly; the terminal has the details.", FAILED
 
 
 BOARD = JobBoard()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.corpus.reading import how_far
 from pages.parts.shared.controls import TITLES, rerun_at_end
 from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
+from pages.parts.shared.keys import STOP
 from pages.parts.shared.state import (
     KINDS,
+    READ,
     SOLVE,
     current_corpus,
     current_job,
@@ -22,7 +25,7 @@ _NAMES = {
     "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
     "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
-    "compare": "Compare", "boilerplate": "Boilerplate",
+    "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading",
 }  # fmt: skip
 
 
@@ -80,6 +83,8 @@ def _running(job: Job, kind: str) -> None:
         st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
     elif job.stop.is_set():
         st.markdown("Stopping: certifying the best solution so far …")
+    elif kind == READ:
+        st.markdown(plain(how_far(job.so_far)))
     elif getattr(job.so_far, "stage", None) and engine_is_warm():
         st.markdown(plain(job.so_far.stage))
     elif not job.rows:
@@ -96,5 +101,11 @@ def _running(job: Job, kind: str) -> None:
             who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"
             st.markdown(where if job.solver == "relay" else f"{who}: {where}")
     st.button(
-        "Stop", key=f"stop_sidebar_{kind}", on_click=stop_job, args=(kind,), disabled=job.stop.is_set(), width="stretch"
+        "Stop",
+        key=f"stop_sidebar_{kind}",
+        on_click=stop_job,
+        args=(kind,),
+        disabled=job.stop.is_set(),
+        width="stretch",
+        shortcut=None if job.state == QUEUED or job.beside else STOP,  # one runs at a time
     )

@@ -41,8 +41,8 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-BOILERPLATE, NAMES = "boilerplate", "names"
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES)
+BOILERPLATE, NAMES, READ = "boilerplate", "names", "reading"
+KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ)
 
 
 _COMPILED = threading.Event()
@@ -267,8 +267,13 @@ def start_job(kind: str, job: Job) -> None:
 
 def watch_job(job: Job) -> None:
     """Queue a job that ends with the session's tab."""
-    _session_jobs().append(job.id)
+    look_after(job)
     BOARD.submit(job)
+
+
+def look_after(job: Job) -> None:
+    """Let a job end with the session's tab."""
+    _session_jobs().append(job.id)
 
 
 def wanted_lams() -> tuple[float, ...]:

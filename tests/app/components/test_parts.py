@@ -435,7 +435,7 @@ def test_what_pages_print_can_be_run(tmp_path):
      ("box", False)],
 )  # fmt: skip
 def test_paths_are_read_only_where_nobody_else_can_come(monkeypatch, address, alone):
-    from pages.parts.shared import sources
+    from pages.parts.corpus import sources
 
     monkeypatch.setattr(sources.st, "get_option", lambda name: address)
     assert sources.only_this_computer() is alone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ import streamlit as st
 
 from cflengine import CorpusError, preview_corpus, read_corpus
 from cflengine.compression import is_project
-from cflengine.engine import InputError
+from cflengine.engine import Watch
 from cflengine.text import TokenChoice, suggested_tokens
+from pages.parts.corpus.reading import Reading, choose, draw_reading, take_corpus
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.state import active_jobs, choose_corpus, current_corpus
+from pages.parts.shared.state import choose_corpus, current_corpus
 from pages.parts.shared.views import shortened
 from pages.parts.shared.words import plain
 
@@ -27,6 +27,7 @@ def draw_source() -> None:
     """Where a corpus may come from: the file that is dropped is read at once; what it may be read as else is folded
     away."""
     _pending()
+    draw_reading()
     drop, others = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with drop:
         _upload()
@@ -38,7 +39,7 @@ def draw_source() -> None:
         with st.popover("20 Newsgroups"):
             st.caption("18,846 posts, fetched once by scikit-learn (needs the network), without headers or quotes.")
             if st.button("Fetch and use 20 Newsgroups", key="use_newsgroups"):
-                choose(corpora.fetch_newsgroups)
+                choose(lambda watch: Reading(corpora.fetch_newsgroups()), "20 Newsgroups")
     _reread()
 
 
@@ -117,8 +118,7 @@ def _read(file: dict[str, Any]) -> None:
     state.update(opened=file, reading_error="", ask_column=False)
     if is_project(file["path"]):
         state.opened = None  # there is nothing in it that could be read otherwise
-        choose(lambda: open_project(file["path"], file["name"]))
-        return
+        choose(lambda watch: open_project(file["path"], file["name"]), file["name"], _size(file["path"]))
     try:
         preview = preview_corpus(file["path"], name=file["name"])
     except CorpusError as error:
@@ -130,11 +130,20 @@ def _read(file: dict[str, Any]) -> None:
             state.ask_column = True
             return
         options["text_column"] = preview.suggested_text_column
-    choose(lambda: _loaded(file, options))
+    _choose(file, options)
 
 
-def _loaded(file: dict[str, Any], options: dict[str, Any]) -> LoadedCorpus:
+def _choose(file: dict[str, Any], options: dict[str, Any]) -> None:
+    choose(lambda watch: Reading(_loaded(file, options, watch)), file["name"], _size(file["path"]))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _loaded(file: dict[str, Any], options: dict[str, Any], watch: Watch) -> LoadedCorpus:
     corpus = read_corpus(file["path"], name=file["name"], **options)
+    watch.begin("looking at what was read")
     tokens = TokenChoice(suggested_tokens(corpus.texts))
     return corpora.remember(corpus, source=file["source"], options=options, tokens=tokens)
 
@@ -188,28 +197,4 @@ def _mapping(file: dict[str, Any]) -> None:
     st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
-        choose(lambda: _loaded(file, options))
-
-
-def choose(load: Callable[[], LoadedCorpus]) -> None:
-    """Load a corpus and make it the current one; one sentence if it cannot be."""
-    state = st.session_state
-    try:
-        with st.spinner("Reading and counting …"):
-            loaded = load()
-            if loaded.table.n_tokens == 0:
-                raise CorpusError("This corpus holds no token: nothing could be compressed.")
-    except InputError as error:
-        state.reading_error = str(error)
-        return
-    state.update(reading_error="", ask_column=False)
-    take_corpus(loaded)
-    st.rerun()
-
-
-def take_corpus(loaded: LoadedCorpus) -> None:
-    """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
-    if loaded.id != st.session_state.corpus_id and active_jobs():
-        st.session_state.pending_corpus = loaded.id
-    else:
-        choose_corpus(loaded)
+        _choose(file, options)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from cflengine.text import PRESETS, TokenChoice, check_pattern, has_dictionary, plain_tokens, suggested_tokens
+from pages.parts.corpus.reading import Reading, choose
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.sources import choose
 from pages.parts.shared.words import in_tags, said
 
 OWN = "own"
@@ -37,8 +37,7 @@ def draw_tokens(loaded: LoadedCorpus) -> None:
             return
         st.html(_STYLE + table)
         if chosen != now and st.button("Cut the corpus like this", type="primary", key="tokens_take"):
-            choose(lambda: corpora.cut_otherwise(loaded, chosen))
-            st.rerun()
+            choose(lambda watch: Reading(corpora.cut_otherwise(loaded, chosen)), loaded.corpus.name)
 
 
 def _choose(now: TokenChoice, suggested: str, key: str) -> TokenChoice:

@@ -1,0 +1,120 @@
+"""Reading beside the page: a corpus is read, cut into words and counted in a thread of its own, with its progress, so
+that no script run waits for it; then it becomes the session's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from cflengine.engine import Stopped, Watch
+from cflengine.text import CorpusError, reading_watched
+from pages.parts.shared.controls import rerun_at_end
+from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.settings import Settings
+from pages.parts.shared.state import READ, active_jobs, choose_corpus, keep_path, look_after
+from pages.parts.shared.words import plain
+
+PATIENCE_S = 1.0  # what is read within that needs no progress
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read. run, settings: of a project, its certified path and the settings it was left with."""
+
+    loaded: LoadedCorpus
+    run: PathRun | None = None
+    settings: Settings | None = None
+
+
+def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> None:
+    """Read a corpus and make it the session's; where that takes long, the page goes on and shows how far it is.
+
+    total: the bytes of the file, 0 where they are not known.
+    """
+    state = st.session_state
+    before = BOARD.get(state.get(f"{READ}_id"))
+    if before is not None:
+        before.stop.set()
+    state.reading_error = ""
+    job = Job(name, (state.corpus_id, READ), lambda job: _work(job, read), passing=True)
+    job.so_far = Watch(job.poll)
+    job.so_far.begin("reading", "bytes", total)
+    state[f"{READ}_id"] = job.id
+    look_after(job)
+    thread = BOARD.start(job)
+    with st.spinner("Reading and counting …"):
+        thread.join(PATIENCE_S)
+    st.rerun()
+
+
+def _work(job: Job, read: Callable[[Watch], Reading]) -> Reading:
+    try:
+        with reading_watched(job.so_far):
+            found = read(job.so_far)
+        found.loaded.count(job.so_far)
+    except Stopped:
+        raise CorpusError("Reading was stopped; the corpus from before is still here.") from None
+    if found.loaded.table.n_tokens == 0:
+        raise CorpusError("This corpus holds no token: nothing could be compressed.")
+    return found
+
+
+def take_read() -> None:
+    """What was read since the last script run, as the session's corpus; one sentence where it could not be."""
+    state = st.session_state
+    job = BOARD.get(state.get(f"{READ}_id"))
+    if job is None or job.active:
+        return
+    state[f"{READ}_id"] = None
+    if job.state == FAILED:
+        state.reading_error = job.error
+        return
+    found: Reading = job.result
+    job.result = None  # it is the session's from here on
+    if found.run is not None:
+        keep_path(found.loaded, found.run)
+    if found.settings is not None:
+        state.project_settings = (found.loaded.id, found.settings)
+    state.update(reading_error="", ask_column=False)
+    take_corpus(found.loaded)
+
+
+def take_corpus(loaded: LoadedCorpus) -> None:
+    """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
+    if loaded.id != st.session_state.corpus_id and active_jobs():
+        st.session_state.pending_corpus = loaded.id
+    else:
+        choose_corpus(loaded)
+
+
+def draw_reading() -> None:
+    """How far the reading is, and Stop; nothing where nothing is read."""
+    job = BOARD.get(st.session_state.get(f"{READ}_id"))
+    if job is not None and job.active:
+        st.fragment(_reading, run_every=0.3)(job.id)
+
+
+def _reading(job_id: str) -> None:
+    job = BOARD.get(job_id)
+    if job is None:
+        return
+    job.touch()
+    watch: Watch = job.so_far
+    with st.container(horizontal=True, vertical_alignment="center"):
+        share = watch.fraction
+        st.progress(0.0 if math.isnan(share) else share, text=f"{plain(job.label)}: {how_far(watch)}")
+        st.button("Stop", key="stop_reading", on_click=job.stop.set, disabled=job.stop.is_set())
+    rerun_at_end(job)
+
+
+def how_far(watch: Watch) -> str:
+    """The stage of a watched piece of work, and how much of it is done."""
+    if watch.unit == "bytes":
+        done, total = f"{watch.done / 1e6:,.0f}", f" of {watch.total / 1e6:,.0f}" if watch.total else ""
+        return f"{watch.stage}, {done}{total} MB"
+    return f"{watch.stage}, {watch.done:,} of {watch.total:,} {watch.unit}" if watch.total else watch.stage

@@ -1,0 +1,131 @@
+"""Corpora that take long to read: progress, Stop, other pages meanwhile, failures."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+
+import pytest
+from visiting import TINY, in_address, read, show, sidebar, sound, until, upload
+
+from cflengine.engine import Stopped, Watch
+from cflengine.text import Tokenizer, read_corpus, reading_watched
+from pages.parts.corpus import reading, sources
+from pages.parts.shared.jobs import BOARD
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Reading that waits to be let go, and shows its place meanwhile; nobody waits for it in a script run."""
+    go_on, read_it = threading.Event(), sources.read_corpus
+    monkeypatch.setattr(reading, "PATIENCE_S", 0.01)
+
+    def waiting(path, **options):
+        until(lambda: go_on.wait(0.01) or reading_stopped())
+        return read_it(path, **options)
+
+    def reading_stopped() -> bool:
+        from cflengine.text.reading.sources import ask_watch
+
+        ask_watch()
+        return False
+
+    monkeypatch.setattr(sources, "read_corpus", waiting)
+    yield go_on
+    go_on.set()
+
+
+def errors(app) -> list[str]:
+    return [error.value.replace("\\", "") for error in app.error]
+
+
+def begin(app, name="long.csv", data=b""):
+    return sound(app.file_uploader[0].upload(name, data or TINY.encode(), "text/csv").run())
+
+
+def test_the_page_goes_on_while_a_corpus_is_read(open_app, slow):
+    app = begin(open_app())
+    assert "reviews.csv" in sidebar(app), "the corpus from before is still in use"
+    assert "Reading" in sidebar(app) and "reading, 0 of 0 MB" in sidebar(app)
+    assert BOARD.get(in_address(app, "reading")).active
+    show(app, "phrases")
+    assert "Reading" in sidebar(app)
+    slow.set()
+    read(app)
+    assert "long.csv" in sidebar(app) and "3 documents" in sidebar(app), "it is there, whatever page is looked at"
+    assert in_address(app, "reading") is None
+
+
+def test_the_same_texts_under_another_name_have_that_name(open_app):
+    app = upload(open_app(), "first.csv", TINY.encode())
+    assert "first.csv" in sidebar(app)
+    assert "second.csv" in sidebar(upload(app, "second.csv", TINY.encode()))
+
+
+def test_a_reading_that_is_stopped_leaves_the_corpus_alone(open_app, slow):
+    app = begin(open_app())
+    sound(app.button(key="stop_reading").click().run())
+    read(app)
+    assert "Reading was stopped; the corpus from before is still here." in errors(app)
+    assert "reviews.csv" in sidebar(app)
+
+
+def test_a_second_upload_takes_the_place_of_the_first(open_app, slow):
+    app = begin(open_app())
+    first = BOARD.get(in_address(app, "reading"))
+    begin(app, "other.csv", b"text\na cat and a dog\na dog and a cat\n")
+    until(lambda: not first.active)
+    slow.set()
+    read(app)
+    assert "other.csv" in sidebar(app) and not app.error
+
+
+def test_what_fails_unexpectedly_is_said_and_kept_out(open_app, monkeypatch):
+    def broken(path, **options):
+        raise RuntimeError("no such thing")
+
+    app = open_app()
+    monkeypatch.setattr(sources, "read_corpus", broken)
+    read(begin(app))
+    assert "Reading failed unexpectedly; the terminal has the details." in errors(app)
+    assert "reviews.csv" in sidebar(app)
+
+
+def test_a_watch_is_told_of_bytes_and_documents(tmp_path):
+    path = tmp_path / "many.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(f"document {i} of many" for i in range(50_000)).encode()))
+    seen = []
+
+    class Recorder(Watch):
+        def at(self, done):
+            seen.append((self.stage, done))
+            super().at(done)
+
+    watch = Recorder()
+    watch.begin("reading", "bytes", path.stat().st_size)
+    with reading_watched(watch):
+        corpus = read_corpus(path)
+    assert 0 < max(done for _, done in seen) <= path.stat().st_size and watch.fraction <= 1
+    for pattern in (Tokenizer().pattern, r"\w\w+"):
+        table = Tokenizer(pattern)(corpus.texts, watch)
+        assert watch.stage == "counting words" and watch.total == 50_000 == len(table.doc_ptr) - 1
+    assert [done for _, done in seen] != sorted(done for _, done in seen), "each stage counts from its own start"
+
+
+@pytest.mark.parametrize("pattern", [Tokenizer().pattern, r"\w\w+"])
+def test_a_watch_stops_reading_and_counting(tmp_path, pattern):
+    path = tmp_path / "some.txt"
+    path.write_text("\n".join(f"document {i}" for i in range(1000)))
+    asked = []
+
+    def poll() -> bool:
+        asked.append(1)
+        return len(asked) < 3
+
+    with reading_watched(Watch(poll)), pytest.raises(Stopped):
+        for _ in range(3):
+            read_corpus(path)
+    asked.clear()
+    with pytest.raises(Stopped):
+        for _ in range(3):
+            Tokenizer(pattern)(["a few words"] * 1000, Watch(poll))
