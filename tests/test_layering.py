@@ -215,11 +215,53 @@ def test_kernels_know_kernels_only_and_are_all_compiled():
     for path in KERNELS:
         assert foreign(path) <= {"numba", "numpy"}, shown(path)
         assert all(name == "cflengine.engine.jit" or is_kernels(name) for name in own(path)), shown(path)
-        assert "cflengine.engine.jit" in own(path), f"{shown(path)}: kernels take their decorator from the engine"
-        for node in tree_of(path).body:
+        functions = [node for node in tree_of(path).body if isinstance(node, ast.FunctionDef)]
+        jit = "cflengine.engine.jit" in own(path)
+        assert jit or not functions, f"{shown(path)}: kernels take their decorator from the engine"
+        for node in functions:
+            assert _decorators(node) in (["kernel"], ["parallel_kernel"]), f"{shown(path)}: {node.name}"
+
+
+def _decorators(node: ast.FunctionDef) -> list[str]:
+    return [ast.unparse(decorator) for decorator in node.decorator_list]
+
+
+def test_parallel_loops_write_to_arrays_that_have_names():
+    """numba drops what a parallel loop writes to an array that it knows as a tuple's field, or by unpacking one."""
+    loops = 0
+    for path in [path for path in KERNELS if "parallel_kernel" in path.read_text()]:
+        for function in tree_of(path).body:
+            if not isinstance(function, ast.FunctionDef) or _decorators(function) != ["parallel_kernel"]:
+                continue
+            given = {argument.arg for argument in function.args.args}
+            unpacked = {
+                name.id
+                for node in ast.walk(function)
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in given
+                for name in ast.walk(node.targets[0])
+                if isinstance(name, ast.Name) and isinstance(node.targets[0], ast.Tuple)
+            }
+            for loop in [node for node in ast.walk(function) if isinstance(node, ast.For)]:
+                if "prange" not in ast.unparse(loop.iter):
+                    continue
+                loops += 1
+                for node in ast.walk(loop):
+                    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                        assert isinstance(node.value, ast.Name), f"{shown(path)}, line {node.lineno}"
+                        assert node.value.id not in unpacked, f"{shown(path)}, line {node.lineno}"
+    assert loops > 40
+
+
+MOST_ARGUMENTS = 8  # by position: what more of them travel together is a NamedTuple
+
+
+def test_no_function_takes_more_than_a_few_arguments():
+    for path in [*SOURCES, *BESIDE]:
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef):
-                decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-                assert decorators in (["kernel"], ["parallel_kernel"]), f"{shown(path)}: {node.name}"
+                names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+                count = len([name for name in names if name not in ("self", "cls")])
+                assert count <= MOST_ARGUMENTS, f"{shown(path)}: {node.name} takes {count}"
 
 
 def test_jit_decorators_stand_in_files_of_kernels():

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,7 +145,8 @@ def _chosen(corpus: Corpus, network: str, penalty: str, kept: Kept, quick: bool)
     cut = len(order) // 5
     worth = {}
     for lam in grid:
-        found = _train(corpus, network, penalty, lam, 0, order[cut:], order[:cut], kept, quick, "choose")
+        setting = Setting(network, penalty, lam, 0, "choose")
+        found = _train(corpus, setting, order[cut:], order[:cut], kept, quick)
         worth[lam] = found["test"]
     return max(grid, key=lambda lam: (worth[lam], -abs(np.log(lam / DEFAULT_STRENGTHS[penalty]))))
 
@@ -155,14 +156,22 @@ def _seeds(
 ) -> Iterator[dict[str, float]]:
     for seed in range(2 if quick else SEEDS):
         train, test = corpus.halves(seed)
-        yield _train(corpus, network, penalty, lam, seed, train, test, kept, quick, "test")
+        yield _train(corpus, Setting(network, penalty, lam, seed, "test"), train, test, kept, quick)
 
 
-def _train(corpus, network, penalty, lam, seed, train, test, kept, quick, part) -> dict[str, float]:
-    case = {
-        "corpus": corpus.name, "vectors": corpus.vectors is not None, "network": network, "penalty": penalty,
-        "lam": lam, "seed": seed, "part": part,
-    }  # fmt: skip
+class Setting(NamedTuple):
+    """What is trained; part: which documents it is tried on."""
+
+    network: str
+    penalty: str
+    lam: float
+    seed: int
+    part: str
+
+
+def _train(corpus: Corpus, setting: Setting, train, test, kept: Kept, quick: bool) -> dict[str, float]:
+    network, penalty, lam, seed, part = setting
+    case = {"corpus": corpus.name, "vectors": corpus.vectors is not None} | setting._asdict()
 
     def make() -> dict[str, float]:
         began = time.perf_counter()

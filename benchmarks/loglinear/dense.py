@@ -73,12 +73,12 @@ def iterative_scaling(objective: Objective, point: Point) -> Iterator[Point]:
         raise InputError("solver 'fis' is for features of at least 0.")
     mass = np.asarray(X.sum(axis=1)).ravel()
     observed = X.T @ (y > 0).astype(np.float64)
-    values = model.design.by_columns[2] if not model.design.ones else np.ones(X.nnz)
+    columns = model.design.by_columns
+    if model.design.ones:
+        columns = columns._replace(values=np.ones(X.nnz))
     while True:
         step = np.zeros(len(point.w))
-        n_passes = scale_features(
-            *model.design.by_columns[:2], values, point.scores, mass, observed, point.w, objective.ridge, step
-        )
+        n_passes = scale_features(columns, point.scores, mass, observed, point.w, objective.ridge, step)
         objective.work.passes += 0.5 * n_passes
         for _ in range(_HALVINGS):
             there = objective.at(point.w + step)

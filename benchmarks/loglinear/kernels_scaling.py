@@ -11,12 +11,13 @@ _STEPS = 4  # of Newton's method for each feature
 
 
 @parallel_kernel
-def scale_features(indptr, rows, values, scores, mass, observed, w, ridge, step):
+def scale_features(columns, scores, mass, observed, w, ridge, step):
     """step_j: about the minimiser of the bound in FIS (dense.py) plus ridge/2 (w_j + δ)². Returns its passes.
 
     X by columns; scores: float64 (n,), of the positive class; mass: m_i; observed: Σ_{y_i = 1} x_ij. A Newton step
     moves no m_i δ by more than 2: the bound bends as the logistic function does, and otherwise further on.
     """
+    indptr, rows, values = columns.indptr, columns.indices, columns.values
     for j in prange(step.shape[0]):
         delta, heaviest = 0.0, 0.0
         for k in range(indptr[j], indptr[j + 1]):

@@ -16,7 +16,7 @@ from benchmarks.sentence_lasso import peers as sentence_peers
 from benchmarks.sentence_lasso import scale as sentence_scale
 from benchmarks.sentence_lasso import solvers as sentence_solvers
 from benchmarks.sentence_lasso import tables as sentence_tables
-from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS
+from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS, Grid
 from cflengine.engine import threads
 from cflengine.sentence_lasso import warm_up
 
@@ -64,7 +64,7 @@ def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[s
         rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
         seeds = range(1 if quick else arguments.seeds)
         measured = sentence_tables.measure(
-            tasks, data, seeds, (1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds, say
+            tasks, data, seeds, Grid((1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds), say
         )
         return measured, sentence_tables.show(measured)
     if name == "scale":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,22 @@ ADMM = "admm-100"
 Say = Callable[[str], None]
 
 
+class Grid(NamedTuple):
+    """values: of every λ; rhos: of ADMM, on the first ``admm_seeds`` seeds."""
+
+    values: Sequence[float]
+    rhos: Sequence[float]
+    admm_seeds: int
+
+
 def measure(
     names: Sequence[str],
     data: str | None,
     seeds: Sequence[int],
-    values: Sequence[float],
-    rhos: Sequence[float],
-    admm_seeds: int,
+    grid: Grid,
     say: Say,
 ) -> dict[str, dict[str, Any]]:
-    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out.
-
-    rhos: of ADMM, on the first ``admm_seeds`` seeds.
-    """
+    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out."""
     results: dict[str, dict[str, Any]] = {}
     right: dict[str, list[np.ndarray]] = defaultdict(list)
     first: dict[str, list[np.ndarray]] = defaultdict(list)
@@ -43,17 +46,17 @@ def measure(
         except FileNotFoundError as error:
             say(f"{task.name}: {error}")
             continue
-        results[task.name] = _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say)
+        results[task.name] = _over_seeds(task, texts, metadata, seeds, grid, right, first, say)
     if results:
         results["all"] = _aggregate(right, first)
     return results
 
 
-def _over_seeds(task, texts, metadata, seeds, values, rhos, admm_seeds, right, first, say) -> dict[str, Any]:
+def _over_seeds(task, texts, metadata, seeds, grid, right, first, say) -> dict[str, Any]:
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in seeds:
         study = study_of(texts, metadata, task, seed)
-        for name, best, seconds in _compared(study, values, rhos if seed < admm_seeds else ()):
+        for name, best, seconds in _compared(study, grid.values, grid.rhos if seed < grid.admm_seeds else ()):
             correct = best.model.predict(study.X[study.test]) == study.y[study.test]
             right[name].append(correct)
             if seed == seeds[0]:

@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from cflengine.compression.kernels.arrays import Prices
 from cflengine.compression.model.corpus import Gram
+from cflengine.compression.model.problem import PointerCosts
 from cflengine.compression.passes.binary import encode_tokens
 from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
@@ -161,9 +163,9 @@ class Codebook:
         """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
         features = self.find(table)
         blocks, cover = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
-        no_extra = np.empty((len(self._tables), 0), dtype=np.float32)
-        prices = (np.zeros(max(len(self.grams), 1)), self.pointer_by_length, no_extra, self.literal_cost)
-        total = encode_tokens(features, blocks, [(0, len(blocks.piece))], prices, cover)
+        d = PointerCosts(self.pointer_by_length, np.empty((len(self._tables), 0), dtype=np.float32))
+        prices = Prices(np.zeros(max(len(self.grams), 1)), self.literal_cost)
+        total = encode_tokens(features, blocks, [(0, len(blocks.piece))], d, prices, cover)
         # a single token without a K-gram of its own is named by the word itself
         words = table.tokens[(features[0] < 0) & (cover & 1 == 1)]
         kinds = np.unique(words)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from cflengine.linear import kernels_products as kernels
 
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+class Arrays(NamedTuple):
+    """indptr: int64; indices: int32; values: float64, of length 0 where all entries are 1."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
 
 
 class Design:
     """X, float64 (n, d) in CSR, and products with it.
 
-    by_rows, by_columns: indptr int64, indices int32, values float64, which are of length 0 where all entries are 1.
+    by_rows, by_columns: as kernels take them.
     """
 
     def __init__(self, X: sparse.csr_matrix) -> None:
@@ -31,7 +38,7 @@ class Design:
 
     def _arrays(self, matrix: sparse.csr_matrix | sparse.csc_matrix) -> Arrays:
         values = np.empty(0) if self.ones else matrix.data.astype(np.float64, copy=False)
-        return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), values
+        return Arrays(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), values)
 
     def times(self, w: np.ndarray) -> np.ndarray:
         """X w: float64 (n,), or (n, C) of (d, C)."""
@@ -51,7 +58,7 @@ class Design:
     def squared_transposed(self, derivative: np.ndarray) -> np.ndarray:
         """(X∘X)ᵀ derivative, in the shapes of :meth:`transposed`."""
         indptr, rows, values = self.by_columns
-        return self._product((indptr, rows, values * values), derivative, self.shape[1])
+        return self._product(Arrays(indptr, rows, values * values), derivative, self.shape[1])
 
     def _product(self, arrays: Arrays, x: np.ndarray, n: int) -> np.ndarray:
         out = np.empty((n, *x.shape[1:]))

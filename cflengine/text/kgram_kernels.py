@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cflengine.engine.jit import kernel
+
+
+class Level(NamedTuple):
+    """K-grams of one length. offset: what is added to their numbers; parent: int32 (n,), number of the K-gram one
+    shorter that starts at each position (-1: none); gram_of: int32 (n,), theirs, -1 where one would cross the
+    document's end."""
+
+    length: int
+    offset: int
+    parent: np.ndarray
+    gram_of: np.ndarray
 
 
 @kernel
@@ -16,16 +29,14 @@ def _slot(key, mask):
 
 
 @kernel
-def extend_grams(tokens, doc_ptr, d0, length, parent, offset, table, keys, n_grams, gram_of):
+def extend_grams(tokens, doc_ptr, d0, level, table, keys, n_grams):
     """Number the K-grams of one length in documents d0, d0+1, ... in order of first occurrence.
 
-    A K-gram of this length is a pair (K-gram one shorter, next token). parent: int32 (n,) number of the
-    K-gram one shorter that starts at each position (-1: none); gram_of: int32 (n,) is filled, -1 where the
-    K-gram would cross the document's end. table: int32 open addressing, 0 = empty, else number + 1;
-    keys: uint64, the pair behind each number; both have room for the next document as long as fewer than
-    half of the slots are taken. Numbers in gram_of get ``offset`` added.
-    Returns (next document, number of K-grams): it stops early where the table must grow.
+    A K-gram of this length is a pair (K-gram one shorter, next token). table: int32 open addressing, 0 = empty, else
+    number + 1; keys: uint64, the pair behind each number; both have room for the next document as long as fewer than
+    half of the slots are taken. Returns (next document, number of K-grams): it stops early where the table must grow.
     """
+    length, offset, parent, gram_of = level
     mask = np.uint64(table.shape[0] - 1)
     d = d0
     while d < doc_ptr.shape[0] - 1:

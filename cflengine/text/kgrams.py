@@ -188,10 +188,9 @@ def number_grams(
     longest = int(np.diff(doc_ptr).max(initial=0))
     table, keys = _empty_table(max(1 << 10, 4 * longest))
     document = n_grams = 0
+    level = kernels.Level(length, offset, parent, gram_of)
     while True:
-        document, n_grams = kernels.extend_grams(
-            tokens, doc_ptr, document, length, parent, offset, table, keys, n_grams, gram_of
-        )
+        document, n_grams = kernels.extend_grams(tokens, doc_ptr, document, level, table, keys, n_grams)
         if document == len(doc_ptr) - 1:
             return GramTable(table, keys, n_grams)
         table, new_keys = _empty_table(2 * len(table))

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cflengine.engine.jit import kernel
 
 SEPARATOR, WORD, MARK = 0, 1, 2  # classes of code points: between tokens, part of a word, a token by itself
+
+
+class Spans(NamedTuple):
+    """Tokens of a batch of documents. count_of: int64 (D,), how many each has; start, end: int32, within their own."""
+
+    count_of: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+class Types(NamedTuple):
+    """Distinct spans. table: int32, a power of two of slots, 0 = empty, else id + 1, at most half full; ptr: int64,
+    chars: uint32, the characters of type t at ptr[t] .. ptr[t+1]-1."""
+
+    table: np.ndarray
+    ptr: np.ndarray
+    chars: np.ndarray
 
 
 @kernel
@@ -49,13 +68,13 @@ def _hash_chars(chars, a, b):
 
 
 @kernel
-def intern_spans(chars, doc_ptr, n_tokens_of, start, end, table, type_ptr, type_chars, n_types, ids):
+def intern_spans(chars, doc_ptr, spans, types, n_types, ids):
     """Number the distinct spans in order of first occurrence (open addressing, FNV-1a, exact comparison).
 
-    table: int32, a power of two of slots, 0 = empty, else id + 1, at most half full when done;
-    type_ptr: int64 and type_chars: uint32 hold the characters of type t at type_ptr[t]:type_ptr[t+1], with
-    room for this batch. Fills ids (int32, one per token) and returns the new number of types.
+    types must have room for this batch. Fills ids (int32, one per token) and returns the new number of types.
     """
+    n_tokens_of, start, end = spans
+    table, type_ptr, type_chars = types
     mask = np.uint64(table.shape[0] - 1)
     token = 0
     for d in range(doc_ptr.shape[0] - 1):
@@ -87,8 +106,9 @@ def intern_spans(chars, doc_ptr, n_tokens_of, start, end, table, type_ptr, type_
 
 
 @kernel
-def rebuild_table(table, type_ptr, type_chars, n_types):
+def rebuild_table(types, n_types):
     """Fill an empty (all zero) table with types 0 .. n_types-1."""
+    table, type_ptr, type_chars = types
     mask = np.uint64(table.shape[0] - 1)
     for t in range(n_types):
         slot = _hash_chars(type_chars, type_ptr[t], type_ptr[t + 1]) & mask

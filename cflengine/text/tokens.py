@@ -96,34 +96,37 @@ class _Interner:
 
     def __init__(self) -> None:
         self.n_types = 0
-        self.table = np.zeros(1 << 16, dtype=np.int32)
-        self.type_ptr = np.zeros(1 << 15, dtype=np.int64)
-        self.type_chars = np.empty(1 << 18, dtype=np.uint32)
+        self.types = kernels.Types(
+            np.zeros(1 << 16, dtype=np.int32), np.zeros(1 << 15, dtype=np.int64), np.empty(1 << 18, dtype=np.uint32)
+        )
 
-    def add(self, chars, doc_ptr, n_tokens_of, start, end) -> np.ndarray:
-        n_tokens = int(n_tokens_of.sum())
+    def add(self, chars: np.ndarray, doc_ptr: np.ndarray, spans: kernels.Spans) -> np.ndarray:
+        """int32: the identity of every span."""
+        n_tokens = len(spans.start)
         self._reserve(n_tokens, len(chars))
         ids = np.empty(n_tokens, dtype=np.int32)
-        self.n_types = kernels.intern_spans(
-            chars, doc_ptr, n_tokens_of, start, end, self.table, self.type_ptr, self.type_chars, self.n_types, ids
-        )
+        self.n_types = kernels.intern_spans(chars, doc_ptr, spans, self.types, self.n_types, ids)
         return ids
 
     def _reserve(self, n_tokens: int, n_chars: int) -> None:
-        types = self.n_types + n_tokens  # were every token of the batch new
-        if types + 1 > len(self.type_ptr):
-            self.type_ptr = np.resize(self.type_ptr, max(types + 1, 2 * len(self.type_ptr)))
-        used = int(self.type_ptr[self.n_types])
-        if used + n_chars > len(self.type_chars):
-            self.type_chars = np.resize(self.type_chars, max(used + n_chars, 2 * len(self.type_chars)))
-        if 2 * types > len(self.table):
-            self.table = np.zeros(1 << (2 * types - 1).bit_length(), dtype=np.int32)
-            kernels.rebuild_table(self.table, self.type_ptr, self.type_chars, self.n_types)
+        table, ptr, chars = self.types
+        most = self.n_types + n_tokens  # were every token of the batch new
+        if most + 1 > len(ptr):
+            ptr = np.resize(ptr, max(most + 1, 2 * len(ptr)))
+        used = int(ptr[self.n_types])
+        if used + n_chars > len(chars):
+            chars = np.resize(chars, max(used + n_chars, 2 * len(chars)))
+        full = 2 * most > len(table)
+        if full:
+            table = np.zeros(1 << (2 * most - 1).bit_length(), dtype=np.int32)
+        self.types = kernels.Types(table, ptr, chars)
+        if full:
+            kernels.rebuild_table(self.types, self.n_types)
 
     def forms(self) -> list[str]:
-        size = int(self.type_ptr[self.n_types])
-        text = self.type_chars[:size].tobytes().decode("utf-32-le", "surrogatepass")
-        borders = self.type_ptr[: self.n_types + 1].tolist()
+        size = int(self.types.ptr[self.n_types])
+        text = self.types.chars[:size].tobytes().decode("utf-32-le", "surrogatepass")
+        borders = self.types.ptr[: self.n_types + 1].tolist()
         return [text[a:b] for a, b in pairwise(borders)]
 
 
@@ -137,7 +140,7 @@ def _scan(texts: Sequence[str], watch: Watch) -> TokenTable:
         end = np.empty(len(chars), dtype=np.int32)
         n_tokens_of = np.zeros(len(borders) - 1, dtype=np.int64)
         n_tokens = kernels.scan_spans(chars, borders, classes, start, end, n_tokens_of)
-        ids.append(interner.add(chars, borders, n_tokens_of, start[:n_tokens], end[:n_tokens]))
+        ids.append(interner.add(chars, borders, kernels.Spans(n_tokens_of, start[:n_tokens], end[:n_tokens])))
         starts.append(start[:n_tokens].copy())  # copies: a slice would keep the whole batch alive
         ends.append(end[:n_tokens].copy())
         counts.append(n_tokens_of)

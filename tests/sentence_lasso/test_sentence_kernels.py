@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from cflengine.sentence_lasso.kernels import active as kernels_active
 from cflengine.sentence_lasso.kernels import admm as kernels_admm
 from cflengine.sentence_lasso.kernels import majorise as kernels_majorise
+from cflengine.sentence_lasso.kernels.arrays import Columns, Groups, HessianParts, ModelPoint, NewtonModel, Search
 from cflengine.sentence_lasso.solvers.active import Restricted, restrict
 from cflengine.sentence_lasso.solvers.iterate import LEAST_HESSIAN, Iterate, columns_of, proximal_newton_step
 from naive.sentence_lasso import Case, cases, parts, random_case, shrink
@@ -42,10 +43,10 @@ def here(case, w) -> Iterate:
 def test_majorise_adds_up_every_sentence(case, here, w, epsilon):
     eta = np.sqrt(case.counts @ w**2 + epsilon**2)
     q = np.empty(len(w))
-    total = kernels_majorise.majorise(*here.groups, w, LAM, epsilon, q)
+    total = kernels_majorise.majorise(here.groups, w, LAM, epsilon, q)
     assert total == pytest.approx(LAM * eta.sum())
     np.testing.assert_allclose(q, LAM * (case.counts / eta[:, None]).sum(axis=0), rtol=1e-10)
-    assert kernels_majorise.smooth_norms(*here.groups, w, LAM, epsilon) == pytest.approx(total)
+    assert kernels_majorise.smooth_norms(here.groups, w, LAM, epsilon) == pytest.approx(total)
 
 
 @given(cases(sentences=True), st.integers(0, 1000), st.sampled_from([1.0, 0.1, 1e-3]))
@@ -53,9 +54,9 @@ def test_the_quadratic_lies_above_the_norms_and_touches_them(case, seed, epsilon
     rng = np.random.default_rng(seed)
     w, v = rng.normal(size=(2, case.counts.shape[1]))
     groups, q = Iterate(case.problem()).groups, np.empty(len(w))
-    touched = kernels_majorise.majorise(*groups, w, LAM, epsilon, q)
+    touched = kernels_majorise.majorise(groups, w, LAM, epsilon, q)
     above = touched + 0.5 * q @ (v**2 - w**2)
-    assert kernels_majorise.smooth_norms(*groups, v, LAM, epsilon) <= above * (1 + 1e-12) + 1e-12
+    assert kernels_majorise.smooth_norms(groups, v, LAM, epsilon) <= above * (1 + 1e-12) + 1e-12
 
 
 def test_sums_by_feature(case, here):
@@ -73,8 +74,9 @@ def descended(case, here, w, active, passes, q, linear, tol=0.0):
     curvature = here.curvature(hessian, active)
     there, moved, after = w.copy(), np.zeros(len(case.y)), derivative.copy()
     bias = kernels_majorise.descend(
-        *here.columns, active, case.lam_las, q, linear, curvature, hessian, after, moved, there, here.bias, passes, tol
-    )
+        here.columns, active, case.lam_las, NewtonModel(q, linear, curvature, hessian),
+        ModelPoint(after, moved, there), here.bias, passes, tol,
+    )  # fmt: skip
     return there, bias, moved, derivative, hessian, after
 
 
@@ -184,9 +186,9 @@ def newton(case, w):
     gradient, diagonal = part.gathered(derivative), part.squares(hessian)
     gradient[:-1] += dense_case.lam_las * np.sign(z[:-1]) + part.kappa * z[:-1]
     diagonal[:-1] += part.kappa
-    scale, inverse = np.empty((2, len(part.groups[3])))
-    kernels_active.penalty_derivatives(*part.groups, z, dense_case.lam_sen, scale, inverse, gradient, diagonal)
-    common = (*part.columns, hessian, part.kappa, *part.groups[:3], scale, inverse, z)
+    scale, inverse = np.empty((2, len(part.groups.weight)))
+    kernels_active.penalty_derivatives(part.groups, z, dense_case.lam_sen, scale, inverse, gradient, diagonal)
+    common = (part.columns, part.groups, HessianParts(hessian, part.kappa, scale, inverse, z))
     return Smooth(dense_case, features), part, z, gradient, diagonal, common
 
 
@@ -223,16 +225,16 @@ def test_hessian_products(newton):
 
 def direction_of(common, gradient, diagonal, enough: float, steps: int, chunk: int):
     """Conjugate gradients in chunks: p, the products taken, the last status."""
-    p, residual, product = np.zeros_like(gradient), -gradient, np.empty_like(gradient)
-    direction, at_rows = residual / diagonal, np.empty(len(common[3]))
-    rz, taken, status = float(residual @ direction), 0, 0
+    work = np.empty(len(common[2].hessian))
+    search = Search(np.zeros_like(gradient), -gradient, -gradient / diagonal, np.empty_like(gradient), work)
+    rz, taken, status = float(search.residual @ search.direction), 0, 0
     goal = enough * enough * rz
     while rz > goal and taken < steps and status == 0:
         rz, more, status = kernels_active.conjugate_gradients(
-            *common, diagonal, p, residual, direction, product, at_rows, rz, goal, min(chunk, steps - taken)
+            *common, diagonal, search, rz, goal, min(chunk, steps - taken)
         )
         taken += more
-    return p, taken, status
+    return search.p, taken, status
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
@@ -252,10 +254,11 @@ def test_conjugate_gradients_keep_to_their_limit_and_descend_all_the_same(newton
 
 def test_conjugate_gradients_tell_of_a_direction_without_curvature():
     # two equal columns, and a gradient that pulls them apart
-    X = (np.array([0, 2, 4]), np.array([0, 1, 0, 1], dtype=np.int32), np.ones(4))
+    X = Columns(np.array([0, 2, 4]), np.array([0, 1, 0, 1], dtype=np.int32), np.ones(4))
     nothing = np.zeros(0)
-    groups = (np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), nothing)
-    common = (*X, np.full(2, 0.25), np.zeros(2), *groups, nothing, nothing, np.array([1.0, -1.0, 0.0]))
+    groups = Groups(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), nothing, nothing)
+    smooth = HessianParts(np.full(2, 0.25), np.zeros(2), nothing, nothing, np.array([1.0, -1.0, 0.0]))
+    common = (X, groups, smooth)
     _, _, status = direction_of(common, np.array([1.0, -1.0, 0.0]), np.array([0.5, 0.5, 0.5]), 1e-6, 10, 10)
     assert status == 1
 
@@ -263,7 +266,7 @@ def test_conjugate_gradients_tell_of_a_direction_without_curvature():
 def test_restricted_norms_are_those_of_the_whole(newton):
     dense, part, z, *_ = newton
     expected = sum(np.sqrt(c @ z[:-1] ** 2) for c in dense.counts)
-    assert kernels_majorise.smooth_norms(*part.groups, z, 1.0, 0.0) == pytest.approx(expected)
+    assert kernels_majorise.smooth_norms(part.groups, z, 1.0, 0.0) == pytest.approx(expected)
 
 
 def test_restriction_products(newton):
@@ -307,7 +310,7 @@ def by_token(case: Case, here: Iterate, entries: np.ndarray) -> np.ndarray:
 def test_mean_of_copies_sums_over_every_token(case, here, copies):
     v, u = copies
     out = np.empty(case.X.shape[1])
-    kernels_admm.mean_of_copies(*here.groups, v, u, RHO, out)
+    kernels_admm.mean_of_copies(here.groups, v, u, RHO, out)
     np.testing.assert_allclose(out, case.M.T @ (by_token(case, here, v) + by_token(case, here, u) / RHO), atol=1e-10)
 
 
@@ -322,7 +325,7 @@ def test_copies_and_multipliers_are_equations_5_and_4(case, here, w, copies, lam
     for s in range(len(case.counts)):
         at = case.tokens[:, 0] == s
         expected[at] = shrink(z[at], lam_sen / RHO)
-    kernels_admm.copies_and_multipliers(*here.groups[:3], w, lam_sen, RHO, relaxation, v, u)
+    kernels_admm.copies_and_multipliers(here.groups, w, lam_sen, RHO, relaxation, v, u)
     np.testing.assert_allclose(by_token(case, here, v), expected, atol=1e-12)
     np.testing.assert_allclose(by_token(case, here, u), tokens_u + RHO * (expected - ahead), atol=1e-10)
     for _, _, _, at in parts(here.problem.groups):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cflengine.sentence_lasso.kernels import dual as kernels
+from cflengine.sentence_lasso.kernels.arrays import Dual, Free
 from cflengine.sentence_lasso.model.problem import soft_threshold
 from cflengine.sentence_lasso.solvers import majorise
 from cflengine.sentence_lasso.solvers.iterate import Iterate
@@ -33,7 +34,7 @@ def here(case) -> Iterate:
 def test_smooth_multipliers_stay_within_their_balls(here, epsilon):
     groups = here.problem.groups
     u = np.full(len(groups.feature), np.nan)
-    kernels.smooth_multipliers(*here.groups, here.w, LAM_SEN, epsilon, u)
+    kernels.smooth_multipliers(here.groups, here.w, LAM_SEN, epsilon, u)
     np.testing.assert_allclose(u, multipliers(groups, here.w, LAM_SEN, epsilon))
     assert (groups.norms(u) <= LAM_SEN * groups.weight * (1 + 1e-12)).all()
 
@@ -42,7 +43,7 @@ def owned(here: Iterate, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The free groups and their counts; u changes where it is given."""
     free = np.empty(here.problem.groups.n_groups, dtype=np.int64)
     free_count = np.full(here.problem.n_features, np.nan)
-    n = kernels.own_multipliers(*here.groups, here.w, LAM_SEN, u, free, free_count)
+    n = kernels.own_multipliers(here.groups, here.w, LAM_SEN, u, Free(free, free_count))
     return free[:n], free_count
 
 
@@ -67,7 +68,7 @@ def test_multipliers_are_given_where_a_sentence_has_weight_and_stay_elsewhere(he
 def test_subtract_gathered(here):
     groups = here.problem.groups
     u, r = np.random.default_rng(0).normal(size=len(groups.feature)), np.ones(len(here.w))
-    kernels.subtract_gathered(*here.groups[:3], u, r)
+    kernels.subtract_gathered(here.groups, u, r)
     np.testing.assert_allclose(r, 1.0 - groups.gathered(u, len(here.w)))
 
 
@@ -77,7 +78,8 @@ def polished(case: Case, here: Iterate, steps: int, u: np.ndarray | None = None,
     free, free_count = owned(here, u)
     start = pull(case, here.w, here.bias) - groups.gathered(u, len(here.w))
     r = start.copy()
-    kernels.polish(*here.groups, LAM_SEN, LAM, free, free_count, r, u, np.array([1.0, np.inf]), steps, enough)
+    beginning = np.array([1.0, np.inf])
+    kernels.polish(here.groups, LAM_SEN, LAM, Free(free, free_count), Dual(u, r), beginning, steps, enough)
     return free, free_count, start, r, u
 
 
@@ -130,7 +132,7 @@ def test_free_norms(here):
     groups = here.problem.groups
     free, p = np.array([0, 2, 3]), np.random.default_rng(2).normal(size=len(here.w))
     norms = groups.norms(groups.copies(p)) * groups.weight
-    assert kernels.free_norms(*here.groups, free, p) == pytest.approx(norms[free].sum())
+    assert kernels.free_norms(here.groups, free, p) == pytest.approx(norms[free].sum())
 
 
 # what they say of the weights
@@ -150,7 +152,7 @@ def test_the_derivative_along_the_direction_is_twice_what_is_left(case):
     found = Multipliers(here)
     for _ in range(30):
         p = found.fit(lambda: True, 0.0)
-    F = left_over(here.problem.groups, found.r, found.free_count, LAM)
+    F = left_over(here.problem.groups, found.r, found.free.counts, LAM)
     t = 1e-7
     derivative = (here.problem.objective(t * p, here.bias) - here.problem.objective(0 * p, here.bias)) / t
     assert derivative < 0 and derivative == pytest.approx(-2 * F, rel=0.5)  # a half of it is enough for the solver

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from cflengine.compression.kernels.arrays import Prices
+from cflengine.compression.model.problem import PointerCosts
 from cflengine.compression.passes.binary import encode_tokens
 from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
@@ -177,9 +179,9 @@ def cost_given_others(
         extra[k] = np.where(own, cost[at], 0.0)
     blocks = cut_documents(index.doc_ptr)
     best = np.zeros(index.n_tokens, dtype=np.uint8)
-    by_length = np.full(index.max_gram, lam)
-    prices = (np.zeros(index.n_grams), by_length, extra, np.inf)
-    encode_tokens(index.gram_of, blocks, [(0, len(blocks.piece))], prices, best)
+    d = PointerCosts(np.full(index.max_gram, lam), extra)
+    prices = Prices(np.zeros(index.n_grams), np.inf)
+    encode_tokens(index.gram_of, blocks, [(0, len(blocks.piece))], d, prices, best)
     total = np.zeros(table.n_documents)
     for k in range(index.max_gram):
         here = np.flatnonzero(best >> k & 1)

@@ -24,6 +24,7 @@ import numpy as np
 
 from cflengine.compression.codebook import list_pointers
 from cflengine.compression.kernels import ledger as kernels
+from cflengine.compression.kernels.arrays import Encoded, Entries, Losses
 from cflengine.compression.model.certificate import binary_solution
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.passes.binary import Coder
@@ -97,44 +98,36 @@ def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLed
     gram = np.flatnonzero(used).astype(np.int32)
     number = np.full(index.n_grams, -1, dtype=np.int32)
     number[gram] = np.arange(len(gram), dtype=np.int32)
-    prices = (costs.pointer_by_length, costs.pointer_extra)
-    allowed, reach = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens + index.n_documents)
-    _fill_reach(index, number, prices, allowed, reach)
+    encoded = _encoded(index, costs, cover, number)
     stored = costs.dictionary[gram]
-    cheapest = float(reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
+    cheapest = float(encoded.reach[index.doc_ptr[1:] + np.arange(index.n_documents)].sum() + stored.sum())
     if not covered or objective > cheapest + 1e-9 * (1.0 + cheapest):
         raise InputError("the cover must be the cheapest encoding with its own dictionary; Coder.encode_with finds it.")
     ptr, positions = _occurrences(index, gram, number)
-    length = index.lengths()[gram]
-    loss, uses, paid = np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram))
+    entries = Entries(gram, index.lengths()[gram], ptr, positions)
+    losses = Losses(np.zeros(len(gram)), np.zeros(len(gram), dtype=np.int64), np.zeros(len(gram)))
     blocks = cut_evenly(ptr, 0, len(gram), BLOCK_TOKENS)
-    for b0, b1 in _ranges(ptr[blocks]):
-        kernels.loss_blocks(
-            index.gram_of, index.doc_ptr, allowed, reach, cover, gram, length, ptr, positions, blocks, b0, b1,
-            costs.dictionary, *prices, loss, uses, paid,
-        )  # fmt: skip
-    return GramLedger(gram, stored, uses, np.diff(ptr), paid, loss - stored)
+    for chunk in _ranges(ptr[blocks]):
+        kernels.loss_blocks(encoded, costs.pointer, entries, blocks, chunk, losses)
+    return GramLedger(gram, stored, losses.uses, np.diff(ptr), losses.paid, losses.loss - stored)
 
 
-def _fill_reach(
-    index: KGramIndex,
-    number: np.ndarray,
-    prices: tuple[np.ndarray, np.ndarray],
-    allowed: np.ndarray,
-    reach: np.ndarray,
-) -> None:
-    """``allowed`` and ``reach`` of the whole corpus (shapes: kernels/ledger.py)."""
+def _encoded(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, number: np.ndarray) -> Encoded:
+    """The whole corpus with the dictionary of ``number`` (int32 (G,), -1 for a K-gram that is not in it)."""
+    allowed, reach = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens + index.n_documents)
+    encoded = Encoded(index.gram_of, index.doc_ptr, allowed, cover, reach, costs.dictionary)
     blocks = cut_documents(index.doc_ptr)
     carry = carry_of(blocks, index.max_gram, choice=False)
 
-    def fill(b0: int, b1: int) -> None:
-        kernels.reach_blocks(index.gram_of, blocks, b0, b1, number, *prices, allowed, reach, carry)
+    def fill(chunk: tuple[int, int]) -> None:
+        kernels.reach_blocks(encoded, costs.pointer, blocks, chunk, number, carry)
 
     encode_all(blocks, carry, [(0, len(blocks.piece))], fill)
     document = blocks.doc[:-1][blocks.piece >= 0]
     base = np.cumsum(carry.gain) - carry.gain
     first = np.append(True, document[1:] != document[:-1])[: len(document)]
     kernels.raise_pieces(blocks, base - np.maximum.accumulate(np.where(first, base, 0.0)), reach)
+    return encoded
 
 
 def _occurrences(index: KGramIndex, gram: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,14 +20,14 @@ from numba import prange
 
 from cflengine.compression.kernels.cover import coverage, load_block, pointer_cost, store_block
 from cflengine.compression.kernels.halo import with_halo
-from cflengine.compression.kernels.shortest import cover_piece, encoding_window, shortest_cover
+from cflengine.compression.kernels.shortest import cover_piece, encoding_window, pointer_price, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @parallel_kernel
-def excess_blocks(y, slot, blocks, b0, b1, d_len, d_extra, shares):
-    """shares (float32 (m,), layout.py) = ((Xᵀα)_i − d_i)₊ with α = −y ≥ 0."""
-    for b in prange(b0, b1):
+def excess_blocks(y, slot, blocks, chunk, d, shares):
+    """shares (float32 (m,), by place) = ((Xᵀα)_i − d_i)₊, α = −y ≥ 0, of the blocks of ``chunk`` (first, last + 1)."""
+    for b in prange(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         _, hi = with_halo(blocks, b, slot.shape[0] - 1)
         size = hi - a
@@ -36,9 +36,7 @@ def excess_blocks(y, slot, blocks, b0, b1, d_len, d_extra, shares):
         for k in range(slot.shape[0]):
             for i in range(size - k):
                 window[i] -= y[a + i + k]
-                price = d_len[k]
-                if d_extra.shape[1] > 0:
-                    price += d_extra[k, a + i]
+                price = pointer_price(d, k + 1, a + i)
                 # the cap keeps sums of a diverged multiplier finite; no budget comes near it
                 excess[k, i] = min(max(window[i] - price, 0.0), 1e30)
         store_block(excess, shares, slot, a, e, a)
@@ -55,23 +53,21 @@ def cover_prices(reach, first, length, alpha):
 
 
 @parallel_kernel
-def bound_blocks(shares, slot, blocks, b0, b1, d_len, d_extra, alpha, totals, carry):
+def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
     """Encode at the prices d + β: totals (float64 (B,)) are the bound's summands, 0 for pieces, whose are
     carry.gain after ``settle``; alpha is given α'.
 
     alpha: float64 (n,), since certificate.py adds up as many of its entries as a frequent word has occurrences;
     or (0,) where only the bound is wanted.
     """
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, slot.shape[0])
         size = e - a
         cost = np.empty((slot.shape[0], size), np.float64)
         for k in range(slot.shape[0]):
             for i in range(size):
                 place = slot[k, a + i]
-                cost[k, i] = d_len[k] + shares[place] if place >= 0 else np.inf
-                if d_extra.shape[1] > 0:
-                    cost[k, i] += d_extra[k, a + i]
+                cost[k, i] = pointer_price(d, k + 1, a + i) + shares[place] if place >= 0 else np.inf
         reach = np.empty(size + 1, np.float64)
         choice = np.empty(size + 1, np.uint8)
         if blocks.piece[b] >= 0:
@@ -84,8 +80,8 @@ def bound_blocks(shares, slot, blocks, b0, b1, d_len, d_extra, alpha, totals, ca
             totals[b] = 0.0
             continue
         total = 0.0
-        for d in range(blocks.doc[b], blocks.doc[b + 1]):
-            first, length = blocks.doc_ptr[d], blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
+        for j in range(blocks.doc[b], blocks.doc[b + 1]):
+            first, length = blocks.doc_ptr[j], blocks.doc_ptr[j + 1] - blocks.doc_ptr[j]
             shortest_cover(cost, first - a, length, reach, choice)
             if alpha.shape[0] > 0:
                 cover_prices(reach, first, length, alpha)
@@ -94,9 +90,9 @@ def bound_blocks(shares, slot, blocks, b0, b1, d_len, d_extra, alpha, totals, ca
 
 
 @parallel_kernel
-def repair_blocks(data, slot, blocks, borders, b0, b1, d_len, d_extra, totals, least):
+def repair_blocks(data, slot, blocks, borders, chunk, d, totals, least):
     """data (float32 (m,)), holding w, is given a w' ≥ w with Xw' ≥ 1; per block its cost and the least (Xw)_j."""
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         size = hi - lo
@@ -117,7 +113,7 @@ def repair_blocks(data, slot, blocks, borders, b0, b1, d_len, d_extra, totals, l
             for i in range(size - k):
                 factor[i] = max(factor[i], covered[i + k])
                 w[k, i] *= factor[i]
-        totals[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
+        totals[b] = pointer_cost(w, a, e, lo, d, tail)
         store_block(w, data, slot, a, e, lo)
 
 

@@ -26,8 +26,9 @@ def _is_candidate(g, candidate):
 
 
 @parallel_kernel
-def count_places(gram_of, slot, blocks, candidate, cover, data, adding, counts):
+def count_places(pointers, blocks, candidate, cover, data, adding, counts):
     """counts (int64 (B,)): places of candidates in each block; candidate: int32 (G,), number or -1."""
+    gram_of, slot = pointers.gram_of, pointers.slot
     for b in prange(blocks.piece.shape[0]):
         count = 0
         for k in range(gram_of.shape[0]):
@@ -39,8 +40,10 @@ def count_places(gram_of, slot, blocks, candidate, cover, data, adding, counts):
 
 
 @parallel_kernel
-def list_places(gram_of, slot, blocks, candidate, cover, data, adding, cursor, number, place, worth):
-    """Write candidate number (int32), position (int32) and worth (float32) of every place, from cursor[b] on."""
+def list_places(pointers, blocks, candidate, cover, data, adding, cursor, places):
+    """Write every place of a candidate into ``places`` (arrays.py), those of block b from cursor[b] on."""
+    gram_of, slot = pointers.gram_of, pointers.slot
+    number, position, worth = places.number, places.position, places.worth
     for b in prange(blocks.piece.shape[0]):
         at = cursor[b]
         for k in range(gram_of.shape[0]):
@@ -48,7 +51,7 @@ def list_places(gram_of, slot, blocks, candidate, cover, data, adding, cursor, n
                 g = gram_of[k, i]
                 if _is_candidate(g, candidate) and _is_place(data[slot[k, i]], (cover[i] >> k & 1) > 0, adding):
                     number[at] = candidate[g]
-                    place[at] = i
+                    position[at] = i
                     worth[at] = data[slot[k, i]]
                     at += 1
 
@@ -59,13 +62,14 @@ def _locked(lock, first, last):
 
 
 @kernel
-def choose_apart(order, ptr, place, worth, length, cost, adding, margin, lock, chosen):
+def choose_apart(order, moves, adding, margin, lock, chosen):
     """Take the moves in ``order`` that stand in unlocked text, and lock theirs.
 
-    order: int64, candidates from the best down; ptr: int64, places ptr[c] .. ptr[c+1]-1 of candidate c; length, cost
-    by candidate; lock: uint8 (n,), zeros at first; chosen: uint8, set to 1.
+    order: int64, candidates from the best down; moves: arrays.py; lock: uint8 (n,), zeros at first; chosen: uint8, by
+    candidate, set to 1.
     """
     n = lock.shape[0]
+    ptr, place, length = moves.ptr, moves.position, moves.length
     for c in order:
         free = 0.0
         blocked = 0
@@ -73,8 +77,8 @@ def choose_apart(order, ptr, place, worth, length, cost, adding, margin, lock, c
             if _locked(lock, max(0, place[p] - margin), min(n, place[p] + length[c] + margin)):
                 blocked += 1
             else:
-                free += worth[p]
-        if (free > cost[c]) if adding else (blocked == 0):
+                free += moves.worth[p]
+        if (free > moves.cost[c]) if adding else (blocked == 0):
             chosen[c] = 1
             for p in range(ptr[c], ptr[c + 1]):
                 lock[max(0, place[p] - margin) : min(n, place[p] + length[c] + margin)] = 1

@@ -72,26 +72,27 @@ def coverage(w, covered, tail, shifted):
 
 
 @kernel
-def update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, over, out):
+def update_multipliers(covered, iterate, blocks, b, borders, lo, step, out):
     """:func:`update_multiplier` for block b; what the tokens after it will come to is worked out from the borders."""
     a, e = blocks.token[b], blocks.token[b + 1]
     own = covered[a - lo : e - lo]
     if blocks.piece[b] >= 0 and e - lo < covered.shape[0]:
         after = covered[e - lo :]
-        update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, rho, rho_next, over, out)
-    update_multiplier(own, y, z, a, rho, rho_next, over, out)
+        update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, step, out)
+    update_multiplier(own, iterate.y, iterate.z, a, step, out)
 
 
 @kernel
-def update_multiplier(covered, y, z, a, rho, rho_next, over, out):
+def update_multiplier(covered, y, z, a, step, out):
     """z = max(x + y/ρ, 1), y += ρ(x − z) (§4.2.2) with x = Xw, over-relaxed; covered becomes Xw − z + y/ρ_next.
 
-    over: float32, x = over·Xw + (1 − over)·z̄ with z̄ the last z; 1 for the paper's step. covered, on return, is the
-    next gradient. out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
+    x = over·Xw + (1 − over)·z̄ with z̄ the last z; over is 1 for the paper's step. covered, on return, is the next
+    gradient. out[0], out[1]: the largest |Xw − z| and |z − z̄| of the block (equation 7).
     """
     one = np.float32(1.0)
+    rho, over = step.rho, step.over
     inv_rho = one / rho
-    inv_next = one / rho_next
+    inv_next = one / step.rho_next
     r = u = np.float32(0.0)
     for i in range(covered.shape[0]):
         x = over * covered[i] + (one - over) * z[a + i]
@@ -109,16 +110,16 @@ def update_multiplier(covered, y, z, a, rho, rho_next, over, out):
 
 
 @kernel
-def pointer_cost(w, a, e, lo, d_len, d_extra, work):
-    """Σ d w over tokens a .. e-1, float64; d = d_len[k-1] + d_extra[k-1, i], the latter where d_extra has columns."""
+def pointer_cost(w, a, e, lo, d, work):
+    """Σ d w over tokens a .. e-1, float64."""
     first, last = a - lo, e - lo
     for i in range(first, last):
         work[i] = np.float32(0.0)
     for k in range(w.shape[0]):
-        cost = d_len[k]
-        if d_extra.shape[1] > 0:
+        cost = d.length[k]
+        if d.extra.shape[1] > 0:
             for i in range(first, last):
-                work[i] += (cost + d_extra[k, lo + i]) * w[k, i]
+                work[i] += (cost + d.extra[k, lo + i]) * w[k, i]
         else:
             for i in range(first, last):
                 work[i] += cost * w[k, i]
@@ -129,39 +130,38 @@ def pointer_cost(w, a, e, lo, d_len, d_extra, work):
 
 
 @kernel
-def descend(w, lo, g, window, d_len, d_extra, keep, steps, inv_rho):
-    """w becomes the point q that the prox is applied to: keep·w − step·(Xᵀg + d/ρ), in place.
+def descend(w, lo, g, window, d, step):
+    """w becomes the point q that the prox is applied to: keep·w − scale·(Xᵀg + d/ρ), in place.
 
-    steps: float32 (K,), by length. Entries that cross a document's end come out wrong; :func:`store_block` drops
-    them.
+    Entries that cross a document's end come out wrong; :func:`store_block` drops them.
     """
     size = w.shape[1]
+    keep, inv_rho = step.keep, np.float32(1.0) / step.rho_next
     for i in range(size):
         window[i] = np.float32(0.0)
     for k in range(w.shape[0]):
         for i in range(size - k):
             window[i] += g[i + k]
-        step = steps[k]
-        cost_step = step * inv_rho
-        cost = cost_step * d_len[k]
-        if d_extra.shape[1] > 0:
+        scale = step.scale[k]
+        cost_scale = scale * inv_rho
+        cost = cost_scale * d.length[k]
+        if d.extra.shape[1] > 0:
             for i in range(size - k):
-                w[k, i] = keep * w[k, i] - step * window[i] - cost - cost_step * d_extra[k, lo + i]
+                w[k, i] = keep * w[k, i] - scale * window[i] - cost - cost_scale * d.extra[k, lo + i]
         else:
             for i in range(size - k):
-                w[k, i] = keep * w[k, i] - step * window[i] - cost
+                w[k, i] = keep * w[k, i] - scale * window[i] - cost
 
 
 @parallel_kernel
-def relaxation_pass(
-    data, slot, y, z, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, over, steps, residuals, costs
-):  # fmt: skip
-    """One step at ζ = 0 after the prox, for the blocks b0 .. b1-1: z, y, residuals, cost, then the next q.
+def relaxation_pass(iterate, d, blocks, borders, chunk, step, sums):
+    """One step at ζ = 0 after the prox, for the blocks of ``chunk`` (first, last + 1): z, y, residuals, cost, next q.
 
-    borders: of ``save_borders`` before this pass over all blocks. rho, rho_next, over: float32; steps: float32 (K,),
-    1/σ by length; residuals: float32 (B, 2); costs: float64 (B,).
+    The arguments: arrays.py; borders: of ``save_borders`` before this pass over all blocks.
     """
-    for b in prange(b0, b1):
+    data, slot = iterate.w, iterate.slot
+    residuals, costs = sums.residuals, sums.pointer_costs
+    for b in prange(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)
@@ -170,8 +170,7 @@ def relaxation_pass(
         shifted = np.empty(hi - lo, np.float32)
         load_block(data, slot, blocks, b, borders, lo, hi, w)
         coverage(w, covered, tail, shifted)
-        costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
-        update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, over, residuals[b])
-        one = np.float32(1.0)
-        descend(w, lo, covered, shifted, d_len, d_extra, one, steps, one / rho_next)
+        costs[b] = pointer_cost(w, a, e, lo, d, tail)
+        update_multipliers(covered, iterate, blocks, b, borders, lo, step, residuals[b])
+        descend(w, lo, covered, shifted, d, step)
         store_block(w, data, slot, a, e, lo)

@@ -4,66 +4,58 @@ from __future__ import annotations
 
 import numpy as np
 
+from cflengine.compression.kernels.shortest import pointer_price
 from cflengine.engine.jit import kernel
 
 
 @kernel
-def note_pointers(cover, i, gram_of, only_one, d_len, d_extra, segment, pair_segment, pair_gram, pairs):
+def note_pointers(gram_of, d, cover, i, only_one, segment, pairs, count):
     """The pointers of one cover at token i: (their furthest end, cost, number of pairs).
 
-    For K-grams that only one of the dictionaries has, a pair (segment, K-gram) is written.
+    For K-grams that only one of the dictionaries has, a pair (segment, K-gram) is written, from pairs[count] on.
     """
     end = i
     cost = 0.0
     for k in range(gram_of.shape[0]):
         if cover[i] >> k & 1:
             end = i + k + 1
-            cost += d_len[k]
-            if d_extra.shape[1] > 0:
-                cost += d_extra[k, i]
+            cost += pointer_price(d, k + 1, i)
             g = gram_of[k, i]
             if only_one[g]:
-                pair_segment[pairs] = segment
-                pair_gram[pairs] = g
-                pairs += 1
-    return end, cost, pairs
+                pairs.segment[count] = segment
+                pairs.gram[count] = g
+                count += 1
+    return end, cost, count
 
 
 @kernel
-def list_segments(
-    gram_of, i, cover_a, cover_b, only_one, d_len, d_extra, first, last, delta, pair_segment, pair_gram
-):  # fmt: skip
+def list_segments(gram_of, d, i, cover_a, cover_b, only_one, segments, pairs):
     """The segments in which two covers differ, from token i on, as long as the arrays have room.
 
     cover_a, cover_b: uint8 (n,); only_one: uint8 (G,), K-grams that one dictionary has and the other has not. Written
-    per segment: first, last (tokens first .. last-1), delta (pointer cost of b minus a's); and pairs (segment, K-gram
-    of only_one used in it). Returns (next token, segments, pairs); a segment that does not fit is left for the next
-    call. No pointer crosses a document's end, so no segment does.
+    are segments and pairs (arrays.py). Returns (next token, segments, pairs); a segment that does not fit is left for
+    the next call. No pointer crosses a document's end, so no segment does.
     """
-    count = pairs = 0
+    count = n_pairs = 0
     n, most = cover_a.shape[0], 2 * gram_of.shape[0]
-    while i < n and count < first.shape[0]:
+    while i < n and count < segments.first.shape[0]:
         begin = end = i
-        before = pairs
+        before = n_pairs
         difference = 0.0
         differ = False
         while i == begin or i < end:
-            if pairs + most > pair_gram.shape[0]:
+            if n_pairs + most > pairs.gram.shape[0]:
                 return begin, count, before
             differ = differ or cover_a[i] != cover_b[i]
-            end_a, cost_a, pairs = note_pointers(
-                cover_a, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
-            )
-            end_b, cost_b, pairs = note_pointers(
-                cover_b, i, gram_of, only_one, d_len, d_extra, count, pair_segment, pair_gram, pairs
-            )
+            end_a, cost_a, n_pairs = note_pointers(gram_of, d, cover_a, i, only_one, count, pairs, n_pairs)
+            end_b, cost_b, n_pairs = note_pointers(gram_of, d, cover_b, i, only_one, count, pairs, n_pairs)
             end = max(end, end_a, end_b)
             difference += cost_b - cost_a
             i += 1
         if differ:
-            first[count], last[count], delta[count] = begin, i, difference
+            segments.first[count], segments.last[count], segments.delta[count] = begin, i, difference
             count += 1
-    return i, count, pairs
+    return i, count, n_pairs
 
 
 @kernel

@@ -9,40 +9,38 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.compression.kernels.shortest import cover_documents, cover_piece, encoding_window
+from cflengine.compression.kernels.shortest import cover_documents, cover_piece, encoding_window, pointer_price
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def fill_costs(gram_of, a, gram_cost, d_len, d_extra, literal_cost, cost):
+def fill_costs(gram_of, a, d, prices, cost):
     """cost[k, i] = pointer cost + gram_cost of the K-gram there; a literal stands for a token without one."""
     for k in range(cost.shape[0]):
         for i in range(cost.shape[1]):
             g = gram_of[k, a + i]
             price = np.inf
             if g >= 0:
-                price = d_len[k] + gram_cost[g]
-                if d_extra.shape[1] > 0:
-                    price += d_extra[k, a + i]
+                price = pointer_price(d, k + 1, a + i) + prices.gram[g]
             elif k == 0:
-                price = literal_cost
+                price = prices.literal
             cost[k, i] = price
 
 
 @parallel_kernel
-def encode_blocks(gram_of, blocks, b0, b1, gram_cost, d_len, d_extra, literal_cost, cover, totals, carry):
-    """Encode blocks b0 .. b1-1 with given prices; documents that are cut have their cover from ``settle``.
+def encode_blocks(gram_of, blocks, chunk, d, prices, cover, totals, carry):
+    """Encode the blocks of ``chunk`` (first, last + 1) with given prices (arrays.py); documents that are cut have their
+    cover from ``settle``.
 
-    gram_of: int32 (K, n), -1 where no K-gram may be used; gram_cost: float64 (G,), added to the pointer cost
-    of each use, inf forbids; literal_cost: float64, inf for none. Overwrites cover; totals: float64 (B,), 0 for
-    pieces, whose are carry.gain after ``settle``.
+    gram_of: int32 (K, n), -1 where no K-gram may be used. Overwrites cover; totals: float64 (B,), 0 for pieces, whose
+    are carry.gain after ``settle``.
     """
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, gram_of.shape[0])
         cost = np.empty((gram_of.shape[0], e - a), np.float64)
         reach = np.empty(e - a + 1, np.float64)
         choice = np.empty(e - a + 1, np.uint8)
-        fill_costs(gram_of, a, gram_cost, d_len, d_extra, literal_cost, cost)
+        fill_costs(gram_of, a, d, prices, cost)
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)
             totals[b] = 0.0
@@ -51,7 +49,7 @@ def encode_blocks(gram_of, blocks, b0, b1, gram_cost, d_len, d_extra, literal_co
 
 
 @kernel
-def use_cover(gram_of, cover, a, e, d_len, d_extra, used):
+def use_cover(gram_of, cover, a, e, d, used):
     """Set used[g] = 1 for every K-gram of a marked pointer in tokens a .. e-1; returns Σ d and the number."""
     total = 0.0
     count = 0
@@ -60,9 +58,7 @@ def use_cover(gram_of, cover, a, e, d_len, d_extra, used):
             continue
         for k in range(gram_of.shape[0]):
             if cover[i] >> k & 1:
-                total += d_len[k]
-                if d_extra.shape[1] > 0:
-                    total += d_extra[k, i]
+                total += pointer_price(d, k + 1, i)
                 count += 1
                 if gram_of[k, i] >= 0:
                     # threads may write the same byte, but only ever this value
@@ -71,11 +67,11 @@ def use_cover(gram_of, cover, a, e, d_len, d_extra, used):
 
 
 @parallel_kernel
-def evaluate_blocks(gram_of, blocks, cover, d_len, d_extra, used, totals, counts):
+def evaluate_blocks(gram_of, blocks, cover, d, used, totals, counts):
     """Pointer cost (float64) and number (int64) of the marked pointers per block; flags their K-grams in used."""
     for b in prange(blocks.piece.shape[0]):
         a, e = blocks.token[b], blocks.token[b + 1]
-        totals[b], counts[b] = use_cover(gram_of, cover, a, e, d_len, d_extra, used)
+        totals[b], counts[b] = use_cover(gram_of, cover, a, e, d, used)
 
 
 @kernel

@@ -42,29 +42,29 @@ def theta_costs(v, slot, a, zeta):
 
 
 @parallel_kernel
-def theta_blocks(data, slot, u, blocks, b0, b1, pieces_alone, zeta, cover, carry):
-    """ψ of the blocks b0 .. b1-1; documents that are cut have it from ``settle``.
+def theta_blocks(data, slot, theta, blocks, chunk, pieces_alone, zeta, carry):
+    """ψ of the blocks of ``chunk`` (first, last + 1); documents that are cut have it from ``settle``.
 
-    v = w + u, w in data (float32 (m,), layout.py); u: float32 (K, n), y_θ/ρ by position, or (K, 0) for zero. With
-    ``pieces_alone``, blocks of whole documents are left to ``homotopy_pass``.
+    v = w + u, w in data (float32 (m,), passes/layout.py). With ``pieces_alone``, blocks of whole documents are left to
+    ``homotopy_pass``.
     """
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         if pieces_alone and blocks.piece[b] < 0:
             continue
         K = slot.shape[0]
         a, e = encoding_window(blocks, b, K)
         v = np.empty((K, e - a), np.float32)
         load_tokens(data, slot, a, e, a, v)
-        if u.shape[1] > 0:
+        if theta.u.shape[1] > 0:
             for k in range(K):
                 for i in range(a, e):
-                    v[k, i - a] += u[k, i]
+                    v[k, i - a] += theta.u[k, i]
         cost = theta_costs(v, slot, a, zeta)
         reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)
         else:
-            cover_documents(cost, blocks, b, reach, choice, cover)
+            cover_documents(cost, blocks, b, reach, choice, theta.cover)
 
 
 @kernel
@@ -80,17 +80,14 @@ def pull_towards_theta(v, u, cover, a, zeta, u_scale):
 
 
 @parallel_kernel
-def homotopy_pass(
-    data, slot, gram_of, y, z, u, blocks, borders, b0, b1, d_len, d_extra, rho, rho_next, keep, steps, zeta, cover,
-    used, residuals, costs, binary_costs,
-):  # fmt: skip
-    """One step at ζ > 0 after the prox, for the blocks b0 .. b1-1 (cf. ``relaxation_pass``).
+def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
+    """One step at ζ > 0 after the prox, for the blocks of ``chunk`` (cf. ``relaxation_pass``).
 
-    u: float32 (K, n), y_θ/ρ by position; cover: uint8 (n,), given ψ, which documents that are cut have already (from
-    ``theta_blocks``); used: uint8 (G,), set where ψ uses a K-gram; binary_costs: float64 (B,), the pointer cost
-    of ψ. rho, rho_next, zeta: float32; keep: float32, σ/(σ+1); steps: float32 (K,), 1/(σ+1).
+    Documents that are cut have ψ already (from ``theta_blocks``).
     """
-    for b in prange(b0, b1):
+    data, slot = iterate.w, iterate.slot
+    residuals, costs, binary_costs = sums.residuals, sums.pointer_costs, sums.binary_costs
+    for b in prange(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)
@@ -100,18 +97,18 @@ def homotopy_pass(
         window = np.empty(hi - lo, np.float32)
         load_block(data, slot, blocks, b, borders, lo, hi, w)
         coverage(w, covered, tail, window)
-        costs[b] = pointer_cost(w, a, e, lo, d_len, d_extra, tail)
-        update_multipliers(covered, y, z, blocks, b, borders, lo, rho, rho_next, np.float32(1.0), residuals[b])
+        costs[b] = pointer_cost(w, a, e, lo, d, tail)
+        update_multipliers(covered, iterate, blocks, b, borders, lo, step, residuals[b])
         for k in range(w.shape[0]):
             for i in range(e - a):
-                v[k, i] = w[k, a - lo + i] + u[k, a + i]
+                v[k, i] = w[k, a - lo + i] + theta.u[k, a + i]
         if blocks.piece[b] < 0:
             reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
-            cover_documents(theta_costs(v, slot, a, zeta), blocks, b, reach, choice, cover)
-        binary_costs[b], _ = use_cover(gram_of, cover, a, e, d_len, d_extra, used)
-        pull_towards_theta(v, u, cover, a, zeta, rho / rho_next)
-        descend(w, lo, covered, window, d_len, d_extra, keep, steps, np.float32(1.0) / rho_next)
+            cover_documents(theta_costs(v, slot, a, step.zeta), blocks, b, reach, choice, theta.cover)
+        binary_costs[b], _ = use_cover(theta.gram_of, theta.cover, a, e, d, theta.used)
+        pull_towards_theta(v, theta.u, theta.cover, a, step.zeta, step.rho / step.rho_next)
+        descend(w, lo, covered, window, d, step)
         for k in range(w.shape[0]):
             for i in range(e - a):
-                w[k, a - lo + i] += steps[k] * v[k, i]
+                w[k, a - lo + i] += step.scale[k] * v[k, i]
         store_block(w, data, slot, a, e, lo)

@@ -19,26 +19,20 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from cflengine.compression.kernels.shortest import cover_piece, encoding_window, shortest_cover
+from cflengine.compression.kernels.shortest import cover_piece, encoding_window, pointer_price, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
-@kernel
-def pointer_price(d_len, d_extra, k, i):
-    """d of the pointer of length k at token i."""
-    if d_extra.shape[1] > 0:
-        return d_len[k - 1] + d_extra[k - 1, i]
-    return d_len[k - 1]
-
-
 @parallel_kernel
-def reach_blocks(gram_of, blocks, b0, b1, number, d_len, d_extra, allowed, reach, carry):
-    """Fill allowed and reach; number: int32 (G,), -1 for a K-gram that is not in the dictionary.
+def reach_blocks(encoded, d, blocks, chunk, number, carry):
+    """Fill allowed and reach of the blocks of ``chunk`` (first, last + 1); number: int32 (G,), -1 for a K-gram that is
+    not in the dictionary.
 
     Pieces of a document have ``reach`` less what it is at their entry: :func:`raise_pieces` comes after ``settle``.
     """
+    gram_of, allowed, reach = encoded.gram_of, encoded.allowed, encoded.reach
     K = gram_of.shape[0]
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, K)
         cost = np.full((K, e - a), np.inf)
         choice = np.empty(e - a + 1, np.uint8)
@@ -48,15 +42,15 @@ def reach_blocks(gram_of, blocks, b0, b1, number, d_len, d_extra, allowed, reach
                 g = gram_of[k - 1, i]
                 if g >= 0 and number[g] >= 0:
                     own |= np.uint8(1 << (k - 1))
-                    cost[k - 1, i - a] = pointer_price(d_len, d_extra, k, i)
+                    cost[k - 1, i - a] = pointer_price(d, k, i)
             if blocks.token[b] <= i < blocks.token[b + 1]:
                 allowed[i] = own
         if blocks.piece[b] >= 0:
             reach_of_piece(cost, blocks, b, a, carry, choice, reach)
             continue
-        for d in range(blocks.doc[b], blocks.doc[b + 1]):
-            first, length = blocks.doc_ptr[d], blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
-            shortest_cover(cost, first - a, length, reach[first + d : first + d + length + 1], choice)
+        for j in range(blocks.doc[b], blocks.doc[b + 1]):
+            first, length = blocks.doc_ptr[j], blocks.doc_ptr[j + 1] - blocks.doc_ptr[j]
+            shortest_cover(cost, first - a, length, reach[first + j : first + j + length + 1], choice)
 
 
 @kernel
@@ -91,18 +85,19 @@ def place_occurrences(grams, number, cursor, positions):
 
 
 @kernel
-def is_uncovered(gram_of, allowed, a, token, g):
+def is_uncovered(encoded, a, token, g):
     """Whether no K-gram of the dictionary but g covers ``token`` of the document that starts at a."""
-    for k in range(1, gram_of.shape[0] + 1):
+    for k in range(1, encoded.gram_of.shape[0] + 1):
         for i in range(max(a, token - k + 1), token + 1):
-            if allowed[i] >> (k - 1) & 1 and gram_of[k - 1, i] != g:
+            if encoded.allowed[i] >> (k - 1) & 1 and encoded.gram_of[k - 1, i] != g:
                 return False
     return True
 
 
 @kernel
-def reach_without(gram_of, allowed, a, p, g, spelled, d_len, d_extra, recent):
+def reach_without(encoded, d, a, p, g, recent):
     """R'(p) of the document that starts at a; recent: float64 (K,), R'(q) of the K positions before p at q mod K."""
+    gram_of, allowed = encoded.gram_of, encoded.allowed
     K = gram_of.shape[0]
     best = np.inf
     nearest = np.inf
@@ -111,27 +106,29 @@ def reach_without(gram_of, allowed, a, p, g, spelled, d_len, d_extra, recent):
         i = a + p - k
         price = np.inf
         if gram_of[k - 1, i] != g and allowed[i] >> (k - 1) & 1:
-            price = pointer_price(d_len, d_extra, k, i)
+            price = pointer_price(d, k, i)
         elif k == 1 and gram_of[0, i] == g:
-            price = pointer_price(d_len, d_extra, 1, i) + spelled
-        elif k == 1 and is_uncovered(gram_of, allowed, a, i, g):
-            price = pointer_price(d_len, d_extra, 1, i)
+            price = pointer_price(d, 1, i) + encoded.storage[g]
+        elif k == 1 and is_uncovered(encoded, a, i, g):
+            price = pointer_price(d, 1, i)
         best = min(best, price + nearest)
     return best
 
 
 @kernel
-def follow(gram_of, allowed, reach, a, n, p, end, delta, g, spelled, d_len, d_extra, recent):
+def follow(encoded, d, document, p, end, delta, g, recent):
     """R' from position p on, where R' = R + delta before it, past ``end`` and until that holds again for K positions.
 
-    Returns the position that was reached and the new delta. reach: R of this document, float64 (n+1,).
+    Returns the position that was reached and the new delta.
     """
-    K = gram_of.shape[0]
+    K = encoded.gram_of.shape[0]
+    a, n = encoded.doc_ptr[document], encoded.doc_ptr[document + 1] - encoded.doc_ptr[document]
+    reach = encoded.reach[a + document : a + document + n + 1]
     for q in range(max(0, p - K), p):
         recent[q % K] = reach[q] + delta
     same = K
     while p <= n:
-        anew = reach_without(gram_of, allowed, a, p, g, spelled, d_len, d_extra, recent)
+        anew = reach_without(encoded, d, a, p, g, recent)
         recent[p % K] = anew
         if anew == np.inf and reach[p] == np.inf:
             same += 1  # no cover ends here, with or without
@@ -147,8 +144,9 @@ def follow(gram_of, allowed, reach, a, n, p, end, delta, g, spelled, d_len, d_ex
 
 
 @kernel
-def loss_in_document(gram_of, allowed, reach, a, n, positions, k, g, spelled, d_len, d_extra, recent):
+def loss_in_document(encoded, d, document, positions, k, g, recent):
     """R'(n) − R(n) of a document, and a mask: bit j, if word j of g is uncovered somewhere; positions: of g in it."""
+    a = encoded.doc_ptr[document]
     at = 0
     delta = 0.0
     words = 0
@@ -156,18 +154,16 @@ def loss_in_document(gram_of, allowed, reach, a, n, positions, k, g, spelled, d_
         end = i - a + k
         begin = end
         for j in range(k - 1, -1, -1):
-            if k > 1 and is_uncovered(gram_of, allowed, a, i + j, g):
+            if k > 1 and is_uncovered(encoded, a, i + j, g):
                 words |= 1 << j
                 begin = i - a + j + 1
         if end > at:
-            at, delta = follow(
-                gram_of, allowed, reach, a, n, max(begin, at + 1), end, delta, g, spelled, d_len, d_extra, recent
-            )
+            at, delta = follow(encoded, d, document, max(begin, at + 1), end, delta, g, recent)
     return delta, words
 
 
 @kernel
-def storage_of_words(gram_of, gram_cost, i, k, words):
+def storage_of_words(gram_of, storage, i, k, words):
     """Σ c of the distinct words of the K-gram of length k at token i that ``words`` flags."""
     total = 0.0
     for j in range(k):
@@ -176,47 +172,41 @@ def storage_of_words(gram_of, gram_cost, i, k, words):
             for earlier in range(j):
                 again = again or (words >> earlier & 1 and gram_of[0, i + earlier] == gram_of[0, i + j])
             if not again:
-                total += gram_cost[gram_of[0, i + j]]
+                total += storage[gram_of[0, i + j]]
     return total
 
 
 @kernel
-def loss_of_gram(gram_of, doc_ptr, allowed, reach, cover, positions, k, g, gram_cost, d_len, d_extra, recent):
+def loss_of_gram(encoded, d, positions, k, g, recent):
     """What the corpus would cost more without K-gram g, its storage not yet refunded; uses and what they cost."""
     loss = paid = 0.0
     uses = words = 0
     p = 0
     while p < positions.shape[0]:
-        d = np.searchsorted(doc_ptr, positions[p], side="right") - 1
-        a, e = doc_ptr[d], doc_ptr[d + 1]
+        document = np.searchsorted(encoded.doc_ptr, positions[p], side="right") - 1
         first, before = p, uses
-        while p < positions.shape[0] and positions[p] < e:
-            if cover[positions[p]] >> (k - 1) & 1:
+        while p < positions.shape[0] and positions[p] < encoded.doc_ptr[document + 1]:
+            if encoded.cover[positions[p]] >> (k - 1) & 1:
                 uses += 1
-                paid += pointer_price(d_len, d_extra, k, positions[p])
+                paid += pointer_price(d, k, positions[p])
             p += 1
         if uses > before:
-            more, uncovered = loss_in_document(
-                gram_of, allowed, reach[a + d : e + d + 1], a, e - a, positions[first:p], k, g, gram_cost[g],
-                d_len, d_extra, recent,
-            )  # fmt: skip
+            more, uncovered = loss_in_document(encoded, d, document, positions[first:p], k, g, recent)
             loss += more
             words |= uncovered
     if words:
-        loss += storage_of_words(gram_of, gram_cost, positions[0], k, words)
+        loss += storage_of_words(encoded.gram_of, encoded.storage, positions[0], k, words)
     return loss, uses, paid
 
 
 @parallel_kernel
-def loss_blocks(
-    gram_of, doc_ptr, allowed, reach, cover, gram, length, ptr, positions, blocks, b0, b1, gram_cost, d_len, d_extra,
-    loss, uses, paid,
-):  # fmt: skip
-    """``loss_of_gram`` for the K-grams of blocks b0 .. b1-1 (block b: blocks[b] .. blocks[b+1]-1 of the dictionary)."""
-    for b in prange(b0, b1):
-        recent = np.empty(gram_of.shape[0], np.float64)
+def loss_blocks(encoded, d, entries, blocks, chunk, losses):
+    """``loss_of_gram`` for the entries of the blocks of ``chunk`` (block b: entries blocks[b] .. blocks[b+1]-1)."""
+    loss, uses, paid = losses.loss, losses.uses, losses.paid
+    ptr, positions = entries.ptr, entries.positions
+    for b in prange(chunk[0], chunk[1]):
+        recent = np.empty(encoded.gram_of.shape[0], np.float64)
         for f in range(blocks[b], blocks[b + 1]):
             loss[f], uses[f], paid[f] = loss_of_gram(
-                gram_of, doc_ptr, allowed, reach, cover, positions[ptr[f] : ptr[f + 1]], length[f], gram[f],
-                gram_cost, d_len, d_extra, recent,
-            )  # fmt: skip
+                encoded, d, positions[ptr[f] : ptr[f + 1]], entries.length[f], entries.gram[f], recent
+            )

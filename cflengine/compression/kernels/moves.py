@@ -12,8 +12,7 @@ any cover has an end among i+k .. i+2k-1 .. (K of them), and R at these, compute
 the best such cover: Θ(K²) a pointer. Sums over J(s) against c(s) tell what a K-gram is worth; they are exact where its
 uses are far enough apart not to compete.
 
-Shapes: data float32 (m,) in layout.py's places; present uint8 (G,); cover uint8 (n,); block-wise work arrays by the
-caller's block.
+Shapes: data float32 (m,), by place (passes/layout.py); cover uint8 (n,); tuples: arrays.py.
 """
 
 from __future__ import annotations
@@ -21,12 +20,14 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from cflengine.compression.kernels.arrays import Window
 from cflengine.compression.kernels.cover import store_block
 from cflengine.compression.kernels.shortest import (
     cover_piece,
     encoding_window,
     extend_cover,
     mark_cover,
+    pointer_price,
     shortest_cover,
     worth_window,
 )
@@ -34,21 +35,19 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def price_pointers(gram_of, present, gram_cost, d_len, d_extra, a, cost, plain):
+def price_pointers(gram_of, d, prices, a, cost, plain):
     """cost[k, i]: price of the pointer in the current dictionary, inf if absent; plain: d alone, inf for no pointer."""
     for k in range(cost.shape[0]):
         for i in range(cost.shape[1]):
             g = gram_of[k, a + i]
             cost[k, i] = plain[k, i] = np.inf
             if g >= 0:
-                d = d_len[k]
-                if d_extra.shape[1] > 0:
-                    d += d_extra[k, a + i]
-                plain[k, i] = d
-                if present[g]:
-                    cost[k, i] = d
+                price = np.float64(pointer_price(d, k + 1, a + i))
+                plain[k, i] = price
+                if prices.present[g]:
+                    cost[k, i] = price
                 elif k == 0:
-                    cost[k, i] = d + gram_cost[g]
+                    cost[k, i] = price + prices.gram[g]
 
 
 @kernel
@@ -97,8 +96,12 @@ def cost_without(cost, first, n, k, i, reach, prefix_min, anew):
 
 
 @kernel
-def worth_of_document(cost, plain, first, n, total, cover, a, reach, back, suffix_min, prefix_min, anew, worth):
-    """worth[k, first + i] for the pointers of one document, as the module's docstring says; total: T."""
+def worth_of_document(window, first, n, total, cover, a):
+    """window.worth[k, first + i] for the pointers of one document, as the module's docstring says.
+
+    Its columns of the window are first .. first+n-1, its first token a + first; reach and back are filled; total: T.
+    """
+    cost, plain, worth, reach, back, suffix_min, prefix_min, anew = window
     through(reach, back, n, suffix_min, prefix_min)
     for k in range(1, cost.shape[0] + 1):
         for i in range(n - k + 1):
@@ -111,26 +114,27 @@ def worth_of_document(cost, plain, first, n, total, cover, a, reach, back, suffi
 
 
 @parallel_kernel
-def encode_pieces(gram_of, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, carry):
+def encode_pieces(gram_of, blocks, chunk, touched, d, prices, carry):
     """What comes before ``worth_blocks`` for documents that are cut; ``settle`` then writes their cover."""
-    for b in prange(b0, b1):
+    for b in prange(chunk[0], chunk[1]):
         if not touched[b] or blocks.piece[b] < 0:
             continue
         lo, hi = encoding_window(blocks, b, gram_of.shape[0])
         cost = np.empty((gram_of.shape[0], hi - lo), np.float64)
         plain = np.empty((gram_of.shape[0], hi - lo), np.float64)
-        price_pointers(gram_of, present, gram_cost, d_len, d_extra, lo, cost, plain)
+        price_pointers(gram_of, d, prices, lo, cost, plain)
         cover_piece(cost, blocks, b, carry, np.empty(hi - lo + 1, np.float64), np.empty(hi - lo + 1, np.uint8))
 
 
 @kernel
-def worth_of_piece(cost, plain, blocks, b, lo, cover, reach, back, suffix_min, prefix_min, anew, worth):
-    """:func:`worth_of_document` for the tokens from lo on that ``cost`` has, as if the document were no longer.
+def worth_of_piece(window, blocks, b, lo, cover):
+    """:func:`worth_of_document` for the tokens from lo on that the window has, as if the document were no longer.
 
     What is cut off has no price, so that covers may begin and end where they like, and pointers near either end are
     worth something else; those of the piece itself are far enough from it.
     """
-    K, n = cost.shape
+    K, n = window.cost.shape
+    reach, back = window.reach, window.back
     d = blocks.doc[b]
     begin, end = 1, n
     reach[0], back[n] = 0.0, 0.0
@@ -140,46 +144,62 @@ def worth_of_piece(cost, plain, blocks, b, lo, cover, reach, back, suffix_min, p
     if lo + n < blocks.doc_ptr[d + 1]:
         back[n - K + 1 :] = 0.0
         end = n - K + 1
-    extend_cover(cost, 0, begin, n, reach, np.empty(n + 1, np.uint8))
-    backward_cover(cost, 0, n, back, end)
+    extend_cover(window.cost, 0, begin, n, reach, np.empty(n + 1, np.uint8))
+    backward_cover(window.cost, 0, n, back, end)
     total = np.inf
     for i in range(end, n + 1):
         total = min(total, reach[i])
-    worth_of_document(cost, plain, 0, n, total, cover, lo, reach, back, suffix_min, prefix_min, anew, worth)
+    worth_of_document(window, 0, n, total, cover, lo)
+
+
+@kernel
+def window_of(K, size):
+    """Work arrays for ``size`` tokens; worth is 0."""
+    rows, ends = (K, size), size + 1
+    return Window(
+        np.empty(rows, np.float64),
+        np.empty(rows, np.float64),
+        np.zeros(rows, np.float32),
+        np.empty(ends, np.float64),
+        np.empty(ends, np.float64),
+        np.empty(ends, np.float64),
+        np.empty(ends, np.float64),
+        np.empty(K, np.float64),
+    )
+
+
+@kernel
+def worth_of_documents(window, blocks, b, cover):
+    """The covers of block b, of whole documents, and what their pointers are worth."""
+    a = blocks.token[b]
+    choice = np.empty(window.reach.shape[0], np.uint8)
+    cover[a : blocks.token[b + 1]] = 0
+    for d in range(blocks.doc[b], blocks.doc[b + 1]):
+        first, n = blocks.doc_ptr[d] - a, blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
+        shortest_cover(window.cost, first, n, window.reach, choice)
+        mark_cover(choice, blocks.doc_ptr[d], n, cover)
+        window.back[n] = 0.0
+        backward_cover(window.cost, first, n, window.back, n)
+        worth_of_document(window, first, n, window.reach[n], cover, a)
 
 
 @parallel_kernel
-def worth_blocks(gram_of, slot, blocks, b0, b1, touched, present, gram_cost, d_len, d_extra, cover, data):
-    """Encode those of the blocks b0 .. b1-1 that are ``touched`` (uint8 (B,)) with the dictionary ``present``: cover
-    (documents that are cut have them already), and data = each pointer's worth.
+def worth_blocks(pointers, blocks, chunk, touched, d, prices, cover, data):
+    """Encode those of the blocks of ``chunk`` (first, last + 1) that are ``touched`` (uint8 (B,)) with the dictionary
+    of ``prices``: cover (documents that are cut have them already), and data = each pointer's worth.
 
     An absent single word that is used is charged d + c here: its worth is what doing without it would cost beyond that.
     """
-    for b in prange(b0, b1):
+    slot, gram_of = pointers.slot, pointers.gram_of
+    for b in prange(chunk[0], chunk[1]):
         if not touched[b]:
             continue
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = worth_window(blocks, b, gram_of.shape[0])
-        size = hi - lo
-        cost = np.empty((gram_of.shape[0], size), np.float64)
-        plain = np.empty((gram_of.shape[0], size), np.float64)
-        worth = np.zeros((gram_of.shape[0], size), np.float32)
-        reach, back = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
-        suffix_min, prefix_min = np.empty(size + 1, np.float64), np.empty(size + 1, np.float64)
-        anew = np.empty(gram_of.shape[0], np.float64)
-        choice = np.empty(size + 1, np.uint8)
-        price_pointers(gram_of, present, gram_cost, d_len, d_extra, lo, cost, plain)
+        window = window_of(gram_of.shape[0], hi - lo)
+        price_pointers(gram_of, d, prices, lo, window.cost, window.plain)
         if blocks.piece[b] >= 0:
-            worth_of_piece(cost, plain, blocks, b, lo, cover, reach, back, suffix_min, prefix_min, anew, worth)
+            worth_of_piece(window, blocks, b, lo, cover)
         else:
-            cover[a:e] = 0
-            for d in range(blocks.doc[b], blocks.doc[b + 1]):
-                first, n = blocks.doc_ptr[d] - a, blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]
-                shortest_cover(cost, first, n, reach, choice)
-                mark_cover(choice, blocks.doc_ptr[d], n, cover)
-                back[n] = 0.0
-                backward_cover(cost, first, n, back, n)
-                worth_of_document(
-                    cost, plain, first, n, reach[n], cover, a, reach, back, suffix_min, prefix_min, anew, worth
-                )
-        store_block(worth, data, slot, a, e, lo)
+            worth_of_documents(window, blocks, b, cover)
+        store_block(window.worth, data, slot, a, e, lo)

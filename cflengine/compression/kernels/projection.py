@@ -129,15 +129,16 @@ def newton_step(table, g, beta, first, factor, step):
 
 
 @kernel
-def project_tokens(table, g, beta, first, tol, limit, factor, step):
+def project_tokens(rule, g, beta, first, factor, step):
     """Solve (30) for the tokens of a document from ``first`` on that step has, the others' β as they are.
 
-    From the β and g that are there, to ``optimality`` ≤ tol; returns how many rounds, of a factorisation or a sweep, of
-    which there are at most ``limit``. g, beta: of the whole document; g changes also beside these tokens.
+    From the β and g that are there, to ``optimality`` ≤ rule.tol; returns how many rounds, of a factorisation or a
+    sweep, of which there are at most rule.limit. rule: ``Projection`` (arrays.py). g, beta: of the whole document; g
+    changes also beside these tokens.
     """
-    last = first + step.shape[0]
+    last, table, limit = first + step.shape[0], rule.table, rule.limit
     for done in range(limit):
-        if optimality(g, beta, first, last) <= tol:
+        if optimality(g, beta, first, last) <= rule.tol:
             return done
         if done % 4 == 3:
             gauss_seidel(table, g, beta, first, last)

@@ -120,17 +120,17 @@ def _on_singles(operation, values, cost, g0, inv_mu, levels):
 
 
 @kernel
-def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu, levels):
-    """The operation on a bin of groups g0 .. g1-1: into group order, group by group, back. Returns as above."""
+def _on_mixed(operation, values, bins, b, cost, inv_mu, levels):
+    """The operation on bin b, of several groups: into group order, group by group, back. Returns as above."""
     size = values.shape[0]
-    first = grp_ptr[g0]
+    rank, grp_ptr, first = bins.rank[bins.ptr[b] : bins.ptr[b + 1]], bins.grp_ptr, bins.grp_ptr[bins.gram[b]]
     grouped = np.empty(size, np.float32)
     scratch = np.empty(size, np.float32)
     for j in range(size):
         grouped[j] = values[np.int64(rank[j])]
     total = 0.0
     alive = 0
-    for g in range(g0, g1):
+    for g in range(bins.gram[b], bins.gram[b + 1]):
         level = _on_group(operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch)
         alive += level > 0.0
         total += cost[g] * level
@@ -143,22 +143,20 @@ def _on_mixed(operation, values, rank, grp_ptr, g0, g1, cost, inv_mu, levels):
 
 
 @parallel_kernel
-def over_groups(
-    operation, data, rank, grp_ptr, bins, bin_ptr, bin_length, order, cost, inv_mu, levels, totals, support
-):  # fmt: skip
+def over_groups(operation, data, bins, order, cost, inv_mu, sums):
     """An operation (PROX, SHARE, TOP or SUM) on all groups of the bins in ``order``, in place.
 
     data: float32 (m,), for PROX q, given w; for SHARE excesses ≥ 0, given shares; for TOP and SUM ≥ 0, left alone.
-    cost: float64 (G,), c(s); inv_mu: float64 (K,), by length, κ = cost · inv_mu. levels: float32 (G,), given the
-    maximum of each group (SUM: its sum), or (0,); not for SHARE. Per bin are written totals (float64), the sum of
-    c(s)·level, and support (int64), the number of groups with a level that is not zero. Layout: see layout.py.
+    cost: float64 (G,), c(s); inv_mu: float64 (K,), by length, κ = cost · inv_mu. sums: arrays.py; levels are given the
+    maximum of each group (SUM: its sum), not for SHARE.
     """
+    levels, totals, support = sums.levels, sums.totals, sums.support
     for i in prange(order.shape[0]):
         b = order[i]
-        first, last = bin_ptr[b], bin_ptr[b + 1]
-        g0, g1 = bins[b], bins[b + 1]
+        first, last = bins.ptr[b], bins.ptr[b + 1]
+        g0, g1 = bins.gram[b], bins.gram[b + 1]
         values = data[first:last]
-        mu = inv_mu[bin_length[b] - 1]
+        mu = inv_mu[bins.length[b] - 1]
         if g1 - g0 == last - first:
             totals[b], support[b] = _on_singles(operation, values, cost, g0, mu, levels)
         elif g1 - g0 == 1:
@@ -169,4 +167,4 @@ def over_groups(
             if levels.shape[0] > 0:
                 levels[g0] = level
         else:
-            totals[b], support[b] = _on_mixed(operation, values, rank[first:last], grp_ptr, g0, g1, cost, mu, levels)
+            totals[b], support[b] = _on_mixed(operation, values, bins, b, cost, mu, levels)

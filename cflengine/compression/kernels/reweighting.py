@@ -130,10 +130,11 @@ def _prox_of_singles(values, weight, cost, g0, inv_rho):
 
 
 @kernel
-def _prox_of_bin(values, weight, rank, grp_ptr, g0, g1, cost, inv_rho):
-    """A bin of groups g0 .. g1-1: into group order, group by group, back. Returns as above."""
+def _prox_of_bin(values, weight, bins, b, cost, inv_rho):
+    """Bin b, of several groups: into group order, group by group, back. Returns as above."""
     size = values.shape[0]
-    first = grp_ptr[g0]
+    g0, g1, grp_ptr = bins.gram[b], bins.gram[b + 1], bins.grp_ptr
+    rank, first = bins.rank[bins.ptr[b] : bins.ptr[b + 1]], grp_ptr[g0]
     grouped, weights = np.empty(size, np.float32), np.empty(size, np.float32)
     scaled, share = np.empty(size, np.float32), np.empty(size, np.float32)
     alone = g1 - g0 == 1  # then the order is right as it is
@@ -154,19 +155,18 @@ def _prox_of_bin(values, weight, rank, grp_ptr, g0, g1, cost, inv_rho):
 
 
 @parallel_kernel
-def prox_of_groups(data, weight, rank, grp_ptr, bins, bin_ptr, order, cost, inv_rho, dictionary_cost, support):
+def prox_of_groups(data, weight, bins, order, cost, inv_rho, sums):
     """The w-update of all groups of the bins in ``order``, in place.
 
-    data, weight: float32 (m,), v (given w) and D; cost: float64 (G,), c(s); inv_rho: float64. Per bin are written
-    dictionary_cost (float64), Σ c(s)‖D w_J(s)‖∞, and support (int64), the number of groups not zero.
+    data, weight: float32 (m,), v (given w) and D; cost: float64 (G,), c(s); inv_rho: float64; sums: arrays.py, without
+    levels: totals are given Σ c(s)‖D w_J(s)‖∞.
     """
+    totals, support = sums.totals, sums.support
     for i in prange(order.shape[0]):
         b = order[i]
-        first, last = bin_ptr[b], bin_ptr[b + 1]
-        g0, g1 = bins[b], bins[b + 1]
-        if g1 - g0 == last - first:
-            dictionary_cost[b], support[b] = _prox_of_singles(data[first:last], weight[first:last], cost, g0, inv_rho)
+        first, last = bins.ptr[b], bins.ptr[b + 1]
+        values, weights = data[first:last], weight[first:last]
+        if bins.gram[b + 1] - bins.gram[b] == last - first:
+            totals[b], support[b] = _prox_of_singles(values, weights, cost, bins.gram[b], inv_rho)
         else:
-            dictionary_cost[b], support[b] = _prox_of_bin(
-                data[first:last], weight[first:last], rank[first:last], grp_ptr, g0, g1, cost, inv_rho
-            )
+            totals[b], support[b] = _prox_of_bin(values, weights, bins, b, cost, inv_rho)

@@ -27,6 +27,14 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
+def pointer_price(d, k, i):
+    """d of the pointer of length k at token i."""
+    if d.extra.shape[1] > 0:
+        return d.length[k - 1] + d.extra[k - 1, i]
+    return d.length[k - 1]
+
+
+@kernel
 def extend_cover(cost, first, begin, end, reach, choice):
     """Fill reach[begin..end] and choice[begin..end] of ``shortest_cover`` from the K values before."""
     for i in range(begin, end + 1):

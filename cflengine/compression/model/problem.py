@@ -34,12 +34,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 MAX_LAM = 1e6
 MAX_COST = 1e12  # float32 state keeps nothing sensible beyond
+
+
+class PointerCosts(NamedTuple):
+    """d of the pointer of length k at token i: length[k-1] + extra[k-1, i], the latter where it has columns.
+
+    length: float64 (K,), or float32 where the solver's numbers are; extra: float32 (K, n) or (K, 0).
+    """
+
+    length: np.ndarray
+    extra: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,16 @@ class StorageCosts:
         least = self.pointer_extra.min(axis=1) if self.pointer_extra.size else 0.0
         if np.any(self.pointer_by_length + least < 0):
             raise ValueError("pointer costs must not be negative.")
+
+    @property
+    def pointer(self) -> PointerCosts:
+        """d, as kernels take it."""
+        return PointerCosts(self.pointer_by_length, self.pointer_extra)
+
+    @property
+    def pointer_single(self) -> PointerCosts:
+        """d in float32, the precision of the solvers' iterates."""
+        return PointerCosts(self.pointer_by_length.astype(np.float32), self.pointer_extra)
 
     def in_unit(self, unit: float) -> StorageCosts:
         """These costs divided by ``unit``, to 40 bits, so that it does not show what they were multiplied by."""

@@ -39,14 +39,14 @@ class DualBound:
         coder, lay, costs = self.coder, self.groups.layout, self.costs
         shares = np.empty(coder.index.n_pointers, dtype=np.float32)
         totals = np.zeros(coder.n_blocks)
-        price = (costs.pointer_by_length, costs.pointer_extra)
-        for b0, b1 in coder.chunks():
-            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, b0, b1, *price, shares)
+        d = costs.pointer
+        for chunk in coder.chunks():
+            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, chunk, d, shares)
         self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
         carry = carry_of(lay.blocks, coder.index.max_gram, choice=False)
 
-        def encode(b0: int, b1: int) -> None:
-            kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, b0, b1, *price, alpha, totals, carry)
+        def encode(chunk: tuple[int, int]) -> None:
+            kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, chunk, d, alpha, totals, carry)
 
         encode_all(lay.blocks, carry, coder.chunks(), encode)
         return float(totals.sum() + carry.gain.sum())
@@ -59,11 +59,11 @@ def repaired_value(coder: Coder, groups: Groups, borders: Borders, w: np.ndarray
     second vector over pointers would be the peak of the solver's memory.
     """
     costs, lay = coder.costs, groups.layout
-    d_len = costs.pointer_by_length.astype(np.float32)
+    d = costs.pointer_single
     totals, least = np.zeros(lay.n_blocks), np.zeros(lay.n_blocks)
     save_borders(borders, lay.blocks, w, lay.slot)
-    for b0, b1 in coder.chunks():
-        kernels_bound.repair_blocks(w, lay.slot, lay.blocks, borders, b0, b1, d_len, costs.pointer_extra, totals, least)
+    for chunk in coder.chunks():
+        kernels_bound.repair_blocks(w, lay.slot, lay.blocks, borders, chunk, d, totals, least)
     if least.min(initial=1.0) < 1e-3:
         return np.inf
     return float(totals.sum()) + groups.apply(kernels_prox.TOP, w, costs.dictionary)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from cflengine.compression.kernels import encode as kernels_encode
-from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.kernels.arrays import Prices
+from cflengine.compression.model.problem import PointerCosts, StorageCosts
 from cflengine.compression.passes import layout
 from cflengine.compression.passes.blocks import Blocks, cut_documents
 from cflengine.compression.passes.pieces import carry_of, encode_all
@@ -44,10 +45,7 @@ class Coder:
         index, costs = self.index, self.costs
         used = np.zeros(index.n_grams, dtype=np.uint8)
         totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
-        kernels_encode.evaluate_blocks(
-            index.gram_of, self.blocks, cover, costs.pointer_by_length, costs.pointer_extra,
-            used, totals, counts,
-        )  # fmt: skip
+        kernels_encode.evaluate_blocks(index.gram_of, self.blocks, cover, costs.pointer, used, totals, counts)
         return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
 
     def encode(self, gram_cost: np.ndarray) -> np.ndarray:
@@ -56,8 +54,8 @@ class Coder:
         Documents that the allowed K-grams cannot cover get no pointers at all.
         """
         cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
-        prices = (gram_cost, self.costs.pointer_by_length, self.costs.pointer_extra, np.inf)
-        encode_tokens(self.index.gram_of, self.blocks, self.chunks(), prices, cover)
+        prices = Prices(gram_cost, np.inf)
+        encode_tokens(self.index.gram_of, self.blocks, self.chunks(), self.costs.pointer, prices, cover)
         return cover
 
     def encode_with(self, used: np.ndarray) -> np.ndarray:
@@ -76,18 +74,18 @@ def encode_tokens(
     gram_of: np.ndarray,
     blocks: Blocks,
     chunks: Iterable[tuple[int, int]],
-    prices: tuple[np.ndarray, np.ndarray, np.ndarray, float],
+    d: PointerCosts,
+    prices: Prices,
     cover: np.ndarray,
 ) -> float:
     """Give ``cover`` the cheapest cover of every document; what all of them cost.
 
-    gram_of: int32 (K, n), -1 where no K-gram may be used; prices: as ``encode_blocks`` takes them (what a use of each
-    K-gram costs, pointer costs by length and by pointer, what a literal costs).
+    gram_of: int32 (K, n), -1 where no K-gram may be used.
     """
     totals, carry = np.zeros(len(blocks.piece)), carry_of(blocks, len(gram_of))
 
-    def encode(b0: int, b1: int) -> None:
-        kernels_encode.encode_blocks(gram_of, blocks, b0, b1, *prices, cover, totals, carry)
+    def encode(chunk: tuple[int, int]) -> None:
+        kernels_encode.encode_blocks(gram_of, blocks, chunk, d, prices, cover, totals, carry)
 
     encode_all(blocks, carry, chunks, encode, cover)
     return float(totals.sum() + carry.gain.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.kernels.arrays import Bins, GroupSums
 from cflengine.compression.passes import layout
 from cflengine.compression.passes.layout import PointerLayout
 from cflengine.engine.progress import Progress
@@ -18,6 +19,7 @@ class Groups:
 
     def __init__(self, index: KGramIndex, lay: PointerLayout) -> None:
         self.index, self.layout = index, lay
+        self.bins = Bins(lay.rank, index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length)
         self._totals, self._support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, dtype=np.int64)
 
     @property
@@ -43,12 +45,10 @@ class Groups:
         lay, order = self.layout, self.layout.order
         if inv_mu is None:
             inv_mu = np.zeros(self.index.max_gram)
+        sums = GroupSums(levels, self._totals, self._support)
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
         for i in range(0, len(order), per_chunk):
-            kernels_prox.over_groups(
-                operation, vector, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length,
-                order[i : i + per_chunk], cost, inv_mu, levels, self._totals, self._support,
-            )  # fmt: skip
+            kernels_prox.over_groups(operation, vector, self.bins, order[i : i + per_chunk], cost, inv_mu, sums)
             if progress is not None and not progress.poll():
                 break
         return float(self._totals.sum())

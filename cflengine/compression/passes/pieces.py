@@ -78,7 +78,7 @@ def encode_all(
     blocks: Blocks,
     carry: Carry,
     chunks: Iterable[tuple[int, int]],
-    encode: Callable[[int, int], object],
+    encode: Callable[[tuple[int, int]], object],
     cover: np.ndarray | None = None,
     poll: Callable[[], bool] = lambda: True,
 ) -> bool:
@@ -86,8 +86,8 @@ def encode_all(
 
     encode: does a range of blocks. cover: uint8 (n,), given the covers of the documents that are cut.
     """
-    for b0, b1 in chunks:
-        encode(b0, b1)
+    for chunk in chunks:
+        encode(chunk)
         if not poll():
             return False
     return settle(blocks, carry, encode, cover, poll)
@@ -96,7 +96,7 @@ def encode_all(
 def settle(
     blocks: Blocks,
     carry: Carry,
-    again: Callable[[int, int], object],
+    again: Callable[[tuple[int, int]], object],
     cover: np.ndarray | None = None,
     poll: Callable[[], bool] = lambda: True,
 ) -> bool:
@@ -116,7 +116,7 @@ def settle(
     while doubtful[p:].any():
         p += int(np.argmax(doubtful[p:]))
         carry.entry[p], carry.given[p] = carry.exit[p - 1], 1
-        again(int(where[p]), int(where[p]) + 1)
+        again((int(where[p]), int(where[p]) + 1))
         if not poll():
             return False
         p += 1

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.compression.kernels import crossover as kernels
+from cflengine.compression.kernels.arrays import Pairs, Segments
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.minimum_cut import minimum_cut
 from cflengine.text.kgrams import KGramIndex
@@ -55,7 +56,14 @@ class Differences:
         while token < index.n_tokens:
             before = token
             token, count, n_pairs = kernels.list_segments(
-                index.gram_of, token, cover_a, cover_b, only_one, costs.pointer_by_length, costs.pointer_extra, *buffers
+                index.gram_of,
+                costs.pointer,
+                token,
+                cover_a,
+                cover_b,
+                only_one,
+                Segments(*buffers[:3]),
+                Pairs(*buffers[3:]),
             )
             if token == before:  # a segment of more pairs than there is room for
                 buffers[3:] = [np.empty(2 * len(buffer), ints) for buffer in buffers[3:]]

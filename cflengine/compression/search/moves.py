@@ -15,6 +15,7 @@ import numpy as np
 from cflengine.compression.kernels import choose as kernels_choose
 from cflengine.compression.kernels import moves as kernels_moves
 from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.kernels.arrays import DictionaryPrices, Moves, Places, Pointers
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.groups import Groups
@@ -37,6 +38,7 @@ class DictionarySearch:
         index = coder.index
         self.coder, self.groups, self.costs, self.data = coder, groups, costs, data
         self.lengths = index.lengths()
+        self.pointers = Pointers(groups.layout.slot, index.gram_of)
         self.present = np.zeros(index.n_grams, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
         self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
@@ -59,13 +61,13 @@ class DictionarySearch:
         self.present = present.copy()
         self._fresh = False
         self.objective = np.inf
-        prices = (present, costs.dictionary, costs.pointer_by_length, costs.pointer_extra)
+        prices = DictionaryPrices(costs.dictionary, present)
         poll = progress.poll if progress is not None else lambda: True
         if not self._encode_pieces(touched, prices, poll):
             return False
-        for b0, b1 in coder.chunks():
+        for chunk in coder.chunks():
             kernels_moves.worth_blocks(
-                index.gram_of, self.groups.layout.slot, coder.blocks, b0, b1, touched, *prices, self.cover, self.data
+                self.pointers, coder.blocks, chunk, touched, costs.pointer, prices, self.cover, self.data
             )
             if not poll():
                 return False
@@ -74,18 +76,20 @@ class DictionarySearch:
         self.objective, _, self.used = coder.evaluate(self.cover)
         return True
 
-    def _encode_pieces(self, touched: np.ndarray, prices: tuple[np.ndarray, ...], poll: Callable[[], bool]) -> bool:
+    def _encode_pieces(self, touched: np.ndarray, prices: DictionaryPrices, poll: Callable[[], bool]) -> bool:
         """The covers of documents that are cut, into ``cover``; False if stopped."""
         coder, carry = self.coder, self._carry
         pieces = coder.blocks.piece
         carry.given[pieces[(touched > 0) & (pieces >= 0)]] = 0
         always = np.ones_like(touched)
 
-        def encode(b0: int, b1: int, which: np.ndarray = always) -> None:
-            kernels_moves.encode_pieces(coder.index.gram_of, coder.blocks, b0, b1, which, *prices, carry)
+        def encode(chunk: tuple[int, int], which: np.ndarray = always) -> None:
+            kernels_moves.encode_pieces(
+                coder.index.gram_of, coder.blocks, chunk, which, self.costs.pointer, prices, carry
+            )
 
-        for b0, b1 in coder.chunks() if len(carry.gain) else ():
-            encode(b0, b1, touched)
+        for chunk in coder.chunks() if len(carry.gain) else ():
+            encode(chunk, touched)
             if not poll():
                 return False
         return settle(coder.blocks, carry, encode, self.cover, poll)
@@ -108,29 +112,28 @@ class DictionarySearch:
         index = self.coder.index
         candidate = np.full(index.n_grams, -1, dtype=np.int32)
         candidate[grams] = np.arange(len(grams), dtype=np.int32)
-        number, place, worth = self._places(candidate, adding)
-        by_candidate = np.argsort(number, kind="stable")
+        found = self._places(candidate, adding)
+        by_candidate = np.argsort(found.number, kind="stable")
         ptr = np.zeros(len(grams) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(number, minlength=len(grams)), out=ptr[1:])
+        np.cumsum(np.bincount(found.number, minlength=len(grams)), out=ptr[1:])
         chosen = np.zeros(len(grams), dtype=np.uint8)
         cost = self.costs.dictionary[grams] * (1.0 + _TOLERANCE)
-        kernels_choose.choose_apart(
-            np.argsort(-gain, kind="stable"), ptr, place[by_candidate], worth[by_candidate],
-            self.lengths[grams].astype(np.int64), cost, adding, index.max_gram,
-            np.zeros(index.n_tokens, dtype=np.uint8), chosen,
-        )  # fmt: skip
+        moves = Moves(
+            ptr, found.position[by_candidate], found.worth[by_candidate], self.lengths[grams].astype(np.int64), cost
+        )
+        lock, best_first = np.zeros(index.n_tokens, dtype=np.uint8), np.argsort(-gain, kind="stable")
+        kernels_choose.choose_apart(best_first, moves, adding, index.max_gram, lock, chosen)
         return grams[chosen > 0]
 
-    def _places(self, candidate: np.ndarray, adding: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Candidate number (int32), position (int32) and worth (float32) of the places of the candidates' moves."""
-        index, coder = self.coder.index, self.coder
-        where = (index.gram_of, self.groups.layout.slot, coder.blocks)
-        counts = np.zeros(coder.n_blocks, dtype=np.int64)
-        kernels_choose.count_places(*where, candidate, self.cover, self.data, adding, counts)
+    def _places(self, candidate: np.ndarray, adding: bool) -> Places:
+        """The places of the candidates' moves; candidate: int32 (G,), number or -1."""
+        what = (self.pointers, self.coder.blocks, candidate, self.cover, self.data, adding)
+        counts = np.zeros(self.coder.n_blocks, dtype=np.int64)
+        kernels_choose.count_places(*what, counts)
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
-        found = (np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
-        kernels_choose.list_places(*where, candidate, self.cover, self.data, adding, ends - counts, *found)
+        found = Places(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
+        kernels_choose.list_places(*what, ends - counts, found)
         return found
 
     def improve(self, *, adding: bool, progress: Progress | None = None, protect: np.ndarray | None = None) -> int:

@@ -19,6 +19,7 @@ from cflengine.compression.kernels import bound as kernels_bound
 from cflengine.compression.kernels import cover as kernels_cover
 from cflengine.compression.kernels import homotopy as kernels_homotopy
 from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.kernels.arrays import Iterate, Step, StepSums, Theta
 from cflengine.compression.model.problem import StorageCosts, spectral_bound
 from cflengine.compression.passes.best_bound import DualBound, repaired_value
 from cflengine.compression.passes.binary import Coder
@@ -87,13 +88,12 @@ class LinearisedAdmm:
         self.q = np.zeros(m, dtype=np.float32)
         self.y = np.zeros(n, dtype=np.float32)
         self.z = np.ones(n, dtype=np.float32)
-        self.d_len = costs.pointer_by_length.astype(np.float32)
         self.multiplier = np.empty((index.max_gram, 0), dtype=np.float32)
         self.cover = np.zeros(0, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
         blocks = self.layout.n_blocks
-        self._residuals = np.zeros((blocks, 2), dtype=np.float32)
-        self._pointer_costs, self._binary_costs = np.zeros(blocks), np.zeros(blocks)
+        self._d = costs.pointer_single
+        self._sums = StepSums(np.zeros((blocks, 2), dtype=np.float32), np.zeros(blocks), np.zeros(blocks))
         self.inv_mu = 1.0 / (rule.rho * self.sigma)
         self._rho = rule.rho  # the ρ that the last pass prepared q for
         self.r = self.u = np.inf
@@ -112,7 +112,7 @@ class LinearisedAdmm:
     def retarget(self, costs: StorageCosts, rho: float, over: float) -> None:
         """Go on with other costs and another ρ; iterate and multipliers stay as they are. Bounds begin anew."""
         self.costs, self.group_cost, self.over, self.levels = costs, costs.dictionary, over, _NONE
-        self.d_len = costs.pointer_by_length.astype(np.float32)
+        self._d = costs.pointer_single
         self.coder.costs = costs
         self.bound = DualBound(self.coder, self.groups, costs)
         self._rho = self.rule.rho = rho
@@ -133,43 +133,44 @@ class LinearisedAdmm:
             return False
         self.support = self.groups.support
         lay, index, f32 = self.layout, self.index, np.float32
-        rho, rho_next = self._rho, self.rule.rho
-        common = (lay.blocks, self.borders)
+        rho_next = self.rule.rho
         theta_term = 1.0 if zeta > 0 else 0.0  # of w = θ
-        steps = (1.0 / (self.sigma + theta_term)).astype(f32)
+        scale = (1.0 / (self.sigma + theta_term)).astype(f32)
         keep = self.sigma[0] / (self.sigma[0] + theta_term)
-        if zeta > 0 and not self.multiplier.shape[1]:
-            self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
-            self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
-        if zeta > 0:
-            self.used = np.zeros(index.n_grams, dtype=np.uint8)
-            if has_pieces(lay.blocks) and not self._cover(
-                w, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
-            ):
-                return False
+        over = 1.0 if zeta > 0 else self.over
+        step = Step(f32(self._rho), f32(rho_next), f32(over), f32(keep), scale, f32(zeta))
+        if zeta > 0 and not self._begin_theta(w, zeta, progress):
+            return False
         save_borders(self.borders, lay.blocks, w, lay.slot, self.y, self.z)
-        for b0, b1 in self.coder.chunks():
+        iterate = Iterate(lay.slot, w, self.y, self.z)
+        theta = Theta(index.gram_of, self.multiplier, self.cover, self.used)
+        where = (self._d, lay.blocks, self.borders)
+        for chunk in self.coder.chunks():
             if zeta > 0:
-                kernels_homotopy.homotopy_pass(
-                    w, lay.slot, index.gram_of, self.y, self.z, self.multiplier, *common, b0, b1,
-                    self.d_len, self.costs.pointer_extra, f32(rho), f32(rho_next), f32(keep), steps, f32(zeta),
-                    self.cover, self.used, self._residuals, self._pointer_costs, self._binary_costs,
-                )  # fmt: skip
+                kernels_homotopy.homotopy_pass(iterate, theta, *where, chunk, step, self._sums)
             else:
-                kernels_cover.relaxation_pass(
-                    w, lay.slot, self.y, self.z, *common, b0, b1, self.d_len, self.costs.pointer_extra,
-                    f32(rho), f32(rho_next), f32(self.over), steps, self._residuals, self._pointer_costs,
-                )  # fmt: skip
+                kernels_cover.relaxation_pass(iterate, *where, chunk, step, self._sums)
             if not progress.poll():
                 return False
         self.inv_mu = 1.0 / (rho_next * (self.sigma + theta_term))
         self._rho = rho_next
-        self.r, self.u = (float(x) for x in self._residuals.max(axis=0))
+        self.r, self.u = (float(x) for x in self._sums.residuals.max(axis=0))
         self.rule.observe(self.r, self.u)
-        self.relaxation = float(self._pointer_costs.sum()) + dictionary_cost
+        self.relaxation = float(self._sums.pointer_costs.sum()) + dictionary_cost
         if zeta > 0:
-            self.objective = float(self._binary_costs.sum() + self.costs.dictionary[self.used > 0].sum())
+            self.objective = float(self._sums.binary_costs.sum() + self.costs.dictionary[self.used > 0].sum())
         return True
+
+    def _begin_theta(self, w: np.ndarray, zeta: float, progress: Progress) -> bool:
+        """What a step at ζ > 0 needs beside; the covers of documents that are cut; False if stopped."""
+        index = self.index
+        if not self.multiplier.shape[1]:
+            self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
+            self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
+        self.used = np.zeros(index.n_grams, dtype=np.uint8)
+        return not has_pieces(self.layout.blocks) or self._cover(
+            w, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
+        )
 
     def current_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
         """float32 (m,), in the layout's places: the w that the next step begins with; ``levels`` gets its ‖w_J(s)‖∞."""
@@ -201,12 +202,13 @@ class LinearisedAdmm:
         """The cover ψ of w and its multiplier into ``cover``, of all documents or of those alone that are cut; False if
         stopped."""
         lay = self.layout
-        carry = carry_of(lay.blocks, self.index.max_gram)
+        carry, theta = (
+            carry_of(lay.blocks, self.index.max_gram),
+            Theta(self.index.gram_of, multiplier, cover, self.used),
+        )
 
-        def encode_run(b0: int, b1: int) -> None:
-            kernels_homotopy.theta_blocks(
-                w, lay.slot, multiplier, lay.blocks, b0, b1, pieces_alone, np.float32(zeta), cover, carry
-            )
+        def encode_run(chunk: tuple[int, int]) -> None:
+            kernels_homotopy.theta_blocks(w, lay.slot, theta, lay.blocks, chunk, pieces_alone, np.float32(zeta), carry)
 
         return encode_all(lay.blocks, carry, self.coder.chunks(), encode_run, cover, poll)
 

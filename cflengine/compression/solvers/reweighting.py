@@ -48,6 +48,7 @@ import numpy as np
 from cflengine.compression.kernels import projection as kernels_projection
 from cflengine.compression.kernels import projection_pass as kernels
 from cflengine.compression.kernels import reweighting as kernels_reweighting
+from cflengine.compression.kernels.arrays import GroupSums, Projection, ProjectionSums, Weighted
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.passes import layout
@@ -159,13 +160,12 @@ class WeightedAdmm:
         self.best_objective = np.inf
         self.beta = np.zeros(n)
         self.cover = np.zeros(n, dtype=np.uint8)
-        self.d_len = costs.pointer_by_length.astype(np.float32)
+        self._d = costs.pointer_single
         self._table = kernels_projection.overlaps(index.max_gram)
         self._borders = borders_of(self.layout.blocks, index.max_gram)
         blocks, bins = self.layout.n_blocks, self.layout.n_bins
-        self._sums, self._pointer_costs = np.zeros((blocks, 5)), np.zeros(blocks)
-        self._uncovered = np.zeros(blocks, dtype=np.int64)
-        self._dictionary_costs, self._support = np.zeros(bins), np.zeros(bins, dtype=np.int64)
+        self._sums = ProjectionSums(np.zeros((blocks, 5)), np.zeros(blocks), np.zeros(blocks, dtype=np.int64))
+        self._groups = GroupSums(np.empty(0, np.float32), np.zeros(bins), np.zeros(bins, dtype=np.int64))
         self.r = self.u = np.inf
         self.small = False
         self.support = 0
@@ -182,18 +182,17 @@ class WeightedAdmm:
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(self.data))))
         for i in range(0, lay.n_bins, per_chunk):
             kernels_reweighting.prox_of_groups(
-                self.data, self.weight, lay.rank, self.index.grp_ptr, lay.bins, lay.bin_ptr,
-                lay.order[i : i + per_chunk], self.costs.dictionary, 1.0 / self.rho, self._dictionary_costs,
-                self._support,
+                self.data, self.weight, self.groups.bins, lay.order[i : i + per_chunk], self.costs.dictionary,
+                1.0 / self.rho, self._groups,
             )  # fmt: skip
             if not progress.poll():
                 return False
         if not self._project(progress):
             return False
-        self.support = int(self._support.sum())
-        self.value = float(self._pointer_costs.sum() + self._dictionary_costs.sum())
+        self.support = int(self._groups.support.sum())
+        self.value = float(self._sums.pointer_costs.sum() + self._groups.totals.sum())
         self._measure()
-        self.objective = np.inf if self._uncovered.any() else self.coder.evaluate(self.cover)[0]
+        self.objective = np.inf if self._sums.uncovered.any() else self.coder.evaluate(self.cover)[0]
         if self.objective <= self.best_objective:
             self.best_objective = self.objective
             np.copyto(self.best, self.z)
@@ -201,60 +200,56 @@ class WeightedAdmm:
 
     def _project(self, progress: Progress) -> bool:
         """β, z, its rounding and the next prox's v; False if stopped."""
-        lay, settings, price = self.layout, self.settings, (self.d_len, self.costs.pointer_extra)
-        rho = (self.rho, self._rho_next)
-        chunks = self.coder.chunks()
-        for b0, b1 in chunks:
-            kernels.projection_pass(
-                self.data, self.weight, lay.slot, self.z, self.beta, self.cover, lay.blocks, b0, b1, self._table,
-                *price, *rho, settings.projection_tol, settings.projection_iterations, settings.nonzero, self._sums,
-                self._pointer_costs, self._uncovered,
-            )  # fmt: skip
+        blocks, settings, chunks = self.layout.blocks, self.settings, self.coder.chunks()
+        iterate, d = self._iterate(), self._d
+        rule = Projection(
+            self._table, settings.projection_tol, settings.projection_iterations, settings.nonzero, self.rho,
+            self._rho_next,
+        )  # fmt: skip
+        for chunk in chunks:
+            kernels.projection_pass(iterate, d, blocks, chunk, rule, self._sums)
             if not progress.poll():
                 return False
-        if not has_pieces(lay.blocks):
+        if not has_pieces(blocks):
             return True
         slack, before = np.empty(len(self.beta)), np.empty(len(self.beta))
-        save_borders(self._borders, lay.blocks, self.data, lay.slot)
-        for b0, b1 in chunks:
-            kernels.load_pieces(
-                self.data, lay.slot, lay.blocks, self._borders, b0, b1, *price, self.beta, slack, before,
-                self._pointer_costs,
-            )  # fmt: skip
-        if not self._project_pieces(slack, progress):
+        save_borders(self._borders, blocks, self.data, self.layout.slot)
+        costs = self._sums.pointer_costs
+        for chunk in chunks:
+            kernels.load_pieces(iterate, d, blocks, self._borders, chunk, slack, before, costs)
+        if not self._project_pieces(rule, slack, progress):
             return False
-        for b0, b1 in chunks:
-            kernels.move_pieces(
-                self.data, self.weight, lay.slot, self.z, self.beta, before, self.cover, lay.blocks, b0, b1, *price,
-                *rho, settings.nonzero, self._sums,
-            )  # fmt: skip
-        kernels.finish_pieces(
-            lay.blocks, 0, lay.n_blocks, self.index.max_gram, rho[0] / rho[1], self.beta, self.cover, self._uncovered
-        )
+        for chunk in chunks:
+            kernels.move_pieces(iterate, before, d, blocks, chunk, rule, self._sums)
+        scale = rule.rho / rule.rho_next
+        everything = (0, self.layout.n_blocks)
+        kernels.finish_pieces(iterate, blocks, everything, self.index.max_gram, scale, self._sums.uncovered)
         return progress.poll()
 
-    def _project_pieces(self, slack: np.ndarray, progress: Progress) -> bool:
+    def _iterate(self) -> Weighted:
+        return Weighted(self.layout.slot, self.data, self.weight, self.z, self.beta, self.cover)
+
+    def _project_pieces(self, rule: Projection, slack: np.ndarray, progress: Progress) -> bool:
         """β of the documents that are cut, given their slack (float64 (n,)); False if stopped."""
-        blocks, tol, limit = self.layout.blocks, self.settings.projection_tol, self.settings.projection_iterations
-        worst, chunks = np.zeros(len(blocks.piece)), self.coder.chunks()
-        data = (self._table, slack, self.beta, tol)
-        for _ in range(limit):
-            for b0, b1 in chunks:
+        blocks, chunks = self.layout.blocks, self.coder.chunks()
+        worst = np.zeros(len(blocks.piece))
+        for _ in range(rule.limit):
+            for chunk in chunks:
                 for parity in (0, 1):
-                    kernels.project_pieces(blocks, b0, b1, parity, *data, limit)
+                    kernels.project_pieces(blocks, chunk, parity, rule, slack, self.beta)
                 if not progress.poll():
                     return False
-            for b0, b1 in chunks:
-                kernels.project_borders(blocks, b0, b1, *data, limit)
+            for chunk in chunks:
+                kernels.project_borders(blocks, chunk, rule, slack, self.beta)
             kernels.measure_pieces(blocks, slack, self.beta, worst)
-            if worst.max() <= tol:
+            if worst.max() <= rule.tol:
                 break
         return progress.poll()
 
     def _measure(self) -> None:
         """Residuals, whether they are small (Boyd et al., §3.3.1), and the next ρ (§3.4.1)."""
         settings, rho = self.settings, self.rho
-        primal, moved, w, z, y = np.sqrt(self._sums.sum(axis=0) / max(1, self.index.n_pointers)).tolist()
+        primal, moved, w, z, y = np.sqrt(self._sums.sums.sum(axis=0) / max(1, self.index.n_pointers)).tolist()
         largest, y = max(w, z), rho * y
         self.r, self.u = primal, rho * moved
         self.small = (
@@ -273,12 +268,9 @@ class WeightedAdmm:
 
     def reweight(self, epsilon: float) -> None:
         """Take the weights of the next round from the best projection, and forget how good it was."""
-        lay = self.layout
-        for b0, b1 in self.coder.chunks():
-            kernels.reweight_blocks(
-                self.best, self.data, self.weight, lay.slot, lay.blocks, b0, b1, self.d_len,
-                self.costs.pointer_extra, self.rho, epsilon,
-            )  # fmt: skip
+        iterate, blocks = self._iterate(), self.layout.blocks
+        for chunk in self.coder.chunks():
+            kernels.reweight_blocks(self.best, iterate, self._d, blocks, chunk, self.rho, epsilon)
         self.best_objective, self._steps = np.inf, 0
 
     def binary_share(self) -> float:

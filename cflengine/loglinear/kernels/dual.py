@@ -8,15 +8,16 @@ from cflengine.engine.jit import kernel
 
 
 @kernel
-def dual_pass(indptr, indices, values, y, square, ridge, order, alpha, w, precision):
+def dual_pass(rows, y, square, ridge, order, alpha, w, precision):
     """Once over the documents in ``order``: minimise the dual over each α_i ∈ (0, 1) in turn; changes α and w.
 
     The dual: ½‖Σ α_i y_i x_i‖²/ridge + Σ |y_i| (α_i log α_i + (1 − α_i) log(1 − α_i)), w = Σ α_i y_i x_i/ridge. y: the
     documents' weights with the sign of their class; square: |y_i| ‖x_i‖².
     Each subproblem by Newton's method on whichever of α_i and 1 − α_i is the smaller at its solution, where it is
-    safe (their Algorithm 4), until its derivative is below ``precision``. Values of length 0 stand for ones.
-    Returns the number of Newton steps.
+    safe (their Algorithm 4), until its derivative is below ``precision``.
+    rows: ``linear.design.Arrays``. Returns the number of Newton steps.
     """
+    indptr, indices, values = rows
     ones = values.shape[0] == 0
     n_steps = 0
     for i in order:

@@ -41,7 +41,7 @@ def dual(objective: Objective, seed: int) -> Iterator[Point]:
     generator, precision, n_passes = np.random.default_rng(seed), _FIRST_PRECISION, 0
     while True:
         order = generator.permutation(len(y))
-        steps = dual_pass(*design.by_rows, y, square, ridge, order, alpha, w, precision)
+        steps = dual_pass(design.by_rows, y, square, ridge, order, alpha, w, precision)
         objective.work.passes += 1.0
         n_passes += 1
         if steps <= len(y) // 10:

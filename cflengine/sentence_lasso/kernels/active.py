@@ -6,7 +6,7 @@ On a support F on which no weight is 0 and among groups of which none is 0, (P) 
 
 η_g = ‖(Mw)_g‖, C_g = diag(c_g), H = diag(α(1 − α)), with one more row and column for the bias. Shapes: X_F as CSC,
 indptr int64 (F+1,), rows int32, values float64; groups restricted to F: ptr int64 (G'+1,), feature int32 (E',) in
-0..F-1, count (E',), weight (G',); kappa (F,); vectors over the unknowns (F+1,), the bias last.
+0..F-1, count (E',), weight (G',); vectors over the unknowns (F+1,), the bias last; tuples: arrays.py.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from cflengine.engine.jit import kernel
 
 
 @kernel
-def penalty_derivatives(ptr, feature, count, weight, w, lam_sen, scale, inverse_square, gradient, diagonal):
+def penalty_derivatives(groups, w, lam_sen, scale, inverse_square, gradient, diagonal):
     """Adds the sentences' part to gradient and diagonal; scale_g = λ_sen a_g/η_g, inverse_square_g = η_g⁻²."""
+    ptr, feature, count, weight = groups
     for g in range(ptr.shape[0] - 1):
         square = 0.0
         for e in range(ptr[g], ptr[g + 1]):
@@ -34,10 +35,11 @@ def penalty_derivatives(ptr, feature, count, weight, w, lam_sen, scale, inverse_
 
 
 @kernel
-def hessian_product(
-    indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, p, at_rows, out
-):
+def hessian_product(columns, groups, smooth, p, at_rows, out):
     """out = (Hessian of (P)) p; at_rows: work, float64 (D,)."""
+    hessian, kappa, scale, inverse_square, w = smooth
+    indptr, rows, values = columns
+    ptr, feature, count, _ = groups
     last = p.shape[0] - 1
     at_rows[:] = p[last]
     for j in range(last):
@@ -64,23 +66,18 @@ def hessian_product(
 
 
 @kernel
-def conjugate_gradients(
-    indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, diagonal, p, residual,
-    direction, product, at_rows, rz, enough, steps,
-):  # fmt: skip
+def conjugate_gradients(columns, groups, smooth, diagonal, search, rz, enough, steps):
     """Go on with conjugate gradients for Hessian p = −gradient, preconditioned by the diagonal, for at most ``steps``.
 
     p: 0 at first; residual: −gradient at first; direction: residual/diagonal at first; rz: their product, which ends it
     at ``enough``. Along a direction of (numerically) no curvature it stops: status 1. Returns rz, steps taken, status.
     """
+    p, residual, direction, product, at_rows = search
     n = p.shape[0]
     for k in range(steps):
         if rz <= enough:
             return rz, k, 0
-        hessian_product(
-            indptr, rows, values, hessian, kappa, ptr, feature, count, scale, inverse_square, w, direction, at_rows,
-            product,
-        )  # fmt: skip
+        hessian_product(columns, groups, smooth, direction, at_rows, product)
         curvature, size = 0.0, 0.0
         for j in range(n):
             curvature += direction[j] * product[j]

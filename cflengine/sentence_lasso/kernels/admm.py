@@ -9,8 +9,9 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def mean_of_copies(ptr, feature, count, weight, copies, u, rho, out):
+def mean_of_copies(groups, copies, u, rho, out):
     """out_i = Σ over the copies of i of v + u/ρ: N_i µ_i. A group stands for ``weight`` equal ones."""
+    ptr, feature, count, weight = groups
     out[:] = 0.0
     for g in range(ptr.shape[0] - 1):
         for e in range(ptr[g], ptr[g + 1]):
@@ -18,8 +19,9 @@ def mean_of_copies(ptr, feature, count, weight, copies, u, rho, out):
 
 
 @parallel_kernel
-def copies_and_multipliers(ptr, feature, count, w, lam_sen, rho, relaxation, copies, u):
+def copies_and_multipliers(groups, w, lam_sen, rho, relaxation, copies, u):
     """v and u after w: equations (5) and (4), the sentences in parallel."""
+    ptr, feature, count, _ = groups
     for g in prange(ptr.shape[0] - 1):
         square = 0.0
         for e in range(ptr[g], ptr[g + 1]):

@@ -11,8 +11,9 @@ from cflengine.engine.jit import kernel
 
 
 @kernel
-def smooth_multipliers(ptr, feature, count, weight, w, lam_sen, epsilon, u):
+def smooth_multipliers(groups, w, lam_sen, epsilon, u):
     """u_gj = λ_sen a_g √c_gj w_j/η_g, η_g = √(‖(Mw)_g‖² + ε²): inside its ball by construction."""
+    ptr, feature, count, weight = groups
     for g in range(ptr.shape[0] - 1):
         square = epsilon * epsilon
         for e in range(ptr[g], ptr[g + 1]):
@@ -23,12 +24,13 @@ def smooth_multipliers(ptr, feature, count, weight, w, lam_sen, epsilon, u):
 
 
 @kernel
-def own_multipliers(ptr, feature, count, weight, w, lam_sen, u, free, free_count):
+def own_multipliers(groups, w, lam_sen, u, free):
     """Where (Mw)_g is not 0 its multipliers are given, u_g = λ_sen a_g (Mw)_g/‖(Mw)_g‖; the other groups' stay.
 
-    free: int64 (G,), receives the groups with (Mw)_g = 0, whose number is returned; free_count_j = Σ over them of c_gj.
+    free (arrays.py; room for all groups) receives those with (Mw)_g = 0, whose number is returned, and their counts.
     """
-    free_count[:] = 0.0
+    ptr, feature, count, weight = groups
+    free.counts[:] = 0.0
     n = 0
     for g in range(ptr.shape[0] - 1):
         square = 0.0
@@ -39,31 +41,34 @@ def own_multipliers(ptr, feature, count, weight, w, lam_sen, u, free, free_count
             for e in range(ptr[g], ptr[g + 1]):
                 u[e] = scale * np.sqrt(count[e]) * w[feature[e]]
         else:
-            free[n] = g
+            free.groups[n] = g
             n += 1
             for e in range(ptr[g], ptr[g + 1]):
-                free_count[feature[e]] += count[e]
+                free.counts[feature[e]] += count[e]
     return n
 
 
 @kernel
-def subtract_gathered(ptr, feature, count, u, r):
+def subtract_gathered(groups, u, r):
     """r −= Mᵀu."""
+    ptr, feature, count, _ = groups
     for g in range(ptr.shape[0] - 1):
         for e in range(ptr[g], ptr[g + 1]):
             r[feature[e]] -= np.sqrt(count[e]) * u[e]
 
 
 @kernel
-def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, state, steps, enough):
-    """Lower ½ Σ_j S_λ(r_j)²/N_j, N_j = free_count_j, over the balls of the groups in ``free``.
+def polish(groups, lam_sen, lam, free, point, state, steps, enough):
+    """Lower ½ Σ_j S_λ(r_j)²/N_j, N_j = free.counts_j, over the balls of the groups in ``free``.
 
-    r: what the multipliers have left of the pull, on entry and on return; u: changed in place, for those groups alone.
+    point: ``Dual`` (arrays.py), changed in place, u for those groups alone.
     Projected gradient with Nesterov's momentum, restarted where the value rises; its step is 1, for M N⁻¹ Mᵀ has no
     eigenvalue above 1. Ends after ``steps`` or when no |r_j| with N_j > 0 exceeds λ by more than ``enough``.
     state: float64 (2,), the momentum's t and the last value, (1, inf) at first; to go on, call again with all of it.
     """
-    n_features = r.shape[0]
+    ptr, feature, count, weight = groups
+    u, r = point
+    free_count, n_features = free.counts, r.shape[0]
     before = u.copy()
     excess = np.zeros(n_features)
     step_r = r.copy()  # r at the extrapolated point
@@ -86,7 +91,7 @@ def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, st
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
         momentum = (t - 1.0) / following
         t = following
-        for g in free:
+        for g in free.groups:
             square = 0.0
             for e in range(ptr[g], ptr[g + 1]):
                 square += (u[e] + np.sqrt(count[e]) * excess[feature[e]]) ** 2
@@ -99,7 +104,7 @@ def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, st
                 step_r[j] -= np.sqrt(count[e]) * (ahead - u[e])
                 before[e] = there
                 u[e] = ahead
-    for g in free:
+    for g in free.groups:
         for e in range(ptr[g], ptr[g + 1]):
             step_r[feature[e]] += np.sqrt(count[e]) * (u[e] - before[e])
             u[e] = before[e]
@@ -108,8 +113,9 @@ def polish(ptr, feature, count, weight, lam_sen, lam, free, free_count, r, u, st
 
 
 @kernel
-def free_norms(ptr, feature, count, weight, free, p):
+def free_norms(groups, free, p):
     """Σ a_g ‖(Mp)_g‖ over the groups in ``free``."""
+    ptr, feature, count, weight = groups
     total = 0.0
     for g in free:
         square = 0.0

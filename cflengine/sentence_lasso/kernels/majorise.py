@@ -11,11 +11,12 @@ from cflengine.engine.jit import kernel
 
 
 @kernel
-def majorise(ptr, feature, count, weight, w, lam_sen, epsilon, q):
+def majorise(groups, w, lam_sen, epsilon, q):
     """q_j = Σ_g λ_sen a_g c_gj/η_g with η_g = √(‖(Mw)_g‖² + ε²). Returns Σ λ_sen a_g η_g.
 
     λ_sen a_g (η_g + (‖v‖² − ‖(Mw)_g‖²)/(2 η_g)) majorises λ_sen a_g √(‖v‖² + ε²) and touches it at v = (Mw)_g.
     """
+    ptr, feature, count, weight = groups
     q[:] = 0.0
     total = 0.0
     for g in range(ptr.shape[0] - 1):
@@ -31,8 +32,9 @@ def majorise(ptr, feature, count, weight, w, lam_sen, epsilon, q):
 
 
 @kernel
-def smooth_norms(ptr, feature, count, weight, w, lam_sen, epsilon):
+def smooth_norms(groups, w, lam_sen, epsilon):
     """Σ_g λ_sen a_g √(‖(Mw)_g‖² + ε²)."""
+    ptr, feature, count, weight = groups
     total = 0.0
     for g in range(ptr.shape[0] - 1):
         square = epsilon * epsilon
@@ -43,8 +45,9 @@ def smooth_norms(ptr, feature, count, weight, w, lam_sen, epsilon):
 
 
 @kernel
-def gather(indptr, rows, values, derivative, out):
+def gather(columns, derivative, out):
     """out_j = Σ_d x_dj derivative_d."""
+    indptr, rows, values = columns
     for j in range(out.shape[0]):
         total = 0.0
         for p in range(indptr[j], indptr[j + 1]):
@@ -53,8 +56,9 @@ def gather(indptr, rows, values, derivative, out):
 
 
 @kernel
-def second_derivatives(indptr, rows, values, hessian, active, out):
+def second_derivatives(columns, hessian, active, out):
     """out_j = Σ_d h_d x_dj² for the features in ``active``."""
+    indptr, rows, values = columns
     for j in active:
         total = 0.0
         for p in range(indptr[j], indptr[j + 1]):
@@ -63,13 +67,16 @@ def second_derivatives(indptr, rows, values, hessian, active, out):
 
 
 @kernel
-def descend(indptr, rows, values, active, lam, q, linear, curvature, hessian, derivative, moved, w, bias, passes, tol):
-    """Coordinate descent on the Newton model of the loss at the start, plus λ|w| + ½ q w² − linear w; changes w.
+def descend(columns, active, lam, model, point, bias, passes, tol):
+    """Coordinate descent on the Newton model of the loss at the start, plus λ|w| + ½ q w² − linear w; changes
+    ``point``, whose ``moved`` is zeros at first (arrays.py).
 
-    derivative: float64 (D,), the model's derivative by score, kept up to date; moved: float64 (D,), the scores' change,
-    zeros at first. Ends when no coordinate of a pass lowers the model by more than ``tol``, or after ``passes``.
+    Ends when no coordinate of a pass lowers the model by more than ``tol``, or after ``passes``.
     Returns the bias.
     """
+    indptr, rows, values = columns
+    q, linear, curvature, hessian = model
+    derivative, moved, w = point
     stiffness = np.sum(hessian)
     for _ in range(passes):
         step = -np.sum(derivative) / stiffness

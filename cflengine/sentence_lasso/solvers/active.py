@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from cflengine.sentence_lasso.kernels import active as kernels
+from cflengine.sentence_lasso.kernels.arrays import Columns, Groups, HessianParts, Search
 from cflengine.sentence_lasso.kernels.majorise import smooth_norms
 from cflengine.sentence_lasso.model.problem import SentenceProblem
-from cflengine.sentence_lasso.solvers.iterate import Columns, Iterate
+from cflengine.sentence_lasso.solvers.iterate import Iterate
 
 _SUFFICIENT, _SHORTEST = 1e-4, 1e-3
 _CHUNK = 2e7  # entries touched between two questions whether to go on: a few hundredths of a second
@@ -30,13 +31,13 @@ class Restricted:
 
     features: np.ndarray
     columns: Columns
-    groups: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    groups: Groups
     kappa: np.ndarray
 
     @cached_property
     def position(self) -> np.ndarray:
         """int64: the position in F of each entry of X."""
-        return np.repeat(np.arange(len(self.features)), np.diff(self.columns[0]))
+        return np.repeat(np.arange(len(self.features)), np.diff(self.columns.indptr))
 
     def product(self, p: np.ndarray, n_documents: int) -> np.ndarray:
         """X p + the bias, of p float64 (F+1,)."""
@@ -69,8 +70,8 @@ def restrict(problem: SentenceProblem, columns: Columns, features: np.ndarray) -
     where = np.repeat(indptr[features] - own[:-1], lengths) + np.arange(own[-1])
     return Restricted(
         features,
-        (own, rows[where], values[where]),
-        (
+        Columns(own, rows[where], values[where]),
+        Groups(
             np.append(first, len(kept)).astype(np.int64),
             position[groups.feature[kept]],
             groups.count[kept],
@@ -107,13 +108,14 @@ class ActiveNewton:
         gradient, diagonal = part.gathered(derivative), part.squares(hessian)
         gradient[:-1] += problem.lam_las * np.sign(w[:-1]) + part.kappa * w[:-1]
         diagonal[:-1] += part.kappa
-        n_groups = len(part.groups[3])
+        n_groups = len(part.groups.weight)
         scale, inverse_square = np.empty(n_groups), np.empty(n_groups)
-        kernels.penalty_derivatives(*part.groups, w, problem.lam_sen, scale, inverse_square, gradient, diagonal)
+        kernels.penalty_derivatives(part.groups, w, problem.lam_sen, scale, inverse_square, gradient, diagonal)
         here.work += 2
         if not self.smooth and self._clear(w, gradient, diagonal):
             return np.inf
-        p, flat = self._direction(w, hessian, gradient, diagonal, scale, inverse_square, exactness, limit)
+        smooth = HessianParts(hessian, part.kappa, scale, inverse_square, w)
+        p, flat = self._direction(smooth, gradient, diagonal, exactness, limit)
         if flat is not None and self._slide(w, flat, gradient):
             return np.inf
         for direction in (p, -gradient / diagonal):  # the second cannot be blocked, were it ever so short
@@ -149,27 +151,25 @@ class ActiveNewton:
         return self._take(w, there, gradient)
 
     def _direction(
-        self, w, hessian, gradient, diagonal, scale, inverse_square, exactness, limit
+        self, smooth: HessianParts, gradient: np.ndarray, diagonal: np.ndarray, exactness: float, limit: int
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Newton's direction, and one without curvature if that was found on the way."""
         part = self.part
         assert part is not None
-        n = len(w)
-        p, residual, product, at_rows = np.zeros(n), -gradient, np.empty(n), np.empty(len(hessian))
-        direction = residual / diagonal
-        rz = float(residual @ direction)
+        n = len(gradient)
+        search = Search(np.zeros(n), -gradient, -gradient / diagonal, np.empty(n), np.empty(len(smooth.hessian)))
+        rz = float(search.residual @ search.direction)
         enough, left, status = exactness * exactness * rz, min(limit, _STEPS_OF_SIZE * n), 0
-        size = len(part.columns[1]) + len(part.groups[1]) + n
+        size = len(part.columns.rows) + len(part.groups.feature) + n
         chunk = max(1, int(_CHUNK / size))
         while rz > enough and left > 0 and status == 0 and self.may_go_on():
             rz, taken, status = kernels.conjugate_gradients(
-                *part.columns, hessian, part.kappa, *part.groups[:3], scale, inverse_square, w, diagonal, p, residual,
-                direction, product, at_rows, rz, enough, min(chunk, left),
-            )  # fmt: skip
+                part.columns, part.groups, smooth, diagonal, search, rz, enough, min(chunk, left)
+            )
             left -= taken
             self.here.work += taken
         self.truncated = rz > enough and left <= 0
-        return p, direction if status else None
+        return search.p, search.direction if status else None
 
     def _slide(self, w: np.ndarray, flat: np.ndarray, gradient: np.ndarray) -> bool:
         """Along a direction without curvature the objective is linear: follow it down until the first weight is 0."""
@@ -201,7 +201,7 @@ class ActiveNewton:
         weights = there[:-1]
         value = problem.loss(scores) + problem.lam_las * float(np.abs(weights).sum())
         value += 0.5 * float(part.kappa @ (weights * weights))
-        value += smooth_norms(*part.groups, there, problem.lam_sen, 0.0)
+        value += smooth_norms(part.groups, there, problem.lam_sen, 0.0)
         here.work += 1
         if not value <= self.value + _SUFFICIENT * min(float(gradient @ delta), 0.0) + 1e-15 * abs(self.value):
             return False

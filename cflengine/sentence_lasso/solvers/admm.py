@@ -58,10 +58,10 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
     going = run.certify("start", rho=rho)
     while going:
         before = here.w
-        kernels.mean_of_copies(*here.groups, copies, u, rho, mean)
+        kernels.mean_of_copies(here.groups, copies, u, rho, mean)
         augmented.mu = np.divide(mean, augmented.q / rho, out=np.zeros_like(mean), where=augmented.q > 0)
         _minimise(run, augmented, settings.w_tol)
-        kernels.copies_and_multipliers(*here.groups[:3], here.w, problem.lam_sen, rho, settings.relaxation, copies, u)
+        kernels.copies_and_multipliers(here.groups, here.w, problem.lam_sen, rho, settings.relaxation, copies, u)
         run.iteration += 1
         here.work += 2
         run.multipliers.u = -u * problem.groups.weight[problem.groups.group]

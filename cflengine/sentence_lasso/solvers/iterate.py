@@ -7,19 +7,18 @@ from scipy import sparse
 from scipy.special import expit
 
 from cflengine.sentence_lasso.kernels import majorise as kernels
+from cflengine.sentence_lasso.kernels.arrays import Columns, Groups, ModelPoint, NewtonModel
 from cflengine.sentence_lasso.model.certificate import best_bias
 from cflengine.sentence_lasso.model.problem import SentenceProblem
 
 LEAST_HESSIAN = 1e-12  # of a document's loss: far from the border it is 0, and a quadratic model needs some
 _SUFFICIENT = 1e-4  # Armijo's constant
 
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
-
 
 def columns_of(X: sparse.csr_matrix) -> Columns:
-    """X by columns: indptr int64 (V+1,), rows int32, values float64."""
+    """X as kernels take it."""
     csc = X.tocsc()
-    return csc.indptr.astype(np.int64), csc.indices.astype(np.int32), csc.data.astype(np.float64)
+    return Columns(csc.indptr.astype(np.int64), csc.indices.astype(np.int32), csc.data.astype(np.float64))
 
 
 class Iterate:
@@ -34,7 +33,7 @@ class Iterate:
         self.problem = problem
         self.columns = columns_of(problem.X) if columns is None else columns
         groups = problem.groups
-        self.groups = (groups.ptr, groups.feature, groups.count, groups.weight)
+        self.groups = Groups(groups.ptr, groups.feature, groups.count, groups.weight)
         self.w = np.zeros(problem.n_features) if w is None else w.astype(np.float64)
         scores = problem.X @ self.w
         self.bias = best_bias(scores, problem.y, bias, problem.v)
@@ -62,13 +61,13 @@ class Iterate:
     def gathered(self, derivative: np.ndarray) -> np.ndarray:
         """Xᵀ derivative."""
         out = np.empty(self.problem.n_features)
-        kernels.gather(*self.columns, derivative, out)
+        kernels.gather(self.columns, derivative, out)
         return out
 
     def curvature(self, hessian: np.ndarray, features: np.ndarray) -> np.ndarray:
         """float64 (V,): Σ_d h_d x_dj² for ``features`` (int64), 0 elsewhere."""
         out = np.zeros(self.problem.n_features)
-        kernels.second_derivatives(*self.columns, hessian, features, out)
+        kernels.second_derivatives(self.columns, hessian, features, out)
         return out
 
 
@@ -86,11 +85,8 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     curvature = here.curvature(hessian, active)
     before = problem.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
     target, moved = w.copy(), np.zeros(len(problem.y))
-    bias = kernels.descend(
-        *here.columns, active, problem.lam_las, q, linear, curvature, hessian, derivative.copy(), moved, target,
-        here.bias,
-        passes, 1e-9 * before,
-    )  # fmt: skip
+    model, point = NewtonModel(q, linear, curvature, hessian), ModelPoint(derivative.copy(), moved, target)
+    bias = kernels.descend(here.columns, active, problem.lam_las, model, point, here.bias, passes, 1e-9 * before)
     here.work += 2 + passes
     step = target - w
     expected = float(derivative @ moved) + float((q * w - linear) @ step)

@@ -73,7 +73,7 @@ def _rounds(run: SentenceRun, settings: MajoriseSettings, epsilon: float, last: 
     k = 0
     while epsilon > last and run.may_go_on():
         smooth.epsilon = epsilon
-        kernels.majorise(*here.groups, here.w, problem.lam_sen, epsilon, q)
+        kernels.majorise(here.groups, here.w, problem.lam_sen, epsilon, q)
         fall = proximal_newton_step(here, q + problem.kappa, linear, smooth, settings.passes)
         here.work += 1
         run.iteration += 1
@@ -99,7 +99,7 @@ class _Smoothed:
         self.here, self.problem, self.epsilon = run.here, run.here.problem, 0.0
 
     def __call__(self, w: np.ndarray) -> float:
-        norms = kernels.smooth_norms(*self.here.groups, w, self.problem.lam_sen, self.epsilon)
+        norms = kernels.smooth_norms(self.here.groups, w, self.problem.lam_sen, self.epsilon)
         return norms + 0.5 * float(self.problem.kappa @ (w * w))
 
 

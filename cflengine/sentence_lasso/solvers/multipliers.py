@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cflengine.sentence_lasso.kernels import dual as kernels
+from cflengine.sentence_lasso.kernels.arrays import Dual, Free
 from cflengine.sentence_lasso.model.certificate import Certificate, certify
 from cflengine.sentence_lasso.model.problem import soft_threshold
 from cflengine.sentence_lasso.solvers.iterate import Iterate
@@ -37,14 +38,13 @@ class Multipliers:
         self.u = np.zeros(len(groups.feature))
         self.all_groups = np.arange(groups.n_groups)
         self.total_count = groups.occurrences(here.problem.n_features)
-        self.free = np.empty(groups.n_groups, dtype=np.int64)
-        self.free_count = np.zeros(here.problem.n_features)
+        self.free = Free(np.empty(groups.n_groups, dtype=np.int64), np.zeros(here.problem.n_features))
         self.r = np.zeros(here.problem.n_features)
 
     def smooth(self, epsilon: float) -> None:
         """u_g = λ_sen a_g (Mw)_g/√(‖(Mw)_g‖² + ε²) for every sentence."""
         here = self.here
-        kernels.smooth_multipliers(*here.groups, here.w, here.problem.lam_sen, epsilon, self.u)
+        kernels.smooth_multipliers(here.groups, here.w, here.problem.lam_sen, epsilon, self.u)
 
     def fit(self, may_go_on: Callable[[], bool], tol: float, patience: int = 0) -> np.ndarray:
         """Minimise F as far as needed. Returns p float64 (V,), a direction in which (P) falls; 0 if there is none.
@@ -55,33 +55,31 @@ class Multipliers:
         here, problem = self.here, self.here.problem
         if problem.lam_las == 0:  # nothing is 0 that could not be
             return np.zeros(problem.n_features)
-        n_free = kernels.own_multipliers(*here.groups, here.w, problem.lam_sen, self.u, self.free, self.free_count)
-        free = self.free[:n_free]
+        n_free = kernels.own_multipliers(here.groups, here.w, problem.lam_sen, self.u, self.free)
+        free = Free(self.free.groups[:n_free], self.free.counts)
         derivative, hessian = here.derivatives()
         pull = -here.gathered(derivative) - problem.kappa * here.w
         self.r = self._residual(pull)
         lam = problem.lam_las
         state = _beginning()
         for _ in range(_CHUNKS << min(2 * patience, _MOST_PATIENCE)):
-            kernels.polish(
-                *here.groups, problem.lam_sen, lam, free, self.free_count, self.r, self.u, state, _STEPS,
-                _ENOUGH * lam,
-            )  # fmt: skip
+            point = Dual(self.u, self.r)
+            kernels.polish(here.groups, problem.lam_sen, lam, free, point, state, _STEPS, _ENOUGH * lam)
             here.work += _STEPS * n_free / max(1, len(self.all_groups))
             excess = np.where(here.w == 0, soft_threshold(self.r, lam * (1.0 + _ENOUGH)), 0.0)
-            held = excess * (self.free_count > 0)
-            p = held / np.maximum(self.free_count, 1e-300)
+            held = excess * (free.counts > 0)
+            p = held / np.maximum(free.counts, 1e-300)
             promised = float(held @ p)
             missing = float((np.abs(excess) / problem.stiffness).sum())  # see certificate.py: relative to P
             if promised == 0.0 or missing <= _ALLOWED * tol or not may_go_on():
                 break
             if patience:
                 continue
-            norms = kernels.free_norms(*here.groups, free, p)
+            norms = kernels.free_norms(here.groups, free.groups, p)
             descent = float(pull @ p) - lam * float(np.abs(p).sum()) - problem.lam_sen * norms
             if descent > _SHARE * promised:
                 break
-        loose = np.flatnonzero((excess != 0) & (self.free_count == 0))  # in sentences that are there already
+        loose = np.flatnonzero((excess != 0) & (free.counts == 0))  # in sentences that are there already
         if len(loose):
             p[loose] = excess[loose] / (here.curvature(hessian, loose)[loose] + problem.kappa[loose] + 1e-12)
         return p
@@ -97,10 +95,8 @@ class Multipliers:
         derivative, _ = here.derivatives()
         if len(u):
             r = self._residual(-here.gathered(derivative) - problem.kappa * here.w)
-            kernels.polish(
-                *here.groups, problem.lam_sen, problem.lam_las, self.all_groups, self.total_count, r, u, _beginning(),
-                _SPREAD, _ENOUGH * problem.lam_las,
-            )  # fmt: skip
+            every, lam = Free(self.all_groups, self.total_count), problem.lam_las
+            kernels.polish(here.groups, problem.lam_sen, lam, every, Dual(u, r), _beginning(), _SPREAD, _ENOUGH * lam)
             here.work += _SPREAD
         found = certify(problem, here.w, u, here.bias)
         here.move(here.w, found.bias, here.scores + (found.bias - here.bias))
@@ -108,7 +104,7 @@ class Multipliers:
 
     def _residual(self, pull: np.ndarray) -> np.ndarray:
         r = pull.copy()
-        kernels.subtract_gathered(*self.here.groups[:3], self.u, r)
+        kernels.subtract_gathered(self.here.groups, self.u, r)
         return r
 
 

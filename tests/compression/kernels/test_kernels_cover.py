@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine.compression.kernels import cover as kernels_cover
+from cflengine.compression.kernels.arrays import Step
+from cflengine.compression.model.problem import PointerCosts
 from naive.cover import covers
 
 SIZES = st.tuples(st.integers(1, 8), st.integers(0, 12))
@@ -53,9 +55,9 @@ def test_descent_subtracts_the_adjoint_and_the_costs(shape, seed):
     steps = 2.0 ** np.arange(1, K + 1, dtype=np.float32)
     for d_extra in (np.empty((K, 0), np.float32), extra):
         q = w.copy()
-        kernels_cover.descend(
-            q, 0, g, np.empty(size, np.float32), d, d_extra, np.float32(0.5), steps, np.float32(0.125)
-        )
+        one = np.float32(1.0)
+        step = Step(one, np.float32(8.0), one, np.float32(0.5), steps, np.float32(0.0))
+        kernels_cover.descend(q, 0, g, np.empty(size, np.float32), PointerCosts(d, d_extra), step)
         for k in range(K):
             for i in range(size - k):
                 cost = d[k] + (d_extra[k, i] if d_extra.size else 0.0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cflengine.compression.kernels import projection
 from cflengine.compression.kernels import projection_pass as passes
+from cflengine.compression.kernels.arrays import Projection
 from naive.reweighting import cover_nearby
 
 
@@ -46,9 +47,8 @@ def project(X, max_gram, point, beta, tol=1e-9, limit=60):
     """β of the point's projection by the kernel, from ``beta``, which z = point + Xᵀβ belongs to; and the rounds."""
     n = len(X)
     g, beta = X @ point - 1 + X @ X.T @ beta, beta.copy()
-    rounds = projection.project_tokens(
-        projection.overlaps(max_gram), g, beta, 0, tol, limit, np.full((max_gram, n + 3), 7.0), np.full(n, 7.0)
-    )
+    rule = Projection(projection.overlaps(max_gram), tol, limit, 0.0, 1.0, 1.0)
+    rounds = projection.project_tokens(rule, g, beta, 0, np.full((max_gram, n + 3), 7.0), np.full(n, 7.0))
     np.testing.assert_allclose(g, X @ (point + X.T @ beta) - 1, atol=1e-9 * max(1.0, np.abs(point).max()))
     return beta, rounds
 

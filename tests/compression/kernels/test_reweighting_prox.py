@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from cflengine.compression.kernels import reweighting as kernels
+from cflengine.compression.kernels.arrays import GroupSums
 from cflengine.compression.kernels.prox import PROX
 from cflengine.compression.solvers.reweighting import ReweightingSettings, WeightedAdmm
 from naive.corpora import INDICES, costs_of
@@ -181,10 +182,9 @@ def test_prox_of_one_element():
 def prox_of_all(admm, v, weight, inv_rho):
     """(w, dictionary cost, groups not zero) of the layout's groups."""
     lay, w = admm.layout, v.copy()
-    cost, support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, np.int64)
-    kernels.prox_of_groups(w, weight, lay.rank, admm.index.grp_ptr, lay.bins, lay.bin_ptr, lay.order,
-                           admm.costs.dictionary, inv_rho, cost, support)  # fmt: skip
-    return w, cost.sum(), support.sum()
+    sums = GroupSums(np.empty(0, np.float32), np.zeros(lay.n_bins), np.zeros(lay.n_bins, np.int64))
+    kernels.prox_of_groups(w, weight, admm.groups.bins, lay.order, admm.costs.dictionary, inv_rho, sums)
+    return w, sums.totals.sum(), sums.support.sum()
 
 
 @pytest.fixture(scope="module", params=INDICES)

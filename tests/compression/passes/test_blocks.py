@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.compression.analysis.ledger import _fill_reach, ledger
+from cflengine.compression.analysis.ledger import _encoded, ledger
 from cflengine.compression.passes import blocks as module
 from cflengine.compression.passes import pieces
 from cflengine.compression.passes.best_bound import DualBound
@@ -122,7 +122,7 @@ def test_pieces_of_one_word_are_done_in_turn_and_those_of_text_are_not(monkeypat
     original = pieces.settle
 
     def spy(blocks, carry, redo, *rest):
-        return original(blocks, carry, lambda b0, b1: (again.append(b0), redo(b0, b1)), *rest)
+        return original(blocks, carry, lambda chunk: (again.append(chunk), redo(chunk)), *rest)
 
     monkeypatch.setattr(pieces, "settle", spy)
     for texts, some in ((["la " * 4_001], True), (random_words(1, 1, 4_001, 300), False)):
@@ -140,7 +140,7 @@ def test_it_can_be_stopped_between_pieces(monkeypatch):
     carry = carry_of(blocks, 3)
     carry.exit[:, 0] = 7.0  # nothing agrees
     done = []
-    assert not settle(blocks, carry, lambda b0, b1: done.append(b0), None, lambda: len(done) < 3)
+    assert not settle(blocks, carry, lambda chunk: done.append(chunk[0]), None, lambda: len(done) < 3)
     assert done == [1, 2, 3]
 
 
@@ -304,9 +304,8 @@ def test_reach_counts_from_the_documents_beginning(cut):
     number = np.arange(index.n_grams, dtype=np.int32)
     answers = []
     for _ in range(2):
-        allowed, reach = np.zeros(index.n_tokens, np.uint8), np.zeros(index.n_tokens + index.n_documents)
-        _fill_reach(index, number, (costs.pointer_by_length, costs.pointer_extra), allowed, reach)
-        answers.append((allowed, reach))
+        encoded = _encoded(index, costs, np.zeros(index.n_tokens, np.uint8), number)
+        answers.append((encoded.allowed, encoded.reach))
         cut()
     np.testing.assert_array_equal(answers[0][0], answers[1][0])
     np.testing.assert_allclose(answers[0][1], answers[1][1], rtol=1e-11)

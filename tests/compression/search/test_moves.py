@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cflengine.compression.kernels import choose as kernels_choose
 from cflengine.compression.kernels import moves as kernels_moves
 from cflengine.compression.kernels import prox as kernels_prox
+from cflengine.compression.kernels.arrays import DictionaryPrices, Moves, Pointers
 from cflengine.compression.model.certificate import binary_solution
 from cflengine.compression.passes import blocks, layout
 from cflengine.compression.passes.binary import Coder
@@ -183,10 +184,10 @@ def test_only_touched_blocks_are_written(max_gram):
     present = some_grams(index, 0.5)
     cover = np.full(index.n_tokens, 99, dtype=np.uint8)
     data = np.full(index.n_pointers, -7.0, dtype=np.float32)
+    prices = DictionaryPrices(costs.dictionary, present)
     kernels_moves.worth_blocks(
-        index.gram_of, lay.slot, cuts, 1, 4, touched, present,
-        costs.dictionary, costs.pointer_by_length, costs.pointer_extra, cover, data,
-    )  # fmt: skip
+        Pointers(lay.slot, index.gram_of), cuts, (1, 4), touched, costs.pointer, prices, cover, data
+    )
     a, e = index.doc_ptr[5], index.doc_ptr[6]
     inside = np.zeros(index.n_tokens, dtype=bool)
     inside[a:e] = True
@@ -284,11 +285,11 @@ def test_choice_is_the_references(moves, adding, margin, random):
     ptr = np.cumsum([0] + [len(move.places) for move in listed]).astype(np.int64)
     places = [place for move in listed for place in move.places]
     lock, chosen = np.zeros(n, dtype=np.uint8), np.zeros(len(moves), dtype=np.uint8)
-    kernels_choose.choose_apart(
-        np.array(number, dtype=np.int64), ptr, np.array([i for i, _ in places], dtype=np.int32),
-        np.array([w for _, w in places], dtype=np.float32), np.array([m.length for m in listed], dtype=np.int64),
-        np.array([m.cost for m in listed]), adding, margin, lock, chosen,
+    candidates = Moves(
+        ptr, np.array([i for i, _ in places], dtype=np.int32), np.array([w for _, w in places], dtype=np.float32),
+        np.array([m.length for m in listed], dtype=np.int64), np.array([m.cost for m in listed]),
     )  # fmt: skip
+    kernels_choose.choose_apart(np.array(number, dtype=np.int64), candidates, adding, margin, lock, chosen)
     expected = choose_apart(moves, adding=adding, margin=margin, n_tokens=n)
     assert [bool(chosen[number[c]]) for c in range(len(moves))] == expected
     taken = [move.widened(i, margin) for move, yes in zip(moves, expected, strict=True) if yes for i, _ in move.places]
