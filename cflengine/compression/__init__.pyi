@@ -14,7 +14,7 @@ from .model.corpus import PreparedCorpus
 from .model.problem import StorageCosts, check_lam, coverage_matrix, objective, storage_costs
 from .model.result import CompressionResult, StageSnapshot
 from .passes.best_bound import DualBound
-from .passes.binary import Coder
+from .passes.binary import Coder, count_uses
 from .passes.groups import Groups
 from .passes.layout import PointerLayout
 from .path_file import read_lambda_path, write_lambda_path
@@ -79,6 +79,7 @@ __all__ = [
     "cost_given_others",
     "count_matrix",
     "count_occurrences",
+    "count_uses",
     "coverage_matrix",
     "cross_compress",
     "dual_bound",

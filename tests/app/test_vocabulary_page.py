@@ -11,11 +11,12 @@ from streamlit.testing.v1 import AppTest
 from visiting import job_of, numbers, press, show, sound, until
 
 from cflengine import CompressiveFeatures, CorpusError, GuidedSettings
+from cflengine.compression import count_uses
 from cflengine.compression.codebook import count_matrix
 from cflengine.compression.model.certificate import binary_solution
 from cflengine.engine.files import frame_csv
 from pages.parts.lab import vocabulary
-from pages.parts.lab.vocabulary import Brought, measure, pointer_counts, read_phrases, verdict
+from pages.parts.lab.vocabulary import Brought, measure, read_phrases, verdict
 from pages.parts.shared import corpora
 
 HOSTILE = ["<script>alert(1)</script>", "**bold** $x$ :red[a]", "=cmd()|' /C calc'!A0", "[x](javascript:alert(1))"]
@@ -90,7 +91,7 @@ def test_the_figures_are_those_of_the_encoding(reviews):
     assert covered and math.isclose(cost, check.cost)
     assert cost > reviews.result_.objective * 1.0001, "half a dictionary is a worse one"
     named = set(mine)
-    counts = pointer_counts(reviews, check.cover)
+    counts = count_uses(reviews.index_, check.cover)
     assert counts.sum() == n_pointers and np.array_equal(counts > 0, used)
     assert set(check.used["gram"]) <= named and not set(check.unused["gram"]) & set(check.used["gram"])
     assert check.n_added == used.sum() - len(check.used)
@@ -101,7 +102,7 @@ def test_the_figures_are_those_of_the_encoding(reviews):
 
 
 def test_pointers_are_counted_like_features(reviews):
-    counts = pointer_counts(reviews, reviews.result_.cover)
+    counts = count_uses(reviews.index_, reviews.result_.cover)
     features = count_matrix(reviews.encoding_, len(reviews.grams_))
     assert sorted(counts[counts > 0]) == sorted(np.asarray(features.sum(axis=0)).ravel())
 

@@ -10,7 +10,7 @@ An optimal encoding at given prices is found by the encoding programme (§3.1 of
     start    D free, so that D is used wherever it saves a pointer; a word that D lacks costs c(s) a use;
     or       every K-gram s of D at c(s) / (its occurrences in the corpus), as if all of them were used;
     then     c(s) / u_s, u_s how often s was used last time (1 where it was not): a K-gram that is hardly used is
-             made expensive and dropped, "pruned", until that brings no gain;
+             made expensive and dropped, "pruned";
     then     the K-grams in use free, which cannot cost more; as long as it gains, from the third line again.
 
 Both starts are tried, and single words alone: the best of all solutions met is kept. It is a good use of D, not
@@ -22,12 +22,11 @@ Shapes as in problem.py; a dictionary is uint8 or bool (G,), a flag for each K-g
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.compression.passes.binary import Coder
+from cflengine.compression.passes.binary import Coder, count_uses
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex, number_grams
 from cflengine.text.tokens import Tokenizer, TokenTable
@@ -64,28 +63,13 @@ def encode_with_vocabulary(
 
 
 def _prune(coder: Coder, cover: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
-    """From one solution on: its K-grams priced by use, then free, until neither brings a gain."""
-    c = coder.costs.dictionary
+    """From one solution on: its K-grams priced by use, then free, until that brings no gain."""
     objective, _, _ = coder.evaluate(cover)
-    while True:
-        uses = _uses(coder.index, cover)
-        candidate = coder.encode(np.where(allowed, c / np.maximum(uses, 1), np.inf))
-        value, _, _ = coder.evaluate(candidate)
+    for candidate, value, _ in coder.price_by_use(count_uses(coder.index, cover), least=1.0, allowed=allowed):
         if not value < objective:
-            candidate = coder.encode_with(uses > 0)
-            value, _, _ = coder.evaluate(candidate)
-            if not value < objective:
-                return cover, objective
+            break
         cover, objective = candidate, value
-
-
-def _uses(index: KGramIndex, cover: np.ndarray) -> np.ndarray:
-    """int64 (G,): how many pointers each K-gram has."""
-    uses = np.zeros(index.n_grams, dtype=np.int64)
-    for k, (a, b) in enumerate(pairwise(index.len_ptr.tolist())):
-        grams = index.gram_of[k][cover >> k & 1 == 1]
-        uses[a:b] = np.bincount(grams - a, minlength=b - a)
-    return uses
+    return cover, objective
 
 
 def match_vocabulary(

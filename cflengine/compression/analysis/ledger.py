@@ -27,7 +27,7 @@ from cflengine.compression.kernels import ledger as kernels
 from cflengine.compression.kernels.arrays import Encoded, Entries, Losses
 from cflengine.compression.model.certificate import binary_solution
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.compression.passes.binary import Coder
+from cflengine.compression.passes.binary import Coder, count_uses
 from cflengine.compression.passes.blocks import BLOCK_TOKENS, cut_documents, cut_evenly
 from cflengine.compression.passes.pieces import carry_of, encode_all
 from cflengine.engine.checks import InputError
@@ -192,7 +192,7 @@ class _Otherwise:
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> None:
         self.index, self.gram, self.length = index, gram, index.length(gram)
-        self.uses = _Cover.of(index, cover).uses(index.n_grams)
+        self.uses = count_uses(index, cover)
         self.present = bool(self.uses[gram])
         self.positions = index.occurrences(gram)
         documents = np.unique(np.searchsorted(index.doc_ptr, self.positions, side="right") - 1)

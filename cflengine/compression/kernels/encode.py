@@ -76,7 +76,7 @@ def evaluate_blocks(gram_of, blocks, cover, d, used, totals, counts):
 
 @kernel
 def count_uses(gram_of, cover, uses):
-    """uses[g] += 1 for every marked pointer; uses: float32 (G,)."""
+    """uses[g] += 1 for every marked pointer; uses: (G,)."""
     for i in range(cover.shape[0]):
         for k in range(gram_of.shape[0]):
             if cover[i] >> k & 1:

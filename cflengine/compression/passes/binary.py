@@ -6,7 +6,7 @@ used. Every solver rounds, evaluates and re-encodes through this class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -17,6 +17,15 @@ from cflengine.compression.passes import layout
 from cflengine.compression.passes.blocks import Blocks, cut_documents
 from cflengine.compression.passes.pieces import carry_of, encode_all
 from cflengine.text.kgrams import KGramIndex
+
+LEAST_USES = 0.02  # of a K-gram, where prices are by use
+
+
+def count_uses(index: KGramIndex, cover: np.ndarray, dtype: type = np.int64) -> np.ndarray:
+    """(G,): how many pointers each K-gram has in a binary solution."""
+    uses = np.zeros(index.n_grams, dtype=dtype)
+    kernels_encode.count_uses(index.gram_of, cover, uses)
+    return uses
 
 
 class Coder:
@@ -61,6 +70,22 @@ class Coder:
     def encode_with(self, used: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cheapest cover with the K-grams flagged in ``used`` alone (§3.1)."""
         return self.encode(np.where(used > 0, 0.0, np.inf))
+
+    def price_by_use(
+        self, uses: np.ndarray, *, least: float = LEAST_USES, allowed: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, float, np.ndarray]]:
+        """Solutions at pointer prices d + c(s)/u_s, one after the other without end, u the uses in the one before.
+
+        Each is what :meth:`re_encode` answers. uses: float (G,), u at first; in a w, the sum over J(s). least: a K-gram
+        used less is priced as if it were used so often; allowed: bool (G,), other K-grams are not used.
+        """
+        while True:
+            price = self.costs.dictionary / np.maximum(uses, least)
+            if allowed is not None:
+                price = np.where(allowed, price, np.inf)
+            cover, objective, used = self.re_encode(self.encode(price))
+            yield cover, objective, used
+            uses = count_uses(self.index, cover, np.float32)  # half the bytes, at the peak of a solver's memory
 
     def re_encode(self, cover: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         """The cheapest cover with the K-grams of ``cover``: itself, its objective, the K-grams it uses."""

@@ -7,9 +7,10 @@ solution never gets worse.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 
-from cflengine.compression.kernels import encode as kernels_encode
 from cflengine.compression.passes.groups import Groups
 from cflengine.compression.search.crossover import combine
 from cflengine.compression.search.moves import DictionarySearch
@@ -20,7 +21,6 @@ SEARCH, RECOMBINATION = "local search", "recombination"
 
 PATIENCE, LEAST_GAIN = 2, 1e-5  # recombinations in a row that may bring less than this share of the objective
 
-_LEAST_USES = 0.02  # a K-gram used less is priced as if it were used so often
 _PRICE_ROUNDS = 4
 _DESCENT_ROUNDS = 16
 # a perturbation adds K-grams that would save at least this share of their cost, drops those that save less than one
@@ -57,18 +57,15 @@ class Refinement:
 
         uses: float (G,), u at first: how often each K-gram is used, in a w the sum over J(s).
         """
-        run, coder, cost = self.run, self.run.coder, self.run.costs.dictionary
+        run = self.run
         best, dictionary = np.inf, np.zeros(0, dtype=np.uint8)
-        for _ in range(rounds):
-            cover, objective, used = coder.re_encode(coder.encode(cost / np.maximum(uses, _LEAST_USES)))
+        for cover, objective, used in islice(run.coder.price_by_use(uses), rounds):
             run.update_incumbent(objective, cover)
             if objective >= best:
                 break
             best, dictionary = objective, used
             if not run.progress.poll():
                 break
-            uses = np.zeros(coder.index.n_grams, dtype=np.float32)
-            kernels_encode.count_uses(coder.index.gram_of, cover, uses)
         return dictionary
 
     def descend(self, dictionary: np.ndarray) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -200,15 +201,11 @@ class _Exact(CompressionRun):
         self.tell(RELAXATION, self._round(program.uses(w)), relaxation=self.relaxation)
 
     def _round(self, uses: np.ndarray) -> float:
-        """Re-encode with pointer cost d + c(s)/u_s, u_s the uses of s (float64 (G,)), then with the uses there are
-        now; the least objective on the way."""
+        """Re-encode at prices by use, from ``uses`` (float64 (G,)) on; the least objective on the way."""
         best = math.inf
-        for _ in range(ROUNDS):
-            cover = self.coder.encode(self.costs.dictionary / np.maximum(uses, 1e-3))
-            objective, _, _ = self.coder.evaluate(cover)
+        for cover, objective, _ in islice(self.coder.price_by_use(uses), ROUNDS):
             self.update_incumbent(objective, cover)
             best = min(best, objective)
-            uses = self.program.uses(self.program.chosen(cover))
         return best
 
     def _branch(self) -> None:

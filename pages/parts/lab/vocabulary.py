@@ -18,7 +18,6 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, CorpusError
-from cflengine.compression import encode_with_vocabulary, match_vocabulary
+from cflengine.compression import count_uses, encode_with_vocabulary, match_vocabulary
 from cflengine.engine import defuse_cell, relative_gap, restore_cell
 from cflengine.text import DelimitedTable, Tokenizer, detect, initial_decoding, long_fields, printable
 from pages.parts.shared import corpora
@@ -156,7 +155,7 @@ def measure(model: CompressiveFeatures, brought: Brought) -> Check:
     theirs[model.result_.dictionary] = True
     theirs[: model.index_.len_ptr[1]] = False  # single words may be used by any vocabulary
     first, occurrences = model.index_.first_positions(np.arange(len(mine))), model.index_.counts()
-    uses, solver_uses = pointer_counts(model, cover), pointer_counts(model, model.result_.cover)
+    uses, solver_uses = count_uses(model.index_, cover), count_uses(model.index_, model.result_.cover)
 
     def frame(chosen: np.ndarray, by: np.ndarray, count: np.ndarray, most: int | None) -> pd.DataFrame:
         grams = np.flatnonzero(chosen)
@@ -171,16 +170,6 @@ def measure(model: CompressiveFeatures, brought: Brought) -> Check:
         unused=frame(unused, occurrences, uses, LISTED),
         lacking=frame(lacking, solver_uses, solver_uses, LISTED),
     )  # fmt: skip
-
-
-def pointer_counts(model: CompressiveFeatures, cover: np.ndarray) -> np.ndarray:
-    """int64 (G,): how many pointers each K-gram has in ``cover``, uint8 (n,)."""
-    index = model.index_
-    parts = [
-        np.bincount(index.gram_of[k][(cover >> k & 1) == 1] - a, minlength=b - a)
-        for k, (a, b) in enumerate(pairwise(index.len_ptr.tolist()))
-    ]
-    return np.concatenate(parts)
 
 
 def _gram_frame(

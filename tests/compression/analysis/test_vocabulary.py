@@ -65,11 +65,10 @@ def naive_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> flo
         value, uses = encoded(np.where(chosen, start, np.where(words, c, np.inf)))
         while True:
             used = np.array([uses[s] for s in range(index.n_grams)])
-            for price in (np.where(chosen | words, c / np.maximum(used, 1), np.inf), np.where(used > 0, 0.0, np.inf)):
-                better, better_uses = encoded(price)
-                if better < value:
-                    break
-            else:
+            _, priced = encoded(np.where(chosen | words, c / np.maximum(used, 1), np.inf))
+            kept = np.array([priced[s] for s in range(index.n_grams)]) > 0
+            better, better_uses = encoded(np.where(kept, 0.0, np.inf))
+            if not better < value:
                 break
             value, uses = better, better_uses
         found.append(value)
