@@ -15,6 +15,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 BENCHMARKS = {
     "compression": "benchmarks.compression.speed",
     "compression-peers": "benchmarks.compression.peers.command",
+    "ablations": "benchmarks.compression.ablations",
     "sentences": "benchmarks.sentence_lasso.command",
     "loglinear": "benchmarks.loglinear.command",
     "plq": "benchmarks.plq.command",

@@ -107,6 +107,20 @@ def test_each_solver_has_its_own_settings(open_app):
     assert app.session_state["settings"].solver_settings().tol == 0.01
 
 
+def test_words_may_stand_in_the_text_as_they_are(open_app):
+    app = show(use(open_app()), "solve")
+    sound(app.toggle(key="widget_plain").set_value(True).run())
+    sound(app.number_input(key="widget_plain_cost").set_value(0.5).run())
+    sound(app.button(key="run").click().run())
+    until(lambda: not job_of(app).active)
+    model = job_of(app).result
+    words = model.index_.lengths() == 1
+    assert model.plain_cost == 0.5 and model.costs_at(1.0).pointer_by_length.tolist() == [0.5, 1.0, 1.0]
+    assert not model.costs_at(1.0).dictionary[words].any() and model.result_.gap < 0.1
+    shown = "\n".join(code.value for code in show(sound(app.run()), "features").code)
+    assert "--plain-cost=0.5" in shown and "plain_cost=0.5" in shown
+
+
 def test_the_exact_solver_says_when_a_corpus_is_too_large(open_app):
     app = open_app("solve", solver="exact")
     sound(app.button(key="run").click().run())

@@ -203,6 +203,7 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     result = model.result_
     cut = ", lower-cased" if model.lowercase else ""
     cut += "; K-grams within sentences" if model.sentence_borders else ""
+    plain = "" if model.plain_cost is None else f", but for single words, which cost {model.plain_cost:g} a use alone"
     proved = "how far it is from the optimum has not been proved yet"
     if np.isfinite(result.gap):
         proved = f"it is within {gap_words(result.gap)} of the optimum, certified by a lower bound"
@@ -212,7 +213,7 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         f"matches of <code>{_text(model.token_pattern)}</code>{cut}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
-        f"words. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
+        f"words{plain}. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
         f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; "
         f"{proved}.</p>"
     )

@@ -35,6 +35,8 @@ def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
         options["counting"] = model.counting
     if model.counting == "soft":
         options["temperature"] = f"{model.temperature:g}"
+    if model.plain_cost is not None:
+        options["plain_cost"] = f"{model.plain_cost:g}"
     if model.solver != "guided":
         options["solver"] = model.solver
     solving = _solving(model.settings)
@@ -57,6 +59,8 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     counting += f", temperature={model.temperature:g}" if model.counting == "soft" else ""
     if model.token_pattern != DEFAULT_TOKEN_PATTERN:
         counting += f", token_pattern={model.token_pattern!r}"
+    if model.plain_cost is not None:
+        counting += f", plain_cost={model.plain_cost:g}"
     if model.sentence_borders:
         counting += ", sentence_borders=True"
     if not model.lowercase:

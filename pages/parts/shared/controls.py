@@ -171,6 +171,25 @@ def _solver_settings() -> None:
         key="widget_limit",
         on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
     )
+    _plain_words()
+
+
+def _plain_words() -> None:
+    """External Macro Data Compression (§3.2), and what a word then costs."""
+    chosen = settings()
+    on = st.toggle(
+        "Single words stand in the text as they are, and need no entry", value=chosen.plain_cost is not None,
+        key="widget_plain",
+        on_change=lambda: change_settings(plain_cost=1.0 if st.session_state.widget_plain else None),
+        help="External macro data compression (§3.2): phrases alone are stored, and words cost nothing to store. Holds "
+        "for runs on this page; the λ-path keeps words as entries.",
+    )  # fmt: skip
+    if on:
+        cost = 1.0 if chosen.plain_cost is None else chosen.plain_cost
+        st.number_input(
+            "What a word in the text costs", 0.0, 1e6, value=cost, step=0.5, format="%g", width=260,
+            key="widget_plain_cost", on_change=_take("plain_cost", "widget_plain_cost"),
+        )  # fmt: skip
 
 
 def _guided_settings() -> None:

@@ -22,7 +22,8 @@ class Settings:
 
     solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
     gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
-    reweighting. counting, temperature: how the features are counted.
+    reweighting. counting, temperature: how the features are counted. plain_cost: None, or what a single word costs that
+    stands in the text as it is and needs no entry (in a run of the solver alone).
     """
 
     lam: float = 1.0
@@ -37,6 +38,7 @@ class Settings:
     last_zeta: float = 1.0
     rounds: int = 20
     time_limit: float | None = None
+    plain_cost: float | None = None
 
     def for_tokens(self, n_tokens: int) -> Settings:
         """The same with a solver: the homotopy first where it takes less than ``QUICK_S`` by estimate."""
@@ -57,7 +59,7 @@ class Settings:
     def solve_key(self, corpus_id: str) -> tuple[Any, ...]:
         """What a solve depends on: not on counting and weighting, which only read its result, nor on another solver's
         settings."""
-        return (corpus_id, self.lam, self.max_gram, self.solver, self.solver_settings())
+        return (corpus_id, self.lam, self.max_gram, self.plain_cost, self.solver, self.solver_settings())
 
     def solver_settings(self) -> Any:
         """The chosen solver's own settings."""
@@ -93,7 +95,7 @@ def settings_from(query: Any) -> Settings:
 
 _LIMITS = {
     "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
-    "rounds": (1, 100), "time_limit": (0.001, 86400.0),
+    "rounds": (1, 100), "time_limit": (0.001, 86400.0), "plain_cost": (0.0, 1e6),
 }  # fmt: skip
 
 

@@ -245,6 +245,7 @@ def run_solver() -> None:
         model = CompressiveFeatures(
             lam=wanted.lam,
             max_gram=wanted.max_gram,
+            plain_cost=wanted.plain_cost,
             solver=str(wanted.solver),
             listeners=(job,),
             settings=wanted.solver_settings(),
