@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+from numpydoc.validate import validate
+
+import cflengine
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+PACKAGES = (
+    "compression", "sentence_lasso", "loglinear", "plq", "embedding", "experiments", "text", "linear", "engine",
+)  # fmt: skip
 PROBLEMS = (
     "cflengine.compression.model.problem", "cflengine.sentence_lasso.model.problem",
     "cflengine.loglinear.model.problem", "cflengine.plq.problem", "cflengine.embedding.problem",
 )  # fmt: skip
+SOLVERS = (
+    "cflengine.compression.solvers.guided.solver", "cflengine.compression.solvers.homotopy",
+    "cflengine.compression.solvers.reweighting", "cflengine.compression.solvers.exact",
+    "cflengine.sentence_lasso.solvers.majorise", "cflengine.loglinear.solvers.lbfgs",
+    "cflengine.loglinear.solvers.clustered", "cflengine.plq.descent",
+)  # fmt: skip
+#: of numpydoc: parameters that are not described, that there are not, in another order, without type or description
+CHECKS = {"PR01", "PR02", "PR03", "PR04", "PR07", "PR09", "PR10", "SS01", "GL06", "GL07"}
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 
 
@@ -27,10 +42,32 @@ def test_a_tutorial_runs(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), names)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS + SOLVERS)
 def test_worked_examples_come_out_as_they_stand(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.attempted >= 3 and not found.failed
+
+
+def test_public_names_describe_their_parameters():
+    """Names of ``cflengine`` itself: a numpydoc section with an entry for each parameter of the signature."""
+    checked = 0
+    for name in cflengine.__all__:
+        if inspect.isclass(found := getattr(cflengine, name)) or inspect.isfunction(found):
+            errors = [error for error in validate(f"cflengine.{name}")["errors"] if error[0] in CHECKS]
+            assert not errors, f"{name}: {errors}"
+            checked += 1
+    assert checked > 25
+
+
+def test_no_docstring_describes_a_parameter_that_there_is_not():
+    """Whatever else has a section of parameters."""
+    for package in PACKAGES:
+        module = importlib.import_module(f"cflengine.{package}")
+        for name in module.__all__:
+            found = getattr(module, name)
+            if (inspect.isclass(found) or inspect.isfunction(found)) and "Parameters\n" in (found.__doc__ or ""):
+                errors = validate(f"cflengine.{package}.{name}")["errors"]
+                assert not [error for error in errors if error[0] == "PR02"], f"{name}: {errors}"
 
 
 def test_links_and_pictures_are_there():

@@ -47,35 +47,53 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    lam : cost of a pointer, λ ≥ 0. 0 keeps single words, large values keep long phrases.
-    max_gram : K, the longest K-gram in words, 1 to 8.
-    solver : "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay",
-        the homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
-    token_pattern : regular expression; every match is a token.
-    lowercase : lower-case tokens (offsets still point into the original text).
-    sentence_borders : whether K-grams stay within sentences, found by sentencex; blank lines always end one.
-    weighting : "count", "tf", "idf" (count × idf), "tf-idf" or "damped" (√count × idf, documents scaled to length 1);
-        idf from the documents of ``fit``.
-    counting : "pointers", the paper's; "occurrences", of every K-gram of the dictionary, overlapping ones too; or
-        "soft", expected uses over all encodings (:mod:`~cflengine.compression.counting`).
-    temperature : of "soft", above 0; near 0 the encodings of fewest pointers count, at large values all alike.
-    listeners : callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve,
-        and the best solution so far, with its certificate, is kept.
-    random_state : whole number, None or numpy's RandomState: the seed of what the guided solver draws, where
-        ``settings`` are None (else theirs holds). The same number gives the same bytes; None draws one, and
-        ``result_.settings`` tells which. The other solvers draw nothing.
-    n_threads : threads of the compiled kernels; None for all cores. The result does not depend on it.
-    pointer_cost : None for λ; or an array (K,), the cost of a pointer by length; or (K, n_tokens), by pointer of the
-        documents of ``fit`` (unseen documents are then charged the mean of each length).
-    dictionary_cost : c(s): "words" (default) or "characters" of a K-gram; or a callable that takes a tuple of words
-        and returns a number; or an array over the K-grams of the index.
-    plain_cost : None; or External Macro Data Compression (§3.2): a single word stands in the text as it is, at this
-        cost, and needs no entry; all other pointers cost λ, and c(s) is the number of words.
-    literal_cost : cost of carrying one token of an unseen document that the dictionary cannot express; None for
-        a pointer plus the storage of a word, and for 3 where ``counting`` is "soft", whose pointers cost 1.
-    settings : :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or
-        ExactSettings: every other parameter of the solver, random_state included.
-    polish : better the solution of the homotopy or of reweighting by the guided solver's local search.
+    lam : float, default: 1.0
+        cost of a pointer, λ ≥ 0. 0 keeps single words, large values keep long phrases.
+    max_gram : int, default: 3
+        K, the longest K-gram in words, 1 to 8.
+    solver : str, default: 'guided'
+        "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay", the
+        homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
+    token_pattern : str, default: '\\w+|[^\\w\\s]'
+        Regular expression; every match is a token.
+    lowercase : bool, default: True
+        lower-case tokens (offsets still point into the original text).
+    sentence_borders : bool, default: False
+        Whether K-grams stay within sentences, found by sentencex; blank lines always end one.
+    weighting : str, default: 'count'
+        "count", "tf", "idf" (count × idf), "tf-idf" or "damped" (√count × idf, documents scaled to length 1); idf from
+        the documents of ``fit``.
+    counting : str, default: 'pointers'
+        "pointers", the paper's; "occurrences", of every K-gram of the dictionary, overlapping ones too; or "soft",
+        expected uses over all encodings (:mod:`~cflengine.compression.counting`).
+    temperature : float, default: 3.0
+        Of "soft", above 0; near 0 the encodings of fewest pointers count, at large values all alike.
+    listeners : Sequence[Listener], default: ()
+        Callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve, and the best
+        solution so far, with its certificate, is kept.
+    random_state : int or np.random.RandomState or None, default: 0
+        Whole number, None or numpy's RandomState: the seed of what the guided solver draws, where ``settings`` are None
+        (else theirs holds). The same number gives the same bytes; None draws one, and ``result_.settings`` tells which.
+        The other solvers draw nothing.
+    n_threads : int or None, default: None
+        Threads of the compiled kernels; None for all cores. The result does not depend on it.
+    pointer_cost : ndarray or None, default: None
+        None for λ; or an array (K,), the cost of a pointer by length; or (K, n_tokens), by pointer of the documents of
+        ``fit`` (unseen documents are then charged the mean of each length).
+    dictionary_cost : DictionaryCost, default: 'words'
+        c(s): "words" (default) or "characters" of a K-gram; or a callable that takes a tuple of words and returns a
+        number; or an array over the K-grams of the index.
+    plain_cost : float or None, default: None
+        None; or External Macro Data Compression (§3.2): a single word stands in the text as it is, at this cost, and
+        needs no entry; all other pointers cost λ, and c(s) is the number of words.
+    literal_cost : float or None, default: None
+        Cost of carrying one token of an unseen document that the dictionary cannot express; None for a pointer plus the
+        storage of a word, and for 3 where ``counting`` is "soft", whose pointers cost 1.
+    settings : Settings or None, default: None
+        :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or ExactSettings: every
+        other parameter of the solver, random_state included.
+    polish : bool, default: False
+        Better the solution of the homotopy or of reweighting by the guided solver's local search.
 
     Attributes
     ----------

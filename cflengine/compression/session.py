@@ -33,7 +33,17 @@ QUICK = GuidedSettings(tol=0.0).search_only(patience=1)
 @dataclass(frozen=True)
 class ConstraintPrice:
     """What a constraint costs: ``estimate``, the difference of the objectives found; ``least`` and ``most``, proved
-    limits of the difference of the optima."""
+    limits of the difference of the optima.
+
+    Parameters
+    ----------
+    estimate : float
+        Difference of the objectives found.
+    least : float
+        Proved lower limit of the difference of the optima.
+    most : float
+        Proved upper limit of it.
+    """
 
     estimate: float
     least: float
@@ -52,9 +62,14 @@ class ConstraintPrice:
 class CompressionSession:
     """Solves one corpus for many λ and constraints.
 
-    estimator: a :class:`~cflengine.CompressiveFeatures`, whose settings hold for every solve if it is a guided one;
-    table: the corpus in tokens, or None for the corpus that the estimator is fitted to. Raises what ``fit`` raises. Not
-    for several threads at once.
+    Raises what ``fit`` raises. Not for several threads at once.
+
+    Parameters
+    ----------
+    estimator : CompressiveFeatures
+        A :class:`~cflengine.CompressiveFeatures`, whose settings hold for every solve if it is a guided one.
+    table : TokenTable or None, default: None
+        The corpus in tokens, or None for the corpus that the estimator is fitted to.
     """
 
     def __init__(self, estimator: CompressiveFeatures, table: TokenTable | None = None) -> None:

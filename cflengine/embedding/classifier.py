@@ -43,18 +43,53 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    network : "mean" (of vectors, under a linear layer), "cnn" (convolutions over 3, 4 and 5 words), "gru", "bilstm".
-    regulariser, lam : the penalty and its strength λ; None: a usual one of that penalty.
-    dimension : r, where no vectors are given. initial : where M begins then: "random" (normal), or "learnt" from the
-        documents by PPMI and a singular value decomposition.
-    groups : lists of words, for "structured wmmd". stop_words : None, "english" or a list: words that the penalty
-        leaves out; the network sees them. min_count : occurrences, also in texts to stop by, below which a word is
-        unknown.
-    epochs, batch_size, learning_rate, hidden, max_length, max_norm, dev_share, patience : see
-        :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
-    random_state : of everything drawn. checkpoint : a file, written after each epoch, from which the same fit goes on.
-    n_threads : of the penalty, None for all cores. time_limit : seconds, None for no limit.
-    listeners : get an event an epoch (accuracy, penalty, wmmd, dev_accuracy); False ends the fit, with what there is.
+    network : str, default: 'cnn'
+        "mean" (of vectors, under a linear layer), "cnn" (convolutions over 3, 4 and 5 words), "gru", "bilstm".
+    regulariser : str, default: 'wmmd'
+        The penalty and its strength λ; None: a usual one of that penalty.
+    lam : float or None, default: None
+        the penalty and its strength λ; None: a usual one of that penalty.
+    dimension : int, default: 20
+        R, where no vectors are given.
+    initial : str, default: 'random'
+        Where M begins then: "random" (normal), or "learnt" from the documents by PPMI and a singular value
+        decomposition.
+    groups : Sequence[Sequence[str]] or None, default: None
+        Lists of words, for "structured wmmd".
+    stop_words : object, default: None
+        None, "english" or a list: words that the penalty leaves out; the network sees them.
+    min_count : int, default: 2
+        Occurrences, also in texts to stop by, below which a word is unknown.
+    epochs : int, default: 30
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    batch_size : int, default: 64
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    learning_rate : float, default: 0.1
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    hidden : int, default: 100
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    max_length : int, default: 256
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    max_norm : float or None, default: 1.0
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    dev_share : float, default: 0.0
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    patience : int or None, default: None
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    token_pattern : str, default: '\\w+'
+        Regular expression; every match is a word.
+    lowercase : bool, default: True
+        lower-case words.
+    random_state : object, default: 0
+        Of everything drawn.
+    checkpoint : str or os.PathLike[str] or None, default: None
+        A file, written after each epoch, from which the same fit goes on.
+    n_threads : int or None, default: None
+        Of the penalty, None for all cores.
+    time_limit : float or None, default: None
+        Seconds, None for no limit.
+    listeners : Sequence[Listener], default: ()
+        Get an event an epoch (accuracy, penalty, wmmd, dev_accuracy); False ends the fit, with what there is.
 
     Attributes
     ----------

@@ -27,17 +27,33 @@ class WordMMD(BaseEstimator):
 
     Parameters
     ----------
-    kernel : "gaussian", "laplace" or "linear", which sees a difference of means alone.
-    width : None: the square root of the median squared distance of two words of different documents; a number; or
-        several, of which the kernel is the average.
-    n_permutations : of the test; 0 for none.
-    random_features : None: exact; a number of random Fourier frequencies: O(V r) each, with ``approximation_error_``.
-    n_components : dimensions of vectors that are learnt from the documents, where ``fit`` is given none.
-    stop_words : None, "english" or a list: words that are left out. min_count : occurrences below which a word is.
-    token_pattern, lowercase : what a word is.
-    random_state : of permutations, random features, drawn pairs. n_threads : None for all cores.
-    time_limit : seconds, None for no limit: it cuts the permutations short, and before those are begun the fit.
-    listeners : get an event a stage; False ends the fit.
+    kernel : str, default: 'gaussian'
+        "gaussian", "laplace" or "linear", which sees a difference of means alone.
+    width : float or Sequence[float] or None, default: None
+        None: the square root of the median squared distance of two words of different documents; a number; or several,
+        of which the kernel is the average.
+    n_permutations : int, default: 999
+        Of the test; 0 for none.
+    random_features : int or None, default: None
+        None: exact; a number of random Fourier frequencies: O(V r) each, with ``approximation_error_``.
+    n_components : int, default: 50
+        Dimensions of vectors that are learnt from the documents, where ``fit`` is given none.
+    stop_words : object, default: None
+        None, "english" or a list: words that are left out.
+    min_count : int, default: 1
+        Occurrences below which a word is.
+    token_pattern : str, default: '\\w+'
+        What a word is.
+    lowercase : bool, default: True
+        What a word is.
+    random_state : object, default: 0
+        Of permutations, random features, drawn pairs.
+    n_threads : int or None, default: None
+        None for all cores.
+    time_limit : float or None, default: None
+        Seconds, None for no limit: it cuts the permutations short, and before those are begun the fit.
+    listeners : Sequence[Listener], default: ()
+        Get an event a stage; False ends the fit.
 
     Attributes
     ----------

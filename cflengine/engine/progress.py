@@ -32,11 +32,30 @@ class TerminationReason(StrEnum):
 class IterationStats:
     """The state of a solve after an iteration. Only scalars; NaN stands for "not known yet".
 
-    iteration: 0 is the starting point. stage: which part of the algorithm. elapsed_s: seconds of solver
-    time, listeners excluded. work: passes over the data. objective and best_objective: of the current and of the
-    best solution. lower_bound: the best proved bound so far. gap: best_objective / lower_bound - 1, proved.
-    lam: the strength that the problem is solved for. support: how many of its parts are not zero, -1 if not counted.
-    extra: what only this solver knows, by name (ζ and the value of the relaxation, ρ, residuals ...).
+    Parameters
+    ----------
+    iteration : int
+        0 is the starting point.
+    stage : str
+        Which part of the algorithm.
+    elapsed_s : float
+        Seconds of solver time, listeners excluded.
+    work : float, default: nan
+        Passes over the data.
+    objective : float, default: nan
+        Of the current solution.
+    best_objective : float, default: nan
+        Of the best solution so far.
+    lower_bound : float, default: nan
+        The best proved bound so far.
+    gap : float, default: nan
+        best_objective / lower_bound - 1, proved.
+    lam : float, default: nan
+        the strength that the problem is solved for.
+    support : int, default: -1
+        How many of its parts are not zero, -1 if not counted.
+    extra : Mapping[str, float], optional
+        What only this solver knows, by name (ζ and the value of the relaxation, ρ, residuals ...).
     """
 
     iteration: int

@@ -54,10 +54,16 @@ def evaluate(
 
     Parameters
     ----------
-    texts : the documents, N strings. metadata : their table, N rows.
-    columns : what to predict: classes, numbers, or authors.
-    settings : λ, ways to count, weighting, time limit ...; None for the defaults.
-    plan : task, rules, test, dev, folds, group, time, seed (see :func:`make_tasks`).
+    texts : Sequence[str]
+        The documents, N strings.
+    metadata : DataFrame
+        Their table, N rows.
+    columns : str or Sequence[str]
+        What to predict: classes, numbers, or authors.
+    settings : EvaluationSettings or None, default: None
+        λ, ways to count, weighting, time limit ...; None for the defaults.
+    **plan : object
+        Task, rules, test, dev, folds, group, time, seed (see :func:`make_tasks`).
 
     Returns
     -------

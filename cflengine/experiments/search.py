@@ -33,13 +33,20 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier or regressor that takes a sparse matrix.
-    features : :class:`CompressiveFeatures` with the guided solver; its ``lam`` is set by the search.
-    lams : the λ to try.
-    cv, scoring : as in scikit-learn's GridSearchCV.
-    transductive : True finds the K-grams once, without labels, in all documents, those of validation included, and
-        cross-validates the estimator alone: as many times faster as there are folds, but scores are those of documents
-        whose text the dictionary has seen.
+    estimator : object
+        Classifier or regressor that takes a sparse matrix.
+    features : CompressiveFeatures
+        :class:`CompressiveFeatures` with the guided solver; its ``lam`` is set by the search.
+    lams : Iterable[float], default: (0.01, 0.1, 0.3, 1.0, 3.0)
+        The λ to try.
+    cv : object, default: 5
+        As in scikit-learn's GridSearchCV.
+    scoring : object, default: None
+        As in scikit-learn's GridSearchCV.
+    transductive : bool, default: False
+        True finds the K-grams once, without labels, in all documents, those of validation included, and cross-validates
+        the estimator alone: as many times faster as there are folds, but scores are those of documents whose text the
+        dictionary has seen.
 
     Attributes
     ----------

@@ -60,8 +60,16 @@ _SWITCHES = {"idf_": "use_idf", "scale_": "with_std", "mean_": "with_mean"}
 def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator, or a fitted Pipeline, to a file; an existing one is replaced once the new one is whole.
 
-    about: anything that JSON has, kept beside the model. Raises ValueError for what a file cannot hold, and
-    NotFittedError.
+    Raises ValueError for what a file cannot hold, and NotFittedError.
+
+    Parameters
+    ----------
+    model : object
+        A fitted estimator, or a fitted Pipeline.
+    path : str or os.PathLike[str]
+        The file to write.
+    about : Mapping[str, Any] or None, default: None
+        Anything that JSON has, kept beside the model.
     """
     header, arrays = to_parts(model)
     saving.write_model(path, header.pop("kind"), header | {"about": dict(about or {})}, arrays)
@@ -72,6 +80,11 @@ def load_model(path: str | os.PathLike[str] | IO[bytes]) -> Any:
 
     Raises ModelFileError for a file that is no model, one of a newer version, or a damaged one; OSError where there is
     no file to read.
+
+    Parameters
+    ----------
+    path : str or os.PathLike[str] or IO[bytes]
+        The file, or a binary stream.
     """
     return load_with_header(path)[0]
 

@@ -40,14 +40,31 @@ class ChainCRF(SavedModel, BaseEstimator):
 
     Parameters
     ----------
-    solver : "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
-    c1, c2 : strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
-    tol : certified relative gap, objective/bound − 1, at which a fit ends.
-    template : None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a
-        CRF++ template, where tokens are rows of columns; or a callable from a sentence to its tokens' attributes.
-    all_possible_states, all_possible_transitions : also the features that no training sentence has.
-    settings : the solver's, tol included. max_iter, time_limit : of settings, where those are None.
-    n_threads : None for all cores. listeners : get every :class:`~cflengine.IterationStats`; False ends the fit early.
+    solver : str, default: 'lbfgs'
+        "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
+    c1 : float, default: 0.0
+        Strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+    c2 : float, default: 1.0
+        Strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+    tol : float, default: 1e-05
+        Certified relative gap, objective/bound − 1, at which a fit ends.
+    template : object, default: None
+        None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a CRF++
+        template, where tokens are rows of columns; or a callable from a sentence to its tokens' attributes.
+    all_possible_states : bool, default: False
+        Also the features that no training sentence has.
+    all_possible_transitions : bool, default: False
+        Also the features that no training sentence has.
+    settings : Settings or None, default: None
+        The solver's, tol included. max_iter, time_limit : of settings, where those are None.
+    max_iter : int, default: 10000
+        Of the solver's iterations.
+    time_limit : float or None, default: None
+        Seconds, or None.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Get every :class:`~cflengine.IterationStats`; False ends the fit early.
 
     Attributes
     ----------

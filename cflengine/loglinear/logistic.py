@@ -33,17 +33,33 @@ class LogisticClassifier(ProbabilisticClassifier):
 
     Parameters
     ----------
-    solver : "auto" (default; by the rule of :mod:`cflengine.loglinear.solvers.auto`, see ``why_``), "lbfgs",
-        "clustered", "newton-cg" or "dual". With l1_ratio above 0, "auto" and "lbfgs" are OWL-QN, and there is no other.
-    C : of the losses against the penalty, above 0: the larger, the less regularised. The paper's σ².
-    l1_ratio : share of the ℓ1 penalty, from 0 (default) to 1.
-    multiclass : "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.
-    fit_intercept : whether there is one.
-    class_weight : None, "balanced", or a mapping from classes to weights.
-    tol : certified relative gap, objective/bound − 1, at which a fit ends. max_iter : of the solver's iterations.
-        time_limit : seconds for all classes together, or None. random_state : of "auto", "dual" and "clustered".
-    settings : the solver's, in place of tol, max_iter, time_limit and random_state; None for its defaults.
-    n_threads : None for all cores. listeners : get every :class:`~cflengine.IterationStats`; False ends the fit early.
+    solver : str, default: 'auto'
+        "auto" (default; by the rule of :mod:`cflengine.loglinear.solvers.auto`, see ``why_``), "lbfgs", "clustered",
+        "newton-cg" or "dual". With l1_ratio above 0, "auto" and "lbfgs" are OWL-QN, and there is no other.
+    C : float, default: 1.0
+        Of the losses against the penalty, above 0: the larger, the less regularised. The paper's σ².
+    l1_ratio : float, default: 0.0
+        Share of the ℓ1 penalty, from 0 (default) to 1.
+    multiclass : str, default: 'ovr'
+        "ovr", one against the rest (default), or "multinomial"; two classes are the same either way.
+    fit_intercept : bool, default: True
+        Whether there is one.
+    class_weight : object, default: None
+        None, "balanced", or a mapping from classes to weights.
+    tol : float, default: 0.0001
+        Certified relative gap, objective/bound − 1, at which a fit ends.
+    max_iter : int, default: 10000
+        Of the solver's iterations.
+    time_limit : float or None, default: None
+        Seconds for all classes together, or None.
+    random_state : int, default: 0
+        Of "auto", "dual" and "clustered".
+    settings : Settings or None, default: None
+        The solver's, in place of tol, max_iter, time_limit and random_state; None for its defaults.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Get every :class:`~cflengine.IterationStats`; False ends the fit early.
 
     Attributes
     ----------

@@ -12,6 +12,16 @@ once, and where it rests nothing pulls. The proof takes the best β₀ there is 
 
 What did not help: conjugate gradients on all duals between their bounds at once, between passes. They save a third of
 the passes of the squared hinge and none of the hinge's, whose duals hit bounds, and cost as much as they save.
+
+Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
+at the kink, β = 1/2.
+
+>>> from cflengine.plq.problem import no_constraints
+>>> one, none = np.ones((1, 1)), np.zeros((1, 0))
+>>> loss = CompositeLoss(U=-one, V=one, S=none, T=none, tau=none)
+>>> result = solve(PLQProblem(2.0 * one, loss, no_constraints(1)), DescentSettings(tol=1e-9))
+>>> result.w.round(6).tolist(), round(result.objective, 6), result.gap <= 1e-9
+([0.5], 0.125, True)
 """
 
 from __future__ import annotations

@@ -193,19 +193,37 @@ class PLQClassifier(_PLQ, LinearClassifier):
 
     Parameters
     ----------
-    loss : "hinge" (the SVM), "squared_hinge", "smoothed_hinge", or a :class:`~cflengine.plq.losses.Loss` of the margin.
-    C : strength of the loss against the penalty, above 0; the larger, the less regularised.
-    constraints : names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend,
-        in the order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance
-        of the score with the column ``sensitive`` of fit is at most that).
-    l1_ratio : share of the ℓ1 penalty, from 0 to below 1.
-    fit_intercept : whether there is β₀. intercept_scaling : None, β₀ is free; or s > 0: β₀ is s times the coefficient
-        of a feature of value s that is penalised like any other, as in LIBLINEAR.
-    class_weight : None, "balanced", or a mapping from classes to weights.
-    tol : proved relative gap at which a fit ends. max_iter : passes over the data at most. time_limit : seconds for all
-        classes, or None. random_state : of the order of the visits.
-    settings : :class:`~cflengine.plq.settings.DescentSettings`, in place of those four. n_threads : None for all cores.
-    listeners : callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
+    loss : str or Loss, default: 'hinge'
+        "hinge" (the SVM), "squared_hinge", "smoothed_hinge", or a :class:`~cflengine.plq.losses.Loss` of the margin.
+    C : float, default: 1.0
+        Strength of the loss against the penalty, above 0; the larger, the less regularised.
+    constraints : Sequence[str | Constraints], default: ()
+        Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
+        order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the
+        score with the column ``sensitive`` of fit is at most that).
+    l1_ratio : float, default: 0.0
+        Share of the ℓ1 penalty, from 0 to below 1.
+    fit_intercept : bool, default: True
+        Whether there is β₀.
+    intercept_scaling : float or None, default: None
+        None, β₀ is free; or s > 0: β₀ is s times the coefficient of a feature of value s that is penalised like any
+        other, as in LIBLINEAR.
+    class_weight : object, default: None
+        None, "balanced", or a mapping from classes to weights.
+    tol : float, default: 0.0001
+        Proved relative gap at which a fit ends.
+    max_iter : int, default: 10000
+        Passes over the data at most.
+    time_limit : float or None, default: None
+        Seconds for all classes, or None.
+    random_state : int, default: 0
+        Of the order of the visits.
+    settings : DescentSettings or None, default: None
+        :class:`~cflengine.plq.settings.DescentSettings`, in place of those four.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
 
     Attributes
     ----------
@@ -273,11 +291,36 @@ class PLQRegressor(RegressorMixin, _PLQ):
 
     Parameters
     ----------
-    loss : "huber:1.35", "quantile:0.9", "expectile:0.9", "epsilon_insensitive:0.1", "squared_epsilon_insensitive:0.1",
+    loss : str or Loss, default: 'huber:1.35'
+        "huber:1.35", "quantile:0.9", "expectile:0.9", "epsilon_insensitive:0.1", "squared_epsilon_insensitive:0.1",
         "absolute", "squared", or a :class:`~cflengine.plq.losses.Loss` of the residual.
-
-    The other parameters, the attributes (coef_ is (d,), intercept_ a number) and what is raised: as
-    :class:`PLQClassifier` has them.
+    C : float, default: 1.0
+        Strength of the loss against the penalty, above 0; the larger, the less regularised.
+    constraints : Sequence[str | Constraints], default: ()
+        Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
+        order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the
+        score with the column ``sensitive`` of fit is at most that).
+    l1_ratio : float, default: 0.0
+        Share of the ℓ1 penalty, from 0 to below 1.
+    fit_intercept : bool, default: True
+        Whether there is β₀.
+    intercept_scaling : float or None, default: None
+        None, β₀ is free; or s > 0: β₀ is s times the coefficient of a feature of value s that is penalised like any
+        other, as in LIBLINEAR.
+    tol : float, default: 0.0001
+        Proved relative gap at which a fit ends.
+    max_iter : int, default: 10000
+        Passes over the data at most.
+    time_limit : float or None, default: None
+        Seconds for all classes, or None.
+    random_state : int, default: 0
+        Of the order of the visits.
+    settings : DescentSettings or None, default: None
+        :class:`~cflengine.plq.settings.DescentSettings`, in place of those four.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
     """
 
     kind = "plq regressor"

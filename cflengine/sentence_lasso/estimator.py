@@ -26,18 +26,35 @@ class SentenceLassoClassifier(GroupClassifier):
 
     Parameters
     ----------
-    lam_sen : λ_sen, above 0. l1 : λ_las, above 0.
-    solver : "majorise" (default) or "admm", the paper's Algorithm 1.
-    settings : :class:`~cflengine.MajoriseSettings` or ADMMSettings: every other parameter of the solver, tol included.
-        ADMM without settings stops by the paper's rule, not by tol.
-    tol : relative duality gap at which a fit ends. max_iter : of the solver's iterations, None for its own limit.
-        time_limit : seconds for all classes together, or None.
-    class_weight : None, "balanced", or a mapping from classes to weights.
-    features : None for words; or a :class:`~cflengine.CompressiveFeatures`, whose K-grams are then the features.
-    token_pattern, lowercase : what a word is.
-    language : ISO 639-1 code, for cutting texts into sentences.
-    n_threads : None for all cores.
-    listeners : callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
+    lam_sen : float, default: 0.1
+        λ_sen, above 0.
+    l1 : float, default: 1.0
+        λ_las, above 0.
+    solver : str, default: 'majorise'
+        "majorise" (default) or "admm", the paper's Algorithm 1.
+    class_weight : object, default: None
+        None, "balanced", or a mapping from classes to weights.
+    tol : float, default: 0.0001
+        Relative duality gap at which a fit ends.
+    max_iter : int or None, default: None
+        Of the solver's iterations, None for its own limit.
+    time_limit : float or None, default: None
+        Seconds for all classes together, or None.
+    settings : Settings or None, default: None
+        :class:`~cflengine.MajoriseSettings` or ADMMSettings: every other parameter of the solver, tol included. ADMM
+        without settings stops by the paper's rule, not by tol.
+    features : object, default: None
+        None for words; or a :class:`~cflengine.CompressiveFeatures`, whose K-grams are then the features.
+    token_pattern : str, default: '\\w+'
+        What a word is.
+    lowercase : bool, default: True
+        What a word is.
+    language : str, default: 'en'
+        ISO 639-1 code, for cutting texts into sentences.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
 
     Attributes
     ----------
@@ -105,12 +122,35 @@ class PenalisedClassifier(GroupClassifier):
 
     Parameters
     ----------
-    penalty : "lasso", l1‖w‖₁; "ridge", l2/2 ‖w‖²; "elastic", both; "frequency", l1‖w‖₁ + l2/2 Σ N_i w_i² with N_i the
+    penalty : str, default: 'lasso'
+        "lasso", l1‖w‖₁; "ridge", l2/2 ‖w‖²; "elastic", both; "frequency", l1‖w‖₁ + l2/2 Σ N_i w_i² with N_i the
         occurrences of feature i, which knows of no sentences.
-    l1, l2 : strengths above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its λ_rid of the
-        ridge and the elastic net l2/2.
-
-    The other parameters, the attributes and what is raised: as :class:`SentenceLassoClassifier` has them.
+    l1 : float, default: 1.0
+        Strengths above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its λ_rid of the ridge
+        and the elastic net l2/2.
+    l2 : float, default: 1.0
+        Strengths above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its λ_rid of the ridge
+        and the elastic net l2/2.
+    class_weight : object, default: None
+        None, "balanced", or a mapping from classes to weights.
+    tol : float, default: 0.0001
+        Relative duality gap at which a fit ends.
+    max_iter : int or None, default: None
+        Of the solver's iterations, None for its own limit.
+    time_limit : float or None, default: None
+        Seconds for all classes together, or None.
+    features : object, default: None
+        None for words; or a :class:`~cflengine.CompressiveFeatures`, whose K-grams are then the features.
+    token_pattern : str, default: '\\w+'
+        What a word is.
+    lowercase : bool, default: True
+        What a word is.
+    language : str, default: 'en'
+        ISO 639-1 code, for cutting texts into sentences.
+    n_threads : int or None, default: None
+        None for all cores.
+    listeners : Sequence[Listener], default: ()
+        Callables that get every :class:`~cflengine.IterationStats`; False from one ends the fit early.
     """
 
     kind = "penalised"

@@ -40,6 +40,11 @@ class CorpusError(InputError):
     """A source cannot be read as a corpus: one clear sentence that says what is wrong and what to do.
 
     It quotes names from outside, so whatever does not print is replaced by a space.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
     """
 
     def __init__(self, message: str) -> None:
@@ -102,15 +107,23 @@ class ReadReport:
 class Corpus:
     """N documents with the place each came from.
 
+    Parameters
+    ----------
+    name : str
+        The source's display name.
+    texts : list[str]
+        N strings, exactly as in the source (not stripped, line ends kept).
+    rows : ndarray
+        (N,) int64, increasing; the 0-based record number of each document in the source.
+    metadata : DataFrame
+        N rows with a RangeIndex; the source's other columns.
+    report : ReadReport
+        How the source was read. ``head`` leaves it as it is: it describes the reading, not the selection.
+
     Attributes
     ----------
-    name : the source's display name.
-    texts : N strings, exactly as in the source (not stripped, line ends kept).
-    rows : (N,) int64, increasing; the 0-based record number of each document in the source.
-    metadata : DataFrame of N rows with a RangeIndex; the source's other columns.
-    report : how the source was read. ``head`` leaves it as it is: it describes the reading, not the
-    selection.
-    digest : first 16 hex digits of the SHA-256 of the texts, each preceded by its length in bytes (UTF-8).
+    digest : str
+        First 16 hex digits of the SHA-256 of the texts, each preceded by its length in bytes (UTF-8).
     """
 
     name: str

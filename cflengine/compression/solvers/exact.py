@@ -12,6 +12,15 @@ all costs are multiples of a number such as 1 or 0.1, so is every objective, and
 below a solution proves the solution.
 
 Source of the problem: Paskov, Mitchell, Hastie, AISTATS 2014, equation (1); they do not solve it exactly.
+
+Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+
+>>> from cflengine.compression import storage_costs
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)
+>>> result = solve_exact(index, storage_costs(index.gram_of, index.lengths()))
+>>> result.objective, result.dictionary.tolist(), result.cover.tolist(), result.gap == 0
+(4.0, [2], [2, 0, 2, 0], True)
 """
 
 from __future__ import annotations
@@ -55,9 +64,15 @@ NO_SUBPROBLEMS = {
 class ExactSettings(Limits):
     """Parameters of the solver.
 
-    tol: stop at this relative gap of HiGHS's bound; 0 is optimality, up to HiGHS's tolerances. time_limit: seconds.
-    max_pointers: larger problems are refused; the default, 50,000 tokens at K = 3, takes about a minute and 1 GB at
-    λ ≤ 1. At λ = 3 a tenth of it takes as long.
+    Parameters
+    ----------
+    tol : float, default: 0.0
+        Stop at this relative gap of HiGHS's bound; 0 is optimality, up to HiGHS's tolerances.
+    time_limit : float or None, default: None
+        Seconds.
+    max_pointers : int, default: 150000
+        Larger problems are refused; the default, 50,000 tokens at K = 3, takes about a minute and 1 GB at λ ≤ 1. At λ =
+        3 a tenth of it takes as long.
     """
 
     tol: float = 0.0

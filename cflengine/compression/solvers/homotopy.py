@@ -17,6 +17,15 @@ stage has as ``stays_optimal``.
 Beyond the paper: a certified lower bound is computed every few steps (kernels/bound.py) and once more from the
 data at the end (certificate.py), so a run can be stopped at any moment with a proved gap; ζ = 0 can be ended by a
 proved gap of the relaxation instead of residuals (``relaxation_gap``).
+
+Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+
+>>> from cflengine.compression import storage_costs
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)
+>>> result = solve_homotopy(index, storage_costs(index.gram_of, index.lengths()))
+>>> result.objective, result.dictionary.tolist(), result.cover.tolist(), result.gap < 1e-5
+(4.0, [2], [2, 0, 2, 0], True)
 """
 
 from __future__ import annotations
@@ -46,15 +55,43 @@ RELAXATION, HOMOTOPY = "relaxation", "homotopy"
 class HomotopySettings(Limits):
     """Every parameter of the solver; the defaults are the paper's (§4.2.4, §5.1).
 
-    rho: first ρ, None for 1/K. rho_factor, rho_window, rho_ratio: ρ grows by the factor when the mean of r/u
-    over the window exceeds the ratio. sigma: None for Theorem 1's σ. residual_tol: a stage ends when r and u are below
-    ρ times it. tol: end when the best solution's gap is proved to be at most this (None: run to the last ζ).
-    zeta_step: increment of ζ. stage_iterations: at most so many steps at each ζ > 0.
-    relaxation_iterations: at most so many at ζ = 0 (None: to tolerance, as the paper). relaxation_gap: end ζ = 0
-    already when the relaxation is solved to this proved relative gap, if residuals do not end it first (None: by
-    residuals alone). last_zeta: stop after this ζ (0 solves only the relaxation). bound_every: steps between bounds
-    at ζ = 0. time_limit: seconds. keep_stages: keep a snapshot at each ζ (n bytes each), with w where 11 copies of it
-    stay under weights_bytes. polish: better the solution by local search at the end.
+    Parameters
+    ----------
+    tol : float or None, default: None
+        End when the best solution's gap is proved to be at most this (None: run to the last ζ).
+    time_limit : float or None, default: None
+        Seconds.
+    rho : float or None, default: None
+        First ρ, None for 1/K.
+    rho_factor : float, default: 1.5
+        By which ρ grows when the mean of r/u over ``rho_window`` steps exceeds ``rho_ratio``.
+    rho_window : int, default: 15
+        Steps over which r/u is averaged.
+    rho_ratio : float, default: 5.0
+        Of r and u, beyond which ρ grows.
+    sigma : float or None, default: None
+        None for Theorem 1's σ.
+    residual_tol : float, default: 0.001
+        A stage ends when r and u are below ρ times it.
+    zeta_step : float, default: 0.1
+        Increment of ζ.
+    stage_iterations : int, default: 150
+        Steps at each ζ > 0 at most.
+    relaxation_iterations : int or None, default: None
+        Steps at ζ = 0 at most (None: to tolerance, as in the paper).
+    relaxation_gap : float or None, default: None
+        End ζ = 0 already when the relaxation is solved to this proved relative gap, if residuals do not end it first
+        (None: by residuals alone).
+    last_zeta : float, default: 1.0
+        Stop after this ζ (0 solves only the relaxation).
+    bound_every : int, default: 20
+        Steps between bounds at ζ = 0.
+    keep_stages : bool, default: False
+        Keep a snapshot at each ζ (n bytes each), with w where 11 copies of it stay under weights_bytes.
+    weights_bytes : int, default: 268435456
+        Most bytes for the w of all snapshots.
+    polish : bool, default: False
+        Better the solution by local search at the end.
     """
 
     rho: float | None = None

@@ -30,7 +30,19 @@ _SECONDS = {"homotopy": 22.0, "guided": 1.6}
 
 @dataclass(frozen=True, kw_only=True)
 class RelaySettings(Limits):
-    """tol, time_limit: of both parts together; homotopy, guided: every other setting of each."""
+    """The homotopy first, then the guided solver from its solution.
+
+    Parameters
+    ----------
+    tol : float, default: 0.001
+        The relative gap at which both parts together end.
+    time_limit : float or None, default: None
+        Seconds for both parts together, or None.
+    homotopy : HomotopySettings, optional
+        Every other setting of the homotopy.
+    guided : GuidedSettings, optional
+        Every other setting of the guided solver.
+    """
 
     tol: float = 1e-3
     homotopy: HomotopySettings = field(default_factory=lambda: HomotopySettings(keep_stages=True))

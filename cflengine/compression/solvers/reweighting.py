@@ -35,6 +35,15 @@ Beyond the paper: α of the first round, the prices of the tokens, is certified 
 best_bound.py; the α of later rounds never proved more), and the result is certified from the data.
 
 Memory: see ``state_bytes`` in memory.py.
+
+Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+
+>>> from cflengine.compression import storage_costs
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)
+>>> result = solve_reweighting(index, storage_costs(index.gram_of, index.lengths()))
+>>> result.objective, result.dictionary.tolist(), result.cover.tolist(), result.gap < 1e-5
+(4.0, [2], [2, 0, 2, 0], True)
 """
 
 from __future__ import annotations
@@ -72,17 +81,52 @@ REWEIGHTING = "reweighting"
 class ReweightingSettings(Limits):
     """Every parameter of the solver; where they come from is said in the module's docstring.
 
-    rho: first ρ, None for 1. rho_factor, rho_ratio, rho_window: ρ grows (shrinks) by the factor when the relative
-    primal residual exceeds the dual one (is below it) by the ratio, at most once in so many steps and not after the
-    first ``rho_steps`` of a round (ADMM need not converge if ρ never rests).
-    A round ends when ‖w − z‖ ≤ √m absolute + residual_tol max(‖w‖, ‖z‖) and
-    ρ‖z − z̄‖ ≤ √m absolute + residual_tol ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
-    epsilon: ε of the weights. nonzero: indicators above it are rounded to 1. The run ends when a share ``binary`` of
-    them is at least 1 − margin, after ``patience`` rounds without a better solution, or after ``rounds``.
-    projection_tol, projection_iterations: the z-update ends when every token is covered by 1 − projection_tol, after
-    so many factorisations at most. bound_every: steps between bounds in the first round. tol: end when the best
-    solution's gap is proved to be at most this, None to go on by the rule above. polish: better the solution by the
-    guided solver's local search at the end.
+    Parameters
+    ----------
+    tol : float or None, default: None
+        End when the best solution's gap is proved to be at most this, None to go on by the rules above.
+    time_limit : float or None, default: None
+        Seconds, or None.
+    rho : float or None, default: None
+        First ρ, None for 1.
+    rho_factor : float, default: 2.0
+        By which ρ grows or shrinks.
+    rho_ratio : float, default: 10.0
+        Of the relative residuals, from which on it does.
+    rho_window : int, default: 10
+        Steps between two changes of ρ, at least.
+    rho_steps : int, default: 100
+        Steps of a round after which ρ rests (ADMM need not converge if it never does).
+    residual_tol : float, default: 0.001
+        A round ends when ‖w − z‖ ≤ √m absolute + residual_tol max(‖w‖, ‖z‖) and ρ‖z − z̄‖ ≤ √m absolute + residual_tol
+        ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.
+    absolute : float, default: 1e-05
+        See residual_tol.
+    least_iterations : int, default: 10
+        Steps of a round, at least.
+    round_iterations : int, default: 500
+        Steps of a round, at most.
+    rounds : int, default: 20
+        Of reweighting, at most.
+    epsilon : float, default: 0.4
+        ε of the weights.
+    nonzero : float, default: 0.01
+        Indicators above it are rounded to 1.
+    binary : float, default: 0.999
+        The run ends when this share of the indicators above ``nonzero`` is at least 1 − margin, after ``patience``
+        rounds without a better solution, or after ``rounds``.
+    margin : float, default: 0.01
+        See binary.
+    patience : int, default: 3
+        See binary.
+    projection_tol : float, default: 1e-06
+        The z-update ends when every token is covered by 1 − projection_tol.
+    projection_iterations : int, default: 60
+        Factorisations of a z-update, at most.
+    bound_every : int, default: 20
+        Steps between bounds in the first round.
+    polish : bool, default: False
+        Better the solution by the guided solver's local search at the end.
     """
 
     rho: float | None = None

@@ -28,9 +28,21 @@ class Iterations(Limits):
 class LBFGSSettings(Iterations):
     """Plain L-BFGS, and OWL-QN where there is c₁.
 
-    memory: m, pairs that are remembered. curvature: of the strong Wolfe conditions, below 1; None for 0.1 where a
-    trial step costs no pass over the data, which saves a tenth or so of the passes, and 0.9 elsewhere.
-    scaled: whether H begins as (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Relative duality gap at which it ends.
+    time_limit : float or None, default: None
+        Seconds, or None.
+    max_iter : int, default: 10000
+        Steps, at most.
+    memory : int, default: 20
+        M, pairs that are remembered.
+    curvature : float or None, default: None
+        Of the strong Wolfe conditions, below 1; None for 0.1 where a trial step costs no pass over the data, which
+        saves a tenth or so of the passes, and 0.9 elsewhere.
+    scaled : bool, default: True
+        Whether H begins as (sᵀy/yᵀy) I; else as the identity, as in the package that the paper used.
     """
 
     memory: int = 20
@@ -52,14 +64,42 @@ CLUSTERINGS = ("chunks", "kmeans", "trajectories")
 class ClusteredSettings(LBFGSSettings):
     """The paper's scheme (Figure 4): fine steps, clusters, coarse steps, up again; then fine steps to the end.
 
-    rounds: numRounds. fine_iter: fine steps before each clustering. cluster_factor: features to a cluster, on average.
-    clustering: "chunks" of sorted weights (the paper's for L-BFGS), "kmeans" of the weights in one dimension,
-    "trajectories" (k-means of the last ``window`` weights of each feature, the paper's for BFGS); or a function of
-    clusters.Clustering's kind.
-    window, coarse_tol: coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the
-    least (the paper: 5, 1e-4). lift: "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse
-    than β. merge: pre-aggregate features before the coarse steps. random_state: seed of k-means, or
-    of what a function draws.
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Relative duality gap at which it ends.
+    time_limit : float or None, default: None
+        Seconds, or None.
+    max_iter : int, default: 10000
+        Steps in all, at most.
+    memory : int, default: 20
+        Pairs that fine and coarse steps remember.
+    curvature : float or None, default: None
+        As in :class:`LBFGSSettings`.
+    scaled : bool, default: True
+        As in :class:`LBFGSSettings`.
+    rounds : int, default: 2
+        numRounds.
+    fine_iter : int, default: 5
+        Fine steps before each clustering.
+    cluster_factor : float, default: 15.0
+        Features to a cluster, on average.
+    clustering : str or Callable[..., Any], default: 'chunks'
+        "chunks" of sorted weights (the paper's for L-BFGS), "kmeans" of the weights in one dimension, "trajectories"
+        (k-means of the last ``window`` weights of each feature, the paper's for BFGS); or a function of
+        clusters.Clustering's kind.
+    window : int, default: 5
+        Coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the least (the paper:
+        5, 1e-4).
+    coarse_tol : float, default: 0.0001
+        Coarse steps end when the last ``window`` objectives differ by less than ``coarse_tol`` of the least (the paper:
+        5, 1e-4).
+    lift : str, default: 'replicate'
+        "replicate", β = Pγ, the paper's; or "increment", β + Pδ, which cannot be worse than β.
+    merge : bool, default: False
+        pre-aggregate features before the coarse steps.
+    random_state : int, default: 0
+        Seed of k-means, or of what a function draws.
     """
 
     rounds: int = 2

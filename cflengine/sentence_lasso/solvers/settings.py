@@ -12,12 +12,28 @@ from cflengine.engine.settings import Limits
 class MajoriseSettings(Limits):
     """The majorising solver's (majorise.py).
 
-    tol: relative duality gap at which it ends. max_iter: rounds and Newton steps together. time_limit: seconds or None.
-    epsilon, decay, rounds: ε of the first round, its factor from round to round, and how many rounds come before
-    Newton's method. passes: of coordinate descent in a round. newton_steps, newton_products: Newton steps between two
-    certificates, and products with the Hessian in each, at first: where that is too few they double.
-
     Raises ValueError for a value out of range.
+
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Relative duality gap at which it ends.
+    time_limit : float or None, default: None
+        Seconds or None.
+    max_iter : int, default: 1000
+        Rounds and Newton steps together.
+    epsilon : float, default: 0.1
+        ε of the first round.
+    decay : float, default: 0.7
+        The factor of ε from round to round.
+    rounds : int, default: 40
+        That come before Newton's method.
+    passes : int, default: 5
+        Of coordinate descent in a round.
+    newton_steps : int, default: 20
+        Newton steps between two certificates, at first: where that is too few they double.
+    newton_products : int, default: 100
+        Products with the Hessian in each, at first: where that is too few they double.
     """
 
     tol: float = 1e-4
@@ -41,9 +57,20 @@ class MajoriseSettings(Limits):
 class ADMMSettings(Limits):
     """Algorithm 1's (admm.py). At a fixed ρ and few iterations it is an early-stopped method: its result depends on ρ.
 
-    rho: ρ of the augmented Lagrangian. max_iter: the paper's 100. tol: relative duality gap at which it ends, or None
-    for the paper's rule alone. w_tol: the paper's rule, relative change of w in the ℓ2 norm, and the precision to which
-    every w is minimised. relaxation: of over-relaxation, 1 for none. time_limit: seconds, or None.
+    Parameters
+    ----------
+    tol : float or None, default: None
+        Relative duality gap at which it ends, or None for the paper's rule alone.
+    time_limit : float or None, default: None
+        Seconds, or None.
+    rho : float, default: 1.0
+        ρ of the augmented Lagrangian.
+    max_iter : int, default: 100
+        The paper's 100.
+    w_tol : float, default: 1e-05
+        The paper's rule, relative change of w in the ℓ2 norm, and the precision to which every w is minimised.
+    relaxation : float, default: 1.0
+        Of over-relaxation, 1 for none.
     """
 
     rho: float = 1.0

@@ -16,7 +16,17 @@ SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
 
 def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:
     """What the INPUT of a command names: a file or folder (see :func:`~cflengine.text.reading.readers.read_corpus`,
-    which ``how`` is for), or "sample" or "20newsgroups" where no file is called that."""
+    which ``how`` is for), or "sample" or "20newsgroups" where no file is called that.
+
+    Parameters
+    ----------
+    source : str
+        A file or folder, or "sample" or "20newsgroups" where no file is called that.
+    limit : int or None, default: None
+        Stop at this many kept documents, None for all.
+    **how : object
+        As :func:`~cflengine.text.reading.readers.read_corpus` takes it.
+    """
     if source not in (SAMPLE, NEWSGROUPS) or Path(source).exists():
         return read_corpus(source, limit=limit, **how)
     if source == SAMPLE:

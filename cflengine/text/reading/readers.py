@@ -71,6 +71,23 @@ def preview_corpus(
     """The first ``n_rows`` records, the columns, and the one that looks like the text. Reads only that much.
 
     Parameters as in :func:`read_corpus`. Raises CorpusError if the source cannot be read.
+
+    Parameters
+    ----------
+    source : Source
+        Path of a file or folder, the bytes of a file, or a binary stream.
+    name : str or None, default: None
+        Display name; its ending gives the format where the source has none of its own.
+    n_rows : int, default: 50
+        Records to return.
+    format : str or None, default: None
+        Csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+    documents : {'line', 'paragraph'}, default: 'line'
+        What a document is in a TXT file, a line or a paragraph between blank lines.
+    encoding : str or None, default: None
+        Of a text file, instead of the detected one.
+    max_bytes : int, default: 4294967296
+        Most bytes to read, uncompressed.
     """
     if n_rows < 1:
         raise CorpusError(f"n_rows is {n_rows}; it must be 1 or more.")
@@ -111,16 +128,24 @@ def read_corpus(
 
     Parameters
     ----------
-    source : path of a file or folder, the bytes of a file, or a binary stream (read from its start, not
-    closed).
-    name : display name; its ending gives the format where the source has none of its own.
-    text_column : the column that holds the documents; found by the rules of :mod:`columns` if None.
-    format : csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
-    documents : what a document is in a TXT file, a line or a paragraph between blank lines.
-    min_words : documents with fewer ``\\w+`` words are left out (0 keeps all that are not blank).
-    limit : stop at this many kept documents; what follows is neither read nor counted.
-    encoding : of a text file, instead of the detected one.
-    max_bytes : most bytes to read, uncompressed.
+    source : Source
+        Path of a file or folder, the bytes of a file, or a binary stream (read from its start, not closed).
+    name : str or None, default: None
+        Display name; its ending gives the format where the source has none of its own.
+    text_column : str or None, default: None
+        The column that holds the documents; found by the rules of :mod:`columns` if None.
+    format : str or None, default: None
+        Csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+    documents : {'line', 'paragraph'}, default: 'line'
+        What a document is in a TXT file, a line or a paragraph between blank lines.
+    min_words : int, default: 1
+        Documents with fewer ``\\w+`` words are left out (0 keeps all that are not blank).
+    limit : int or None, default: None
+        Stop at this many kept documents; what follows is neither read nor counted.
+    encoding : str or None, default: None
+        Of a text file, instead of the detected one.
+    max_bytes : int, default: 4294967296
+        Most bytes to read, uncompressed.
 
     Raises
     ------

@@ -86,14 +86,17 @@ def remember(
     content = content_id(corpus)
     if tokens != USUAL_TOKENS:
         content += hashlib.blake2b(repr(tokens).encode("utf-8", "replace"), digest_size=3).hexdigest()
-    loaded = LoadedCorpus(name or content, corpus, source, options or {}, content, tokens)
+    told = repr((source, corpus.name, sorted((options or {}).items()))).encode("utf-8", "replace")
+    told_id = hashlib.blake2b(told, digest_size=3).hexdigest()  # the same texts read otherwise are not called the same
+    loaded = LoadedCorpus(name or content + told_id, corpus, source, options or {}, content, tokens)
     with _lock:
         known = _corpora.pop(loaded.id, None) or _in_use.get(loaded.id)
-        if known is not None and known.content == content:
-            if (known.source, known.corpus.name, known.options) == (source, corpus.name, loaded.options):
-                loaded = known
-            elif "table" in known.__dict__:  # the same under another name: its tokens are there already
-                loaded.__dict__["table"] = known.table
+        if known is not None and known.content == content and known.options == loaded.options:
+            loaded = known  # its tokens may be there already
+        else:
+            same = [one for one in _in_use.values() if one.content == content and "table" in one.__dict__]
+            if same:
+                loaded.__dict__["table"] = same[0].table
         _corpora[loaded.id] = _in_use[loaded.id] = loaded
         while len(_corpora) > _KEEP:
             _corpora.popitem(last=False)

@@ -91,7 +91,9 @@ def shelf(monkeypatch):
 def test_corpora_are_remembered_by_content(shelf):
     a = shelf.remember(Corpus.from_texts(["a b"]), source="a.csv")
     assert shelf.recall(a.id) is a and a.table.n_tokens == 2
-    assert shelf.remember(Corpus.from_texts(["a b"]), source="copy.csv") is a
+    assert shelf.remember(Corpus.from_texts(["a b"]), source="a.csv") is a
+    copy = shelf.remember(Corpus.from_texts(["a b"]), source="copy.csv")
+    assert copy.id != a.id and copy.table is a.table, "under its own name, and not counted twice"
     assert shelf.remember(Corpus.from_texts(["a b"]), source="a.csv", options={"limit": 1}) is not a
     assert shelf.remember(Corpus.from_texts(["a b c"]), source="a.csv").id != a.id
     assert shelf.recall(None) is None and shelf.recall("unknown") is None
@@ -110,7 +112,7 @@ def test_a_corpus_that_a_session_holds_is_never_dropped(shelf):
     """Five users with five corpora: the first one's was gone, and the sample stood in its place."""
     held = [shelf.remember(Corpus.from_texts([f"held {n}"]), source="h") for n in range(corpora._KEEP + 3)]
     assert all(shelf.recall(one.id) is one for one in held)
-    assert shelf.remember(Corpus.from_texts(["held 0"]), source="again") is held[0]
+    assert shelf.remember(Corpus.from_texts(["held 0"]), source="h") is held[0]
 
 
 def test_the_sample_is_always_there(shelf):

@@ -13,16 +13,44 @@ from cflengine.engine.settings import Limits
 class GuidedSettings(Limits):
     """The defaults prove about a thousandth.
 
-    tol, time_limit: see :class:`~cflengine.engine.settings.Limits`. relaxation_gap: solve the relaxation to this
-    relative gap, None for a quarter of ``tol``. relaxation_iterations: at most so many steps of it.
-    relaxation_only: round and certify then; the relaxation's gap is then proved, too. rho: None for
-    0.5·√(pointer cost · dictionary cost)/(1 + .. + K), usual ones of both. over: over-relaxation, 1 to below 2.
-    early: search also before annealing, from the last solution or as soon as the relaxation is nearly solved: a good
-    solution in a fifth of the time. annealings: how often to anneal at most; the search ends before if it brings
-    nothing. epsilon: ε of the first. anneal_rounds, anneal_steps: of the first, reweightings at most, and steps
-    between them; later ones take half of both. patience: recombinations in a row that bring less than ``least_gain``
-    of the objective each, after which it is time for another annealing. tighten: after each annealing, take up the
-    relaxation again for a better bound. random_state: seed of whatever is drawn. bound_every: steps between bounds.
+    Parameters
+    ----------
+    tol : float, default: 0.001
+        The relative gap at which it ends, proved.
+    time_limit : float or None, default: None
+        Seconds, or None for none.
+    relaxation_gap : float or None, default: None
+        Solve the relaxation to this relative gap, None for a quarter of ``tol``.
+    relaxation_iterations : int, default: 2000
+        Steps of the relaxation at most.
+    relaxation_only : bool, default: False
+        Round and certify then; the relaxation's gap is then proved, too.
+    rho : float or None, default: None
+        None for 0.5·√(pointer cost · dictionary cost)/(1 + .. + K), usual ones of both.
+    over : float, default: 1.8
+        over-relaxation, 1 to below 2.
+    early : bool, default: True
+        Search also before annealing, from the last solution or as soon as the relaxation is nearly solved: a good
+        solution in a fifth of the time.
+    annealings : int, default: 6
+        How often to anneal at most; the search ends before if it brings nothing.
+    epsilon : float, default: 2.0
+        ε of the first annealing.
+    anneal_rounds : int, default: 6
+        Reweightings of the first annealing at most; of later ones half.
+    anneal_steps : int, default: 40
+        Steps between them in the first annealing; in later ones half.
+    patience : int, default: 2
+        Recombinations in a row that bring less than ``least_gain`` of the objective each, after which it is time for
+        another annealing.
+    least_gain : float, default: 1e-05
+        Share of the objective that a recombination has to bring.
+    tighten : bool, default: True
+        After each annealing, take up the relaxation again for a better bound.
+    random_state : int, default: 0
+        Seed of whatever is drawn.
+    bound_every : int, default: 25
+        Steps between bounds.
     """
 
     tol: float = 1e-3
