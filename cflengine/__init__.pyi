@@ -5,7 +5,7 @@ from .compression.solvers.exact import ExactSettings
 from .compression.solvers.guided.settings import GuidedSettings
 from .compression.solvers.homotopy import HomotopySettings
 from .compression.solvers.relay import RelaySettings
-from .compression.solvers.reweighting import ReweightingSettings
+from .compression.solvers.reweighting_settings import ReweightingSettings
 from .compression.warm import warm_up
 from .embedding.classifier import WordMMDEmbedding
 from .embedding.estimator import WordMMD

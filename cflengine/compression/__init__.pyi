@@ -36,7 +36,7 @@ from .solvers.lambda_path import (
 from .solvers.linearised_admm import LinearisedAdmm, RhoRule
 from .solvers.registry import SOLVERS
 from .solvers.relay import RelaySettings, estimated_seconds, solve_relay
-from .solvers.reweighting import ReweightingSettings
+from .solvers.reweighting_settings import ReweightingSettings
 from .solvers.run import FINISHED
 from .warm import warm_up
 

@@ -26,7 +26,7 @@ def _settings(solver: str) -> Any:
     """Settings under which a solver comes through all of its kernels, quickly."""
     from cflengine.compression.solvers.guided.settings import GuidedSettings
     from cflengine.compression.solvers.homotopy import HomotopySettings
-    from cflengine.compression.solvers.reweighting import ReweightingSettings
+    from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 
     toys: dict[str, Any] = {
         "guided": GuidedSettings(tol=0.0, relaxation_iterations=26, anneal_rounds=1, anneal_steps=2),

@@ -1,11 +1,11 @@
-from .classifier import WordMMDEmbedding, has_neural, require_neural
+from .classifier import WordMMDEmbedding
 from .comparison import Comparison
 from .estimator import WordMMD
 from .export import EmbeddingStudy, embedding_report, write_embedding
 from .laws import WordLaws
 from .pairs import pair_sums
 from .problem import pair_coefficients
-from .settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, Kernel
+from .settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, Kernel, has_neural, require_neural
 from .simulation import BetaBinomial, PowerSettings, power
 from .vectors import write_text
 from .warm import warm_up

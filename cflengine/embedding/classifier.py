@@ -19,11 +19,11 @@ from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
-from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings
+from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings, require_neural
 from cflengine.embedding.training import TrainData, Training, predict_scores, word_discrepancy
 from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import count_words, form_numbers, label_texts, stop_word_set
-from cflengine.engine.checks import InputError, MissingPackageError, check_whole
+from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
@@ -342,22 +342,6 @@ _WRITTEN = (
     "network", "regulariser", "lam", "dimension", "hidden", "max_length", "token_pattern", "lowercase", "min_count",
     "epochs", "groups",
 )  # fmt: skip
-
-
-def has_neural() -> bool:
-    """Whether JAX and optax are installed."""
-    from importlib.util import find_spec
-
-    return find_spec("jax") is not None and find_spec("optax") is not None
-
-
-def require_neural() -> None:
-    """MissingPackageError unless JAX and optax are installed."""
-    if not has_neural():
-        raise MissingPackageError(
-            "networks need JAX and optax, which are not installed: pip install 'cflengine[neural]'. The statistic, the "
-            "witness and the simulation need neither."
-        )
 
 
 def _checked_dev(dev: Any, y: np.ndarray) -> np.ndarray | None:

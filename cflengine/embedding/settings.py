@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.embedding.problem import kernel_matrix
-from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, MissingPackageError, check_positive, check_whole, is_number
 from cflengine.engine.settings import Limits
 
 FAMILIES = ("gaussian", "laplace", "linear")
@@ -146,3 +146,19 @@ def inputs(name: str, r: int, hidden: int, top: int) -> int:
     if name.startswith(("filter", "bias")):
         return int(name[-1]) * r
     return top if name.startswith("output") else hidden
+
+
+def has_neural() -> bool:
+    """Whether JAX and optax are installed."""
+    from importlib.util import find_spec
+
+    return find_spec("jax") is not None and find_spec("optax") is not None
+
+
+def require_neural() -> None:
+    """MissingPackageError unless JAX and optax are installed."""
+    if not has_neural():
+        raise MissingPackageError(
+            "networks need JAX and optax, which are not installed: pip install 'cflengine[neural]'. The statistic, the "
+            "witness and the simulation need neither."
+        )

@@ -7,7 +7,8 @@ from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.solvers.relay import RelaySettings, solve_relay
-from cflengine.compression.solvers.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.compression.solvers.reweighting import solve_reweighting
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.engine.registry import Registry, Solver
 
 Settings = GuidedSettings | HomotopySettings | ReweightingSettings | RelaySettings | ExactSettings

@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from cflengine.compression.kernels import reweighting as kernels
 from cflengine.compression.kernels.arrays import GroupSums
 from cflengine.compression.kernels.prox import PROX
-from cflengine.compression.solvers.reweighting import ReweightingSettings, WeightedAdmm
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
+from cflengine.compression.solvers.weighted_admm import WeightedAdmm
 from naive.corpora import INDICES, costs_of
 from naive.reweighting import weighted_prox, weighted_prox_objective
 

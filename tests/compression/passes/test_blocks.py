@@ -22,7 +22,8 @@ from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule
-from cflengine.compression.solvers.reweighting import ReweightingSettings, WeightedAdmm
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
+from cflengine.compression.solvers.weighted_admm import WeightedAdmm
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, repeated_phrases, uneven_costs

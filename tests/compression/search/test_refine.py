@@ -14,7 +14,7 @@ from cflengine.compression.passes.groups import Groups
 from cflengine.compression.search.refine import RECOMBINATION, SEARCH, Refinement
 from cflengine.compression.solvers.homotopy import HomotopySettings
 from cflengine.compression.solvers.registry import SOLVERS
-from cflengine.compression.solvers.reweighting import ReweightingSettings
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.compression.solvers.run import CompressionRun, Problem
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs

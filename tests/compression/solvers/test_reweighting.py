@@ -11,8 +11,10 @@ import pytest
 
 from cflengine.compression.model.certificate import binary_solution, certify
 from cflengine.compression.passes import layout
-from cflengine.compression.solvers.reweighting import REWEIGHTING, ReweightingSettings, WeightedAdmm, solve_reweighting
+from cflengine.compression.solvers.reweighting import REWEIGHTING, solve_reweighting
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.compression.solvers.run import FINISHED
+from cflengine.compression.solvers.weighted_admm import WeightedAdmm
 from cflengine.engine import progress as progress_module
 from cflengine.engine.progress import Progress, TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words

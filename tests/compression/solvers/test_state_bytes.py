@@ -14,7 +14,8 @@ from cflengine.compression.search import crossover
 from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from cflengine.compression.solvers.memory import state_bytes
-from cflengine.compression.solvers.reweighting import ReweightingSettings, solve_reweighting
+from cflengine.compression.solvers.reweighting import solve_reweighting
+from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import costs_of
 
