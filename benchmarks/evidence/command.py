@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import compression, embedding, feel, loglinear, plq, tasks
+from benchmarks.evidence import ablations, compression, embedding, feel, loglinear, plq, tasks
 from benchmarks.evidence.page import Evidence, Part, stamp
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -19,6 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 #: file of results -> what makes parts of it; the command that measures it
 PARTS = {
     "compression-solvers": (compression.parts, "compression-peers --sections solvers"),
+    "ablations": (ablations.parts, "ablations --repeats 2 --limit 25"),
     "tasks": (tasks.parts, "tasks"),
     "loglinear": (loglinear.parts, "loglinear --sections crf"),
     "plq": (plq.parts, "plq"),

@@ -10,9 +10,6 @@ A free β₀ follows from the condition Σ a_i = 0 by the method of multipliers:
 feature of the size M, pulled towards where it was after the last pass, instead of 0; so a step of the duals moves it at
 once, and where it rests nothing pulls. The proof takes the best β₀ there is for its β.
 
-What did not help: conjugate gradients on all duals between their bounds at once, between passes. They save a third of
-the passes of the squared hinge and none of the hinge's, whose duals hit bounds, and cost as much as they save.
-
 Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
 at the kink, β = 1/2.
 

@@ -18,8 +18,7 @@ both tokens, (K−δ)(K−δ+1)/2 for δ = |j − l| < K, less near a document's
 method on the free variables (β > 0, or β = 0 and g < 0) with a banded LDLᵀ factorisation, Θ(K²n), and projection on
 β ≥ 0. The free set hardly changes from one step to the next, so one or two factorisations are usual. A step that does
 not lower the objective is undone and replaced by a sweep of projected Gauss-Seidel, which always does; so is every
-fourth step in any case. With sweeps alone it took 14 (K = 3) to 90 (K = 8) of them, and the whole pass 2.4 to 4 times
-as long; over-relaxation only made it more.
+fourth step in any case.
 
 Shapes: a document has n tokens; g, beta, step float64 (n,); factor float64 (K, n); table float64 (K, K, K).
 """

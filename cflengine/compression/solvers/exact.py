@@ -51,8 +51,7 @@ ROUNDS = 5  # of re-encoding; more change nothing
 POLL_S, REPORT_S = 0.05, 0.5
 QUIET = {"output_flag": False, "parallel": "off"}
 # HiGHS's heuristics that solve smaller integer programmes take three times the memory and cannot be stopped for a
-# minute at a time. With a solution to start from they made no solve at λ ≤ 1 faster; at λ = 3, where it pays to find
-# more, the guided solver's solution as ``start`` is about as good and there in seconds
+# minute at a time; the guided solver's solution as ``start`` is about as good and there in seconds
 NO_SUBPROBLEMS = {
     "mip_heuristic_run_rins": False,
     "mip_heuristic_run_rens": False,

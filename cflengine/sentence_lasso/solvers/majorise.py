@@ -7,11 +7,7 @@
     proof    the multipliers that belong to w, the certificate (multipliers.py, certificate.py); where it fails because
              weights are wrongly 0, they give a direction that brings those back, and Newton's method goes on there.
 
-Not in the paper, whose Algorithm 1 is admm.py. Measured on sci.med/sci.space (949 documents, 16,791 sentences, λ from
-0.01 to 10): rounds alone reach the objective to 1e-6 in a second but the bound, which feels the error of w to first
-order, stays 1e-3 to 1e-2 away for ten times as long; Newton's method has both to 1e-6 after 0.3 to 5 s. What lost:
-fewer rounds, more passes in each, ε falling faster, thresholds chosen by the objective, rounds instead of Newton steps
-after weights came back (they send them to 0 again).
+Not in the paper, whose Algorithm 1 is admm.py. Why not rounds alone, and what else was tried: docs/experiments.md.
 
 Worked example: two documents with a word each (model/problem.py), whose best weights are ±log 3.
 

@@ -17,16 +17,7 @@ The bound comes from the relaxation's multipliers (kernels/bound.py), averaged o
 carries a valid (objective, bound, gap). A second solve with the same solver object starts from the last relaxation and
 the last dictionary (:class:`GuidedSolver`): that is what the λ-path and a dragged slider use.
 
-What was measured (20 Newsgroups, K = 3, λ = 1, if nothing else is said) and lost: steps 1/σ alike for all lengths need
-1.6 times as many to the same bound as 1/(k Σk), the diagonal preconditioner of Pock and Chambolle (2011), which lets σ
-differ by length; the same without over-relaxation (1.8) a third more; the paper's growing ρ twice as many; the last
-multipliers instead of their average half as many again. Extrapolated multipliers prove less; putting the programme's
-own prices back into the bound proves a twentieth of what is missing each time. A working set would not pay: groups
-that are not zero have three quarters of the pointers from the 25th step on. Rounding straight from the relaxation ends,
-searched, at 1.0039 of the LP value, from the annealed one at 1.0022; ε = 4 or 8 at 1.0024 or more. Annealing around
-the best solution with all K-grams held, not half of them, brings half as much from the second time on. Exchanges (one
-K-gram comes, those that it makes useless go) find nothing after recombination: on 1.3 million tokens 16 of 85,000
-candidates seemed to pay, and brought 1.
+What was tried and lost: docs/experiments.md.
 
 Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 

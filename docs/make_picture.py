@@ -1,0 +1,109 @@
+"""The moving picture of the README: ``python docs/make_picture.py`` starts the app, drives it in headless Chromium and
+writes docs/first.webp. Needs ``pip install -e ".[test]"`` and Debian's package chromium."""
+
+from __future__ import annotations
+
+import io
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = Path(__file__).parent / "first.webp"
+SIZE, SHOWN = {"width": 1180, "height": 720}, (900, 549)
+FRAME_MS, PAUSE_MS = 110, 1400
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The app's address, as long as the block lasts."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as asked:
+                if asked.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://localhost:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+class Film:
+    """Frames and how long each is shown, in ms."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.frames: list[Image.Image] = []
+        self.times: list[int] = []
+
+    def take(self, shown_ms: int = FRAME_MS) -> None:
+        """What the page shows now."""
+        raw = Image.open(io.BytesIO(self.page.screenshot(animations="allow"))).convert("RGB")
+        self.frames.append(raw.resize(SHOWN, Image.Resampling.LANCZOS))
+        self.times.append(shown_ms)
+
+    def save(self, path: Path) -> None:
+        """As an animated WebP."""
+        first, *others = self.frames
+        first.save(path, save_all=True, append_images=others, duration=self.times, loop=0, quality=72, method=6)
+
+
+def drag_lambda(film: Film) -> None:
+    """The slider of the first screen, from single words to long phrases and back to the middle."""
+    slider = film.page.locator(".lt-bar input")
+    last = int(slider.get_attribute("max") or 0)
+    for value in [*range(last + 1), *range(last, last // 2 - 1, -1)]:
+        slider.evaluate(
+            "(node, value) => { node.value = value; node.dispatchEvent(new Event('input', { bubbles: true })); }", value
+        )
+        film.page.wait_for_timeout(60)
+        film.take(PAUSE_MS if value in (0, last) else 2 * FRAME_MS)
+
+
+def run_homotopy(film: Film) -> None:
+    """A run on the solver's page, from the first row to the proved end."""
+    film.page.get_by_role("button", name="Run").first.click()
+    film.page.locator(".cfl-live-status").first.wait_for()
+    for _ in range(120):
+        film.take()
+        if "finished" in film.page.locator(".cfl-live-status").first.inner_text():
+            break
+    film.page.wait_for_timeout(1500)
+    film.take(2 * PAUSE_MS)
+
+
+def main() -> None:
+    """Drive the app and write the picture."""
+    with served() as address, sync_playwright() as player:
+        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--headless"])
+        page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
+        film = Film(page)
+        page.goto(address)
+        page.locator(".lt-line b").first.wait_for(timeout=120_000)
+        page.wait_for_timeout(2000)
+        page.locator(".lt-line").scroll_into_view_if_needed()
+        drag_lambda(film)
+        page.goto(f"{address}/solve")
+        page.get_by_role("button", name="Run").first.wait_for()
+        page.wait_for_timeout(60_000)  # the engine is compiled once after an installation
+        run_homotopy(film)
+        film.save(PICTURE)
+        browser.close()
+    print(f"{PICTURE.name}: {len(film.frames)} frames, {PICTURE.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
