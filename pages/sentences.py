@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.parts.shared.controls import draw_stage, invite
 from pages.parts.shared.jobs import FAILED
-from pages.parts.shared.state import STUDY, current_corpus, current_job
+from pages.parts.shared.state import TELLING, current_corpus, current_job
 from pages.parts.shared.words import plain
-from pages.parts.telling.controls import draw_study_controls
+from pages.parts.telling.controls import draw_comparison_controls
 from pages.parts.telling.strengths import draw_numbers, draw_path, draw_sliders, draw_solver, solution_here
 from pages.parts.telling.tables import draw_files, draw_words
 from pages.parts.telling.view import draw_document, draw_others, draw_share, draw_telling
@@ -21,8 +21,8 @@ st.markdown(
     "the words of every training sentence form a group, and a group that helps to tell nothing apart is let go as a "
     "whole (Yogatama and Smith, 2014)."
 )
-labelled = draw_study_controls()
-job = current_job(STUDY)
+labelled = draw_comparison_controls()
+job = current_job(TELLING)
 if not labelled:
     st.stop()
 if job is None:
@@ -47,7 +47,7 @@ else:
             draw_path(run, job, lams)
     found = run.reading(lams, rows, admm=admm)
     with above:
-        k = draw_share(run.study, found)
+        k = draw_share(run.comparison, found)
         read = found.read(k)
         draw_telling(run, rows, found, read, loaded)
         draw_document(run, rows, found, read, loaded)

@@ -22,14 +22,14 @@ from cflengine.loglinear.solvers.settings import (
     NewtonSettings,
 )
 from cflengine.plq import estimator as plq
-from cflengine.sentence_lasso import classifier, study
+from cflengine.sentence_lasso import classifier, comparison
 
 
 @pytest.fixture
 def share(monkeypatch):
     """A function that runs another and answers with the peak of its memory as a share of what it asked for."""
     asked: list[int] = []
-    for module in (logistic, crf, classifier, study, plq):
+    for module in (logistic, crf, classifier, comparison, plq):
         monkeypatch.setattr(module, "require_bytes", lambda needed, *_: asked.append(needed))
 
     def measure(run) -> float:
@@ -102,12 +102,12 @@ def test_a_sentence_classifier(share):
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])
-def test_a_study_of_sentences(share, size):
+def test_a_comparison_of_sentences(share, size):
     texts, y = reviews(size)
     metadata = pd.DataFrame({"label": y.astype(str)})
     labels = read_labels(metadata, "label")
     split = split_documents(labels, metadata, test=0.2)
-    assert 0.1 < share(lambda: study.prepare(texts, labels, split)) < 1.1
+    assert 0.1 < share(lambda: comparison.prepare(texts, labels, split)) < 1.1
 
 
 @pytest.mark.parametrize(

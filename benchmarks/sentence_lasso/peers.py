@@ -26,11 +26,11 @@ GAPS = (1e-2, 1e-3, 1e-4)
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """case -> contestant -> seconds to each gap, and the objective at the end."""
-    study = science(data, say)
-    if study is None:
+    comparison = science(data, say)
+    if comparison is None:
         return {}
-    whole, (y,) = study.data, class_signs(study.y[study.train], 2)
-    small, small_y = first_documents(study, y, 60)
+    whole, (y,) = comparison.data, class_signs(comparison.y[comparison.train], 2)
+    small, small_y = first_documents(comparison, y, 60)
     sentence = Penalty("sentence", lam_sen=0.1, lam_las=0.5)
     elastic = Penalty("elastic", lam_las=1.0, lam_rid=0.1)
     results = {
@@ -43,10 +43,10 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
     return results
 
 
-def first_documents(study: Any, y: np.ndarray, n: int) -> tuple[TrainingData, np.ndarray]:
+def first_documents(comparison: Any, y: np.ndarray, n: int) -> tuple[TrainingData, np.ndarray]:
     """The first n/2 training documents of each class, and the words that they hold."""
     chosen = np.sort(np.concatenate([np.flatnonzero(y == sign)[: n // 2] for sign in (-1.0, 1.0)]))
-    table = study.part(study.train[chosen]).table
+    table = comparison.part(comparison.train[chosen]).table
     used = np.unique(table.counts.indices)
     return TrainingData(table.by_document()[:, used], table.counts[:, used]), y[chosen]
 

@@ -18,10 +18,10 @@ STRENGTHS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """λ -> contestant -> seconds to each gap, objective, gap at the end."""
-    study = science(data, say)
-    if study is None:
+    comparison = science(data, say)
+    if comparison is None:
         return {}
-    (signs,) = class_signs(study.y[study.train], 2)
+    (signs,) = class_signs(comparison.y[comparison.train], 2)
     results: dict[str, dict[str, Any]] = {}
     for lam_sen, lam_las in STRENGTHS[: 1 if quick else None]:
         penalty = Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
@@ -34,7 +34,7 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
                 )
         figures = {}
         for name, settings in contestants.items():
-            result = solve(study.data.start(signs, penalty), settings)
+            result = solve(comparison.data.start(signs, penalty), settings)
             figures[name] = reached(result, GAPS)
             say(f"λ_sen {lam_sen:g} λ_las {lam_las:g} {name}: {figures[name]}")
         results[f"λ_sen {lam_sen:g}, λ_las {lam_las:g}"] = figures

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.sentence_lasso.tasks import TASKS, load, study_of
+from benchmarks.sentence_lasso.tasks import TASKS, comparison_of, load
 from cflengine.linear import paired_test
-from cflengine.sentence_lasso import PAPER_GRID, PENALTIES, ADMMSettings, SentenceStudy
+from cflengine.sentence_lasso import PAPER_GRID, PENALTIES, ADMMSettings, SentenceComparison
 
 MODELS = tuple(PENALTIES)
 RHOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -55,33 +55,33 @@ def measure(
 def _over_seeds(task, texts, metadata, seeds, grid, right, first, say) -> dict[str, Any]:
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in seeds:
-        study = study_of(texts, metadata, task, seed)
-        for name, best, seconds in _compared(study, grid.values, grid.rhos if seed < grid.admm_seeds else ()):
-            correct = best.model.predict(study.X[study.test]) == study.y[study.test]
+        comparison = comparison_of(texts, metadata, task, seed)
+        for name, best, seconds in _compared(comparison, grid.values, grid.rhos if seed < grid.admm_seeds else ()):
+            correct = best.model.predict(comparison.X[comparison.test]) == comparison.y[comparison.test]
             right[name].append(correct)
             if seed == seeds[0]:
                 first[name].append(correct)
-            size = 100 * best.model.size / len(study.names)
+            size = 100 * best.model.size / len(comparison.names)
             rows[name].append(
                 {"accuracy": 100 * best.test_accuracy, "size": size, "gap": best.gap, "seconds": seconds}
                 | best.penalty.strengths
             )
             say(f"{task.name} seed {seed} {name}: {rows[name][-1]}")
     table1 = {
-        "D": len(study.train), "dev": len(study.dev), "test": len(study.test), "V": len(study.names),
-        "sentences": study.data.counts.shape[0],
+        "D": len(comparison.train), "dev": len(comparison.dev), "test": len(comparison.test),
+        "V": len(comparison.names), "sentences": comparison.data.counts.shape[0],
     }  # fmt: skip
     paper = {"accuracy": dict(task.accuracy), "size": dict(task.size)}
     return {"table1": table1, "paper": paper, "models": dict(rows)}
 
 
-def _compared(study: SentenceStudy, values: Sequence[float], rhos: Sequence[float]):
+def _compared(comparison: SentenceComparison, values: Sequence[float], rhos: Sequence[float]):
     """(name, the best of the grid, seconds on the clock) of every model; ADMM's grid has a dimension more, ρ."""
     for name in MODELS:
         began = time.perf_counter()
-        yield name, study.find_best(name, values), time.perf_counter() - began
+        yield name, comparison.find_best(name, values), time.perf_counter() - began
     began = time.perf_counter()
-    found = [study.find_best("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
+    found = [comparison.find_best("sentence", values, settings=ADMMSettings(rho=rho)) for rho in rhos]
     if found:
         best = max(found, key=lambda one: (one.dev_accuracy, -one.model.size))
         yield ADMM, best, time.perf_counter() - began

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmarks.corpora import corpus_path
 from cflengine import read_corpus
 from cflengine.linear import Labels, Split, read_labels, split_documents
-from cflengine.sentence_lasso import SentenceStudy, prepare
+from cflengine.sentence_lasso import SentenceComparison, prepare
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,16 @@ def load(task: Task, data: str | None) -> tuple[list[str], pd.DataFrame]:
     return texts, corpus.metadata[chosen].reset_index(drop=True)
 
 
-def science(data: str | None, say: Callable[[str], None]) -> SentenceStudy | None:
+def science(data: str | None, say: Callable[[str], None]) -> SentenceComparison | None:
     """sci.med/sci.space, seed 0; None, saying why, where the corpus is absent."""
     try:
-        return study_of(*load(TASKS[0], data), TASKS[0], seed=0)
+        return comparison_of(*load(TASKS[0], data), TASKS[0], seed=0)
     except FileNotFoundError as error:
         say(str(error))
         return None
 
 
-def study_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> SentenceStudy:
+def comparison_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> SentenceComparison:
     """The task's documents cut and split: by date and 80/20, or, as in the paper's other tasks, 80/10/10."""
     labels: Labels = read_labels(metadata, "label")
     if task.by_date:

@@ -114,7 +114,7 @@ def _add_network(group: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.embedding import EmbeddingStudy, embedding_report, require_neural, warm_up, write_embedding
+    from cflengine.embedding import EmbeddingAnalysis, embedding_report, require_neural, warm_up, write_embedding
     from cflengine.engine import MissingPackageError
     from cflengine.linear import read_labels, split_documents
 
@@ -138,12 +138,12 @@ def run(arguments: argparse.Namespace) -> int:
             documents = np.flatnonzero(labels.y >= 0)
             found = _statistic(arguments, corpus, labels, documents, clock, progress)
             model = None if network == "none" else _trained(arguments, network, corpus, labels, split, clock, progress)
-            study = EmbeddingStudy(
+            analysis = EmbeddingAnalysis(
                 corpus=corpus, labels=labels, documents=documents, comparison=found, split=split, model=model
             )  # fmt: skip
-            report = embedding_report(study, run_facts(arguments), time.perf_counter() - began)
+            report = embedding_report(analysis, run_facts(arguments), time.perf_counter() - began)
             with results(out) as folder:
-                write_embedding(folder, study, report)
+                write_embedding(folder, analysis, report)
                 write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(report, note, out)

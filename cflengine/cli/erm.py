@@ -106,7 +106,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
-    from cflengine.plq import RiskStudy, fairness, named_loss, risk_report, warm_up, write_risk
+    from cflengine.plq import RiskComparison, fairness, named_loss, risk_report, warm_up, write_risk
 
     began = time.perf_counter()
     loss = named_loss(arguments.loss)
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        risk = RiskStudy.of(
+        risk = RiskComparison.of(
             corpus.texts, corpus.metadata, arguments.label_column, text_pipeline(arguments, clock),
             numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
             test=arguments.test_split, seed=arguments.seed, sensitive=sensitive,
@@ -143,12 +143,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
-    study = risk.study
+    comparison = risk.comparison
     print(
-        f"{len(study.train):,} documents to learn from, {len(study.test):,} to judge by; {len(study.names):,} features"
+        f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by; "
+        f"{len(comparison.names):,} features"
     )
     if risk.n_unread:
-        print(f"{risk.n_unread:,} values of {study.labels.column} are no numbers: those documents are left aside")
+        print(f"{risk.n_unread:,} values of {comparison.labels.column} are no numbers: those documents are left aside")
     if report["path"]:
         print(f"chosen of {len(report['path'])}: C = {model.C:g}")
     for result, name in zip(model.results_, report["fits"], strict=True):

@@ -156,19 +156,19 @@ def run(arguments: argparse.Namespace) -> int:
         labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
     )
     with locked_folder(out):
-        study = _study(arguments, corpus, labels, split)
-        models = _find_best(arguments, study, clock)
+        comparison = _comparison(arguments, corpus, labels, split)
+        models = _find_best(arguments, comparison, clock)
         seconds = time.perf_counter() - began
-        report = sentence_report(study, models, corpus, run_facts(arguments), seconds)
+        report = sentence_report(comparison, models, corpus, run_facts(arguments), seconds)
         with results(out) as folder:
-            write_sentences(folder, study, models, corpus, report)
+            write_sentences(folder, comparison, models, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(study, models, labels, out)
+        _summary(comparison, models, labels, out)
     return 0
 
 
-def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
+def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
     from cflengine.sentence_lasso import GramFeatures, prepare
     from cflengine.text import WORD_PATTERN
 
@@ -181,7 +181,7 @@ def _study(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) 
     )  # fmt: skip
 
 
-def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[Any]:
+def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> list[Any]:
     """Every model's search, until the time is up or the user says stop; the first is always there."""
     from cflengine.sentence_lasso import PENALTIES, ADMMSettings, warm_up
 
@@ -196,7 +196,7 @@ def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[
             admm = kind == "sentence" and arguments.solver == "admm"
             settings = ADMMSettings(rho=arguments.rho or 1.0) if admm else None
             models.append(
-                study.find_best(
+                comparison.find_best(
                     kind, values, tol=arguments.gap, settings=settings, listeners=(progress,),
                     on_point=progress.on_point, n_threads=arguments.threads or os.cpu_count() or 1,
                 )
@@ -204,11 +204,12 @@ def _find_best(arguments: argparse.Namespace, study: Any, clock: Clock) -> list[
     return models
 
 
-def _summary(study: Any, models: list[Any], labels: Any, out: Any) -> None:
+def _summary(comparison: Any, models: list[Any], labels: Any, out: Any) -> None:
     skipped = f" ({labels.n_unlabelled:,} without one of the classes)" if labels.n_unlabelled else ""
-    parts = f"{len(study.train):,} to learn from, {len(study.dev):,} to choose by, {len(study.test):,} to judge by"
-    print(f"{len(study.documents):,} documents{skipped}: {parts}")
-    print(f"{study.data.counts.shape[0]:,} training sentences, {len(study.names):,} features")
+    sizes = (len(comparison.train), len(comparison.dev), len(comparison.test))
+    parts = "{:,} to learn from, {:,} to choose by, {:,} to judge by".format(*sizes)
+    print(f"{len(comparison.documents):,} documents{skipped}: {parts}")
+    print(f"{comparison.data.counts.shape[0]:,} training sentences, {len(comparison.names):,} features")
     for best in models:
         strengths = "  ".join(f"{name} {value:g}" for name, value in best.penalty.strengths.items())
         test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "

@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     solver_settings(arguments)
-    from cflengine.linear import Study, read_labels, split_documents
+    from cflengine.linear import ModelComparison, read_labels, split_documents
     from cflengine.loglinear import LogisticClassifier, logistic_report, warm_up, write_logistic
 
     began = time.perf_counter()
@@ -134,25 +134,25 @@ def run(arguments: argparse.Namespace) -> int:
     split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        study = Study.of(corpus.texts, labels, split, text_pipeline(arguments, clock))
+        comparison = ModelComparison.of(corpus.texts, labels, split, text_pipeline(arguments, clock))
         with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
             model = LogisticClassifier(
                 arguments.solver, C=arguments.C, l1_ratio=arguments.l1_ratio, multiclass=arguments.multiclass,
                 settings=solver_settings(arguments, clock.left), n_threads=arguments.threads, listeners=(progress,),
-            ).fit(study.X[study.train], study.classes[study.y[study.train]])  # fmt: skip
-        report = logistic_report(study, model, corpus, run_facts(arguments), time.perf_counter() - began)
+            ).fit(comparison.X[comparison.train], comparison.classes[comparison.y[comparison.train]])  # fmt: skip
+        report = logistic_report(comparison, model, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:
-            write_logistic(folder, study, model, corpus, report)
+            write_logistic(folder, comparison, model, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(study, model, report, out)
+        _summary(comparison, model, report, out)
     return 0
 
 
-def _summary(study: Any, model: Any, report: dict[str, Any], out: Any) -> None:
-    counts = f"{len(study.train):,} documents to learn from, {len(study.test):,} to judge by"
-    print(f"{counts}; {len(study.names):,} features")
+def _summary(comparison: Any, model: Any, report: dict[str, Any], out: Any) -> None:
+    counts = f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by"
+    print(f"{counts}; {len(comparison.names):,} features")
     why = f" ({model.why_})" if model.why_ else ""
     print(f"solver       {model.solver}{why}")
     for result, name in zip(model.results_, report["fits"], strict=True):

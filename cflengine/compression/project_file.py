@@ -48,7 +48,7 @@ SMALL_TOKENS = 1_000_000  # whose K-grams are numbered in plain numpy: nothing h
 
 @dataclass(frozen=True)
 class Project:
-    """corpus, tokens: what was studied and how it was cut; source, reading: where it was read and how. settings: of the
+    """corpus, tokens: the corpus, and how it was cut; source, reading: where it was read and how. settings: of the
     app, plain values; max_gram, points: the λ-path, None where there is none."""
 
     corpus: Corpus

@@ -1,7 +1,7 @@
 from .classifier import WordMMDEmbedding
 from .comparison import Comparison
 from .estimator import WordMMD
-from .export import EmbeddingStudy, embedding_report, write_embedding
+from .export import EmbeddingAnalysis, embedding_report, write_embedding
 from .laws import WordLaws
 from .pairs import pair_sums
 from .problem import pair_coefficients
@@ -17,7 +17,7 @@ __all__ = [
     "REGULARISERS",
     "BetaBinomial",
     "Comparison",
-    "EmbeddingStudy",
+    "EmbeddingAnalysis",
     "Kernel",
     "PowerSettings",
     "WordLaws",

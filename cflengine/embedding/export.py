@@ -27,7 +27,7 @@ _MOST_ROWS = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddingStudy:
+class EmbeddingAnalysis:
     """What was compared and learnt of a corpus. documents: int64, those that were compared; model: None without a
     network; split: what it learnt from and is judged by."""
 
@@ -78,40 +78,47 @@ class EmbeddingStudy:
         return {str(part): float(own.mean()) for part, own in right.groupby(found["split"], sort=False)}
 
 
-def embedding_report(study: EmbeddingStudy, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """What report.json says, and of it statistic.json the part that is about the statistic."""
-    found, labels = study.comparison, study.labels
+    found, labels = analysis.comparison, analysis.labels
     report: dict[str, Any] = {
         "statistic": found.summary(), "pairwise": found.pairwise.to_dict("records"),
         "classes": list(labels.classes), "n_unlabelled": labels.n_unlabelled, "seconds": seconds,
-        "peak_memory_bytes": peak_bytes(), "corpus": study.corpus.report.to_dict(), "versions": versions(),
+        "peak_memory_bytes": peak_bytes(), "corpus": analysis.corpus.report.to_dict(), "versions": versions(),
     }  # fmt: skip
-    if study.model is not None:
-        result = study.model.result_
+    if analysis.model is not None:
+        result = analysis.model.result_
         kept = result.trace["iteration"] == result.best_epoch
         before, after = result.trace["wmmd"].iloc[0], result.trace["wmmd"][kept].iloc[0]
         report["training"] = {
             "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
             "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,
-            "accuracy": study.accuracies(), "n_words": len(study.model.words_),
+            "accuracy": analysis.accuracies(), "n_words": len(analysis.model.words_),
             "wmmd_before": before, "wmmd_after": after, "seconds": result.seconds,
         }  # fmt: skip
     return report | dict(command)
 
 
-def write_embedding(folder: Path, study: EmbeddingStudy, report: dict[str, Any]) -> None:
+def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str, Any]) -> None:
     """All files of ``cflengine embed``, report.json last."""
-    found, model = study.comparison, study.model
-    frames = {"witness": study.witness(), "pairwise": found.pairwise, "null": pd.DataFrame({"statistic": found.null})}
+    found, model = analysis.comparison, analysis.model
+    frames = {
+        "witness": analysis.witness(),
+        "pairwise": found.pairwise,
+        "null": pd.DataFrame({"statistic": found.null}),
+    }
     vectors = found.words.vectors
     words, M = vectors.words, vectors.M
     arrays: dict[str, Any] = {"words": _word_array(words), "vectors": M}
     if model is not None:
-        frames |= {"predictions": study.predictions, "trace": model.trace_}
+        frames |= {"predictions": analysis.predictions, "trace": model.trace_}
         arrays |= {"trained_words": _word_array(model.words_), "trained_vectors": model.vectors_}
         arrays["initial_vectors"] = model.initial_vectors_
         words, M = model.words_, model.vectors_
-        model.save(folder / "model.cflm", about=about_corpus(study.corpus, study.labels.column, len(study.split.train)))
+        model.save(
+            folder / "model.cflm",
+            about=about_corpus(analysis.corpus, analysis.labels.column, len(analysis.split.train)),
+        )
     for name, frame in frames.items():
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
     write_arrays(folder / "vectors.npz", arrays)

@@ -1,5 +1,5 @@
 from .design import Design
-from .export import about_corpus, about_study, largest_weights, row_names, study_pipeline
+from .export import about_comparison, about_corpus, comparison_pipeline, largest_weights, row_names
 from .feature_files import (
     MOST_CELLS,
     matrix_market,
@@ -11,12 +11,12 @@ from .feature_files import (
 )
 from .labels import MOST_CLASSES, Labels, Split, read_labels, split_documents
 from .model import LinearModel
+from .model_comparison import ModelComparison
 from .one_vs_rest import class_signs
 from .persistence import load_model, load_with_header, save_model
 from .predictions import check_reads_texts, judged, prediction_frame
 from .search import BestModel, GridPoint, GridSearch, paired_test, search_chains
 from .selection import mutual_information
-from .study import Study
 from .text_features import vectorizer
 from .weighting import WEIGHTINGS
 
@@ -30,12 +30,13 @@ __all__ = [
     "GridSearch",
     "Labels",
     "LinearModel",
+    "ModelComparison",
     "Split",
-    "Study",
+    "about_comparison",
     "about_corpus",
-    "about_study",
     "check_reads_texts",
     "class_signs",
+    "comparison_pipeline",
     "judged",
     "largest_weights",
     "load_model",
@@ -49,7 +50,6 @@ __all__ = [
     "save_model",
     "search_chains",
     "split_documents",
-    "study_pipeline",
     "vectorizer",
     "wide_cells",
     "write_long_csv",

@@ -1,4 +1,4 @@
-"""A study and its models as files; CSV cells that a spreadsheet would run are defused."""
+"""A comparison and its models as files; CSV cells that a spreadsheet would run are defused."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.pipeline import Pipeline
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import Result, versions
+from cflengine.linear.model_comparison import PARTS, ModelComparison
 from cflengine.linear.persistence import save_model
-from cflengine.linear.study import PARTS, Study
 
 
-def row_names(study: Study, n_rows: int) -> tuple[str, ...]:
+def row_names(comparison: ModelComparison, n_rows: int) -> tuple[str, ...]:
     """The class that each row of coefficients is for: of two classes the second; "" where the target is a number."""
-    classes = study.labels.classes
+    classes = comparison.labels.classes
     return classes[1:] if n_rows == 1 and len(classes) > 1 else classes
 
 
@@ -36,31 +36,33 @@ def _by_size(names: np.ndarray, weight: np.ndarray, columns: Mapping[str, np.nda
     return frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
 
 
-def weights_frame(study: Study, coef: np.ndarray, *, zeros: bool = True, **columns: Any) -> pd.DataFrame:
+def weights_frame(comparison: ModelComparison, coef: np.ndarray, *, zeros: bool = True, **columns: Any) -> pd.DataFrame:
     """A row a weight: class, feature, weight, and ``columns``, an array each or one for each class; by class and size.
 
     coef: float64 (rows, V). zeros: whether with those that are 0.
     """
     frames = []
-    for row, name in enumerate(row_names(study, len(coef))):
+    for row, name in enumerate(row_names(comparison, len(coef))):
         own = {key: value[row] if isinstance(value, list) else value for key, value in columns.items()}
-        frames.append(_by_size(study.names, coef[row], own, zeros=zeros))
+        frames.append(_by_size(comparison.names, coef[row], own, zeros=zeros))
         frames[-1].insert(0, "class", name)
     return pd.concat(frames, ignore_index=True)
 
 
-def predictions_frame(study: Study, rows: np.ndarray, predicted: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
+def predictions_frame(
+    comparison: ModelComparison, rows: np.ndarray, predicted: np.ndarray, probability: np.ndarray
+) -> pd.DataFrame:
     """A row a document: document, its row in the source, split, label, predicted class and its probability.
 
     rows: of all documents of the corpus; predicted: int64 (n,); probability: float64 (n, classes).
     """
     return pd.DataFrame(
         {
-            "document": study.documents,
-            "row": rows[study.documents],
-            "split": study.part_names,
-            "label": study.classes[study.y],
-            "predicted": study.classes[predicted],
+            "document": comparison.documents,
+            "row": rows[comparison.documents],
+            "split": comparison.part_names,
+            "label": comparison.classes[comparison.y],
+            "predicted": comparison.classes[predicted],
             "probability": probability[np.arange(len(predicted)), predicted],
         }
     )
@@ -73,14 +75,14 @@ def stacked_traces(results: Sequence[Result]) -> pd.DataFrame:
     return whole.dropna(axis="columns", how="all")
 
 
-def save_study_model(path: Path, study: Study, model: Any, corpus: Any) -> None:
+def save_comparison_model(path: Path, comparison: ModelComparison, model: Any, corpus: Any) -> None:
     """Everything from a text to the model's answer in one file (linear/persistence.py)."""
-    save_model(study_pipeline(study, model), path, about=about_study(study, corpus))
+    save_model(comparison_pipeline(comparison, model), path, about=about_comparison(comparison, corpus))
 
 
-def study_pipeline(study: Study, model: Any) -> Pipeline:
+def comparison_pipeline(comparison: ModelComparison, model: Any) -> Pipeline:
     """From a text to the model's answer."""
-    return Pipeline([*study.reader.steps, ("model", model)])
+    return Pipeline([*comparison.reader.steps, ("model", model)])
 
 
 def about_corpus(corpus: Any, target: str, n_documents: int | None = None) -> dict[str, Any]:
@@ -89,20 +91,20 @@ def about_corpus(corpus: Any, target: str, n_documents: int | None = None) -> di
     return about if n_documents is None else about | {"n_documents": n_documents}
 
 
-def about_study(study: Study, corpus: Any) -> dict[str, Any]:
-    """The same of a study."""
-    return about_corpus(corpus, study.labels.column, len(study.train))
+def about_comparison(comparison: ModelComparison, corpus: Any) -> dict[str, Any]:
+    """The same of a comparison."""
+    return about_corpus(corpus, comparison.labels.column, len(comparison.train))
 
 
-def study_report(
-    study: Study, corpus: Any, command: dict[str, Any], seconds: float, token_pattern: str
+def comparison_report(
+    comparison: ModelComparison, corpus: Any, command: dict[str, Any], seconds: float, token_pattern: str
 ) -> dict[str, Any]:
-    """What report.json says of every study. command: what was asked for; token_pattern: the default one."""
+    """What report.json says of every comparison. command: what was asked for; token_pattern: the default one."""
     return {
-        "classes": list(study.labels.classes),
-        "n_documents": {part: len(getattr(study, part)) for part in PARTS if part != "dev" or len(study.dev)},
-        "n_unlabelled": study.labels.n_unlabelled,
-        "n_features": len(study.names),
+        "classes": list(comparison.labels.classes),
+        "n_documents": {part: len(getattr(comparison, part)) for part in PARTS if part != "dev" or len(comparison.dev)},
+        "n_unlabelled": comparison.labels.n_unlabelled,
+        "n_features": len(comparison.names),
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
@@ -111,7 +113,7 @@ def study_report(
     } | command
 
 
-def write_study(
+def write_comparison(
     folder: Path, tables: Mapping[str, pd.DataFrame], proof: Mapping[str, np.ndarray], report: dict[str, Any]
 ) -> None:
     """Tables as NAME.csv, what ``cflengine verify`` needs as proof.npz, and, last, report.json."""

@@ -10,62 +10,66 @@ import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
+    comparison_report,
     predictions_frame,
     row_names,
-    save_study_model,
+    save_comparison_model,
     stacked_traces,
-    study_report,
     weights_frame,
-    write_study,
+    write_comparison,
 )
-from cflengine.linear.study import Study
+from cflengine.linear.model_comparison import ModelComparison
 from cflengine.loglinear.logistic import LogisticClassifier
 from cflengine.text.token_table import WORD_PATTERN
 
 
-def logistic_weights(study: Study, model: LogisticClassifier) -> pd.DataFrame:
+def logistic_weights(comparison: ModelComparison, model: LogisticClassifier) -> pd.DataFrame:
     """A row a weight: class, feature, weight; of solver "clustered" with the cluster it was last in."""
-    n = len(study.names)
+    n = len(comparison.names)
     if len(model.results_) != len(model.coef_) or not any(result.clusters for result in model.results_):
-        return weights_frame(study, model.coef_)
+        return weights_frame(comparison, model.coef_)
     none = np.full(n, np.nan)
     clusters = [result.clusters[-1][1].cluster_of[:n] if result.clusters else none for result in model.results_]
-    return weights_frame(study, model.coef_, cluster=clusters)
+    return weights_frame(comparison, model.coef_, cluster=clusters)
 
 
-def _predicted(study: Study, model: LogisticClassifier) -> np.ndarray:
+def _predicted(comparison: ModelComparison, model: LogisticClassifier) -> np.ndarray:
     """int64 (n,): the class that the model gives each document."""
-    return np.searchsorted(study.classes.astype(str), model.predict(study.X).astype(str))
+    return np.searchsorted(comparison.classes.astype(str), model.predict(comparison.X).astype(str))
 
 
 def logistic_report(
-    study: Study, model: LogisticClassifier, corpus: Any, command: dict[str, Any], seconds: float
+    comparison: ModelComparison, model: LogisticClassifier, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """What report.json says."""
-    names = row_names(study, len(model.coef_)) if len(model.results_) == len(model.coef_) else ("",)
-    predicted = _predicted(study, model)
-    shares = {part: study.accuracy(predicted, getattr(study, part)) for part in ("train", "test")}
+    names = row_names(comparison, len(model.coef_)) if len(model.results_) == len(model.coef_) else ("",)
+    predicted = _predicted(comparison, model)
+    shares = {part: comparison.accuracy(predicted, getattr(comparison, part)) for part in ("train", "test")}
     return {
         "fits": [{"class": name} | result.to_dict() for name, result in zip(names, model.results_, strict=True)],
         "intercepts": model.intercept_.tolist(),
         "accuracy": {part: None if np.isnan(share) else share for part, share in shares.items()},
-    } | study_report(study, corpus, command, seconds, WORD_PATTERN)
+    } | comparison_report(comparison, corpus, command, seconds, WORD_PATTERN)
 
 
-def write_logistic(folder: Path, study: Study, model: LogisticClassifier, corpus: Any, report: dict[str, Any]) -> None:
+def write_logistic(
+    folder: Path, comparison: ModelComparison, model: LogisticClassifier, corpus: Any, report: dict[str, Any]
+) -> None:
     """Everything, into a folder that is there."""
-    save_study_model(folder / "model.cflm", study, model, corpus)
+    save_comparison_model(folder / "model.cflm", comparison, model, corpus)
     tables = {
-        "weights": logistic_weights(study, model),
-        "documents": predictions_frame(study, corpus.rows, _predicted(study, model), model.predict_proba(study.X)),
+        "weights": logistic_weights(comparison, model),
+        "documents": predictions_frame(
+            comparison, corpus.rows, _predicted(comparison, model), model.predict_proba(comparison.X)
+        ),
         "trace": stacked_traces(model.results_),
     }
-    write_study(folder, tables, proof_arrays(study, model), report)
+    write_comparison(folder, tables, proof_arrays(comparison, model), report)
 
 
-def proof_arrays(study: Study, model: LogisticClassifier) -> dict[str, np.ndarray]:
+def proof_arrays(comparison: ModelComparison, model: LogisticClassifier) -> dict[str, np.ndarray]:
     """What ``cflengine verify`` needs: the training data, and by fit the dual points that prove its bound."""
-    arrays = sparse_arrays("X", study.X[study.train])
+    arrays = sparse_arrays("X", comparison.X[comparison.train])
     for k, result in enumerate(model.results_):
         for name in ("alpha", "proof_w"):
             if getattr(result, name) is not None:

@@ -7,8 +7,8 @@ from .losses import LOSSES, Loss, drawn_loss, named_loss
 from .problem import Constraints, PLQProblem, no_constraints
 from .race import CONTESTANTS, DualSVM
 from .result import PLQResult
+from .risk_comparison import RiskComparison
 from .settings import DescentSettings
-from .study import RiskStudy
 from .warm import warm_up
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "PLQProblem",
     "PLQRegressor",
     "PLQResult",
-    "RiskStudy",
+    "RiskComparison",
     "coefficients_frame",
     "documents_frame",
     "drawn_loss",

@@ -1,3 +1,4 @@
+from .comparison import SentenceComparison, prepare
 from .estimator import PenalisedClassifier, SentenceLassoClassifier, estimator_of
 from .export import sentence_report, sentence_weights, sentences_frame, write_sentences
 from .grid import PAPER_GRID, fit_classes
@@ -9,7 +10,6 @@ from .sentences import GramFeatures, sum_by
 from .shares import Reading, quick_penalties, reading, telling_sentences
 from .solvers.registry import solve
 from .solvers.settings import ADMMSettings, MajoriseSettings
-from .study import SentenceStudy, prepare
 from .warm import warm_up
 
 __all__ = [
@@ -21,10 +21,10 @@ __all__ = [
     "PenalisedClassifier",
     "Penalty",
     "Reading",
+    "SentenceComparison",
     "SentenceLassoClassifier",
     "SentenceProblem",
     "SentenceResult",
-    "SentenceStudy",
     "TrainingData",
     "certify",
     "estimator_of",

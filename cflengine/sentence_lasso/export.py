@@ -1,4 +1,4 @@
-"""Models, sentences and predictions of a study as files; CSV cells that a spreadsheet would run are defused."""
+"""Models, sentences and predictions of a comparison as files; CSV cells that a spreadsheet would run are defused."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ import pandas as pd
 
 from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
-    about_study,
+    about_comparison,
+    comparison_report,
     predictions_frame,
     row_names,
-    study_report,
     weights_frame,
-    write_study,
+    write_comparison,
 )
 from cflengine.linear.search import BestModel, comparison_frame
+from cflengine.sentence_lasso.comparison import SentenceComparison
 from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.sentences import WordFeatures
-from cflengine.sentence_lasso.study import SentenceStudy
 from cflengine.text.token_table import WORD_PATTERN
 
 
-def sentence_weights(study: SentenceStudy, models: Sequence[BestModel]) -> pd.DataFrame:
+def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]) -> pd.DataFrame:
     """A row a weight that is not 0: model, class, feature, weight, occurrences; by model, class and size of weight."""
     frames = []
     for best in models:
-        frame = weights_frame(study, best.model.coef, zeros=False, occurrences=study.occurrences)
+        frame = weights_frame(comparison, best.model.coef, zeros=False, occurrences=comparison.occurrences)
         frame.insert(0, "model", best.penalty.kind)
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
-def sentences_frame(study: SentenceStudy, models: Sequence[BestModel], texts: Sequence[str]) -> pd.DataFrame:
+def sentences_frame(comparison: SentenceComparison, models: Sequence[BestModel], texts: Sequence[str]) -> pd.DataFrame:
     """A row a sentence: document, split, sentence, start, end, label, selected, strength, log_odds_MODEL ..., text.
 
     strength and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
     """
-    frame = study.relevance({best.penalty.kind: best.model for best in models})
-    position = np.searchsorted(study.documents, frame["document"])
-    frame.insert(1, "split", study.part_names[position])
+    frame = comparison.relevance({best.penalty.kind: best.model for best in models})
+    position = np.searchsorted(comparison.documents, frame["document"])
+    frame.insert(1, "split", comparison.part_names[position])
     first = models[0]
     if first.penalty.kind == "sentence" and first.results[0].copies is not None:
-        own = np.array([result.sentence_strength(study.data.groups) for result in first.results])
+        own = np.array([result.sentence_strength(comparison.data.groups) for result in first.results])
         where = np.flatnonzero(frame["split"] == "train")
-        row = 0 if len(own) == 1 else study.y[position[where]]
+        row = 0 if len(own) == 1 else comparison.y[position[where]]
         frame.loc[where, "strength"] = own[row, np.arange(own.shape[1])]
     frame.insert(frame.columns.get_loc("strength"), "selected", frame["strength"] > 0)
     pieces = zip(frame["document"].tolist(), frame["start"].tolist(), frame["end"].tolist(), strict=True)
@@ -60,20 +60,20 @@ def grid_frame(models: Sequence[BestModel]) -> pd.DataFrame:
 
 
 def sentence_report(
-    study: SentenceStudy, models: Sequence[BestModel], corpus: Any, command: dict[str, Any], seconds: float
+    comparison: SentenceComparison, models: Sequence[BestModel], corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """What report.json says."""
     rows = []
     for best in models:
         model = best.model
-        bias = dict(zip(row_names(study, len(model.coef)), model.intercept.tolist(), strict=True))
+        bias = dict(zip(row_names(comparison, len(model.coef)), model.intercept.tolist(), strict=True))
         results = [result.to_dict() for result in best.results]
         rows.append(best.row() | {"intercepts": bias, "results": results})
-    sizes = {"n_sentences": study.data.counts.shape[0]}
-    return {"models": rows} | sizes | study_report(study, corpus, command, seconds, WORD_PATTERN)
+    sizes = {"n_sentences": comparison.data.counts.shape[0]}
+    return {"models": rows} | sizes | comparison_report(comparison, corpus, command, seconds, WORD_PATTERN)
 
 
-def proof_arrays(study: SentenceStudy, models: Sequence[BestModel]) -> dict[str, np.ndarray]:
+def proof_arrays(comparison: SentenceComparison, models: Sequence[BestModel]) -> dict[str, np.ndarray]:
     """What ``cflengine verify`` needs: weights and dual points by model and row; and of K-grams, whose dictionary is
     not written, the training data."""
     arrays: dict[str, np.ndarray] = {}
@@ -82,24 +82,28 @@ def proof_arrays(study: SentenceStudy, models: Sequence[BestModel]) -> dict[str,
             for name in ("w", "alpha", "multipliers"):
                 arrays[f"{name}_{i}_{r}"] = getattr(result, name)
             arrays[f"bias_{i}_{r}"] = np.array(result.bias)
-    if not isinstance(study.features, WordFeatures):
-        arrays |= sparse_arrays("X", study.data.X) | sparse_arrays("counts", study.data.counts)
+    if not isinstance(comparison.features, WordFeatures):
+        arrays |= sparse_arrays("X", comparison.data.X) | sparse_arrays("counts", comparison.data.counts)
     return arrays
 
 
 def write_sentences(
-    folder: Path, study: SentenceStudy, models: Sequence[BestModel], corpus: Any, report: dict[str, Any]
+    folder: Path, comparison: SentenceComparison, models: Sequence[BestModel], corpus: Any, report: dict[str, Any]
 ) -> None:
     """Everything that ``cflengine sentences`` leaves in its output folder (see its help)."""
     first = models[0].model
     for best in models:
-        own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features, study.language)
-        own.save(folder / f"{best.penalty.kind}.cflm", about=about_study(study, corpus))
+        own = estimator_of(
+            best.penalty, comparison.classes, best.results, comparison.data, comparison.features, comparison.language
+        )
+        own.save(folder / f"{best.penalty.kind}.cflm", about=about_comparison(comparison, corpus))
     tables = {
         "models": comparison_frame(models),
         "grid": grid_frame(models),
-        "weights": sentence_weights(study, models),
-        "sentences": sentences_frame(study, models, corpus.texts),
-        "documents": predictions_frame(study, corpus.rows, first.predict(study.X), first.probabilities(study.X)),
+        "weights": sentence_weights(comparison, models),
+        "sentences": sentences_frame(comparison, models, corpus.texts),
+        "documents": predictions_frame(
+            comparison, corpus.rows, first.predict(comparison.X), first.probabilities(comparison.X)
+        ),
     }
-    write_study(folder, tables, proof_arrays(study, models), report)
+    write_comparison(folder, tables, proof_arrays(comparison, models), report)

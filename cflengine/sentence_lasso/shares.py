@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from cflengine.linear.model import LinearModel, predicted_classes
+from cflengine.sentence_lasso.comparison import SentenceComparison
 from cflengine.sentence_lasso.model.penalties import Penalty
-from cflengine.sentence_lasso.study import SentenceStudy
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -44,30 +44,30 @@ class Reading:
         return self.strength >= self.threshold[k]
 
 
-def reading(study: SentenceStudy, model: LinearModel, shares: Sequence[float] = SHARES) -> Reading:
-    """Of all sentences of the study. Thresholds are those of the training documents' sentences."""
-    counts, document = study.table.counts, study.table.document
+def reading(comparison: SentenceComparison, model: LinearModel, shares: Sequence[float] = SHARES) -> Reading:
+    """Of all sentences of the comparison. Thresholds are those of the training documents' sentences."""
+    counts, document = comparison.table.counts, comparison.table.document
     added = np.asarray(counts @ model.coef.T)
     strength = np.sqrt(np.asarray(counts @ (model.coef.T**2)).max(axis=1, initial=0.0))
-    in_training = np.zeros(len(study.documents), dtype=bool)
-    in_training[study.train] = True
+    in_training = np.zeros(len(comparison.documents), dtype=bool)
+    in_training[comparison.train] = True
     own = np.sort(strength[in_training[document]])
     place = np.minimum(np.ceil(len(own) * (1.0 - np.array(shares))).astype(np.int64), max(len(own) - 1, 0))
     threshold = np.maximum(own[place], np.finfo(float).tiny) if len(own) else np.zeros(len(shares))
     accuracy = {part: np.full(len(shares), np.nan) for part in ("dev", "test")}
     for k in range(len(shares)):
-        predicted = _predicted(study, model, added, strength >= threshold[k])
+        predicted = _predicted(comparison, model, added, strength >= threshold[k])
         for part, found in accuracy.items():
-            found[k] = study.accuracy(predicted, getattr(study, part))
+            found[k] = comparison.accuracy(predicted, getattr(comparison, part))
     best = float(np.max(accuracy["dev"]))
-    error = float(np.sqrt(best * (1.0 - best) / max(len(study.dev), 1)))
+    error = float(np.sqrt(best * (1.0 - best) / max(len(comparison.dev), 1)))
     chosen = int(np.flatnonzero(accuracy["dev"] >= best - error)[0])
     return Reading(added, strength, tuple(shares), threshold, accuracy["dev"], accuracy["test"], error, chosen)
 
 
-def _predicted(study: SentenceStudy, model: LinearModel, added: np.ndarray, read: np.ndarray) -> np.ndarray:
+def _predicted(comparison: SentenceComparison, model: LinearModel, added: np.ndarray, read: np.ndarray) -> np.ndarray:
     """int64 (n,): the classes of documents of which only some sentences are read."""
-    where, n = study.table.document[read], len(study.documents)
+    where, n = comparison.table.document[read], len(comparison.documents)
     columns = [np.bincount(where, weights=added[read, k], minlength=n) for k in range(added.shape[1])]
     scores = np.column_stack(columns) + model.intercept
     return predicted_classes(scores[:, 0] if added.shape[1] == 1 else scores)
@@ -79,19 +79,19 @@ def towards(added: np.ndarray, k: int) -> np.ndarray:
 
 
 def telling_sentences(
-    study: SentenceStudy, texts: Sequence[str], found: Reading, k: int, most: int = 20
+    comparison: SentenceComparison, texts: Sequence[str], found: Reading, k: int, most: int = 20
 ) -> pd.DataFrame:
-    """The sentences that most say class k, the strongest first: sentence (its number in the study's table), position
-    (of the document in the study), start, end, said (what it adds), times (how often the very words stand in the
-    documents; it is listed once). texts: of the corpus."""
-    said, table = towards(found.added, k), study.table
+    """The sentences that most say class k, the strongest first: sentence (its number in the comparison's table),
+    position (of the document in the comparison), start, end, said (what it adds), times (how often the very words stand
+    in the documents; it is listed once). texts: of the corpus."""
+    said, table = towards(found.added, k), comparison.table
     order = np.argsort(-said, kind="stable")
     rows: dict[str, list[float]] = {}
     for s in order.tolist():
         if said[s] <= 0:
             break
         position, start, end = int(table.document[s]), int(table.start[s]), int(table.end[s])
-        words = " ".join(texts[int(study.documents[position])][start:end].lower().split())
+        words = " ".join(texts[int(comparison.documents[position])][start:end].lower().split())
         if words in rows:
             rows[words][-1] += 1
         elif len(rows) < most:

@@ -56,14 +56,14 @@ def test_every_loss_fits_its_kind_of_column_to_a_proof(loss):
     frame = run.coefficients()
     weights = frame.set_index("feature")["weight"]
     assert weights["good"] * weights["dull"] < 0 and (weights["good"] > 0) == (
-        numbers_ or "up" in run.risk.study.classes[1]
+        numbers_ or "up" in run.risk.comparison.classes[1]
     )
 
 
 def test_a_band_of_two_quantiles_and_constraints():
     run = fitted(loss="quantile", level=0.9, band=True, C=100.0)
-    test = run.risk.study.test
-    high, low = (model.predict(run.risk.study.X[test]) for model in (run.model, run.other))
+    test = run.risk.comparison.test
+    high, low = (model.predict(run.risk.comparison.X[test]) for model in (run.model, run.other))
     assert (high >= low - 1e-6).mean() > 0.9 and run.other.loss_.name == "quantile:0.1"
     truth = run.risk.values[test]
     figure = band_figure(truth, low, high, "score")
@@ -219,9 +219,9 @@ def test_every_page_hands_out_its_model(page, tmp_path):
     finish(page)
     run = BOARD.get(page.session_state["loss_id"]).result
     assert any(button.label == "Model" for button in page.get("download_button"))
-    from cflengine.linear.export import study_pipeline
+    from cflengine.linear.export import comparison_pipeline
 
-    whole = study_pipeline(run.risk.study, run.model)
+    whole = comparison_pipeline(run.risk.comparison, run.model)
     model, _ = read_uploaded(model_bytes(tmp_path, whole), "m.cflm")
     texts = reviews()["text"].tolist()
     assert model.predict(texts).tolist() == whole.predict(texts).tolist()

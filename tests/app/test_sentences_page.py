@@ -16,7 +16,7 @@ from pages.parts.components.sentence_view import cut_pieces
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.labels import label_columns
 from pages.parts.telling.figures import path_figure
-from pages.parts.telling.run import LAMS, MODELS, TOL, StudyRun, Wanted
+from pages.parts.telling.run import LAMS, MODELS, TOL, ComparisonRun, Wanted
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
 
@@ -32,9 +32,9 @@ def reviews(n: int = 60, up: str = "up") -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def run() -> StudyRun:
+def run() -> ComparisonRun:
     frame = reviews()
-    found = StudyRun(Wanted("mood", ("down", "up")))
+    found = ComparisonRun(Wanted("mood", ("down", "up")))
     found.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
     return found
 
@@ -42,7 +42,7 @@ def run() -> StudyRun:
 def learnt(app):
     """The page with its models learnt."""
     press(app, "Learn")
-    until(lambda: not BOARD.get(app.session_state["study_id"]).active, 60)
+    until(lambda: not BOARD.get(app.session_state["telling_id"]).active, 60)
     return sound(app.run())
 
 
@@ -85,14 +85,16 @@ def test_a_solve_that_is_stopped_leaves_nothing(run):
 
 def test_the_papers_admm_leaves_copies_of_every_training_sentence(run):
     run.solve_at(0.1, 0.1, Job("s", ("c",), print), admm=True)
-    (result,), study = run.at(0.1, 0.1, admm=True), run.study
-    strength = result.sentence_strength(study.data.groups)
+    (result,), comparison = run.at(0.1, 0.1, admm=True), run.comparison
+    strength = result.sentence_strength(comparison.data.groups)
     assert result.copies is not None and strength.any()
     assert run.at(0.1, 0.1) is not run.at(0.1, 0.1, admm=True), "what the sliders show without ADMM is another solution"
-    found = np.concatenate([study.training_sentences(position) for position in study.train.tolist()])
+    found = np.concatenate([comparison.training_sentences(position) for position in comparison.train.tolist()])
     np.testing.assert_array_equal(found, np.arange(len(strength)))
-    position = int(study.train[0])
-    assert len(study.training_sentences(position)) == len(study.relevance(run.models((result,)), study.train[:1]))
+    position = int(comparison.train[0])
+    assert len(comparison.training_sentences(position)) == len(
+        comparison.relevance(run.models((result,)), comparison.train[:1])
+    )
 
 
 def test_the_path_has_the_solutions_along_one_strength(run):
@@ -103,10 +105,10 @@ def test_the_path_has_the_solutions_along_one_strength(run):
     assert [lam for lam, _ in points] == sorted(lam for lam, _ in points)
     shares = {"kept": [0.5] * len(points)}
     first = [(lam, rows[0]) for lam, rows in points]
-    figure = path_figure(first, list(run.study.names), shares, here=0.1, title="λ")
+    figure = path_figure(first, list(run.comparison.names), shares, here=0.1, title="λ")
     weights = {trace.name: list(trace.y) for trace in figure.data if trace.name != "kept"}
     assert weights and all(
-        values == [result.w[run.study.names.tolist().index(name)] for _, result in first]
+        values == [result.w[run.comparison.names.tolist().index(name)] for _, result in first]
         for name, values in weights.items()
     )
 
@@ -116,7 +118,7 @@ def test_stopped_before_the_first_model_is_told():
     job.stop.set()
     frame = reviews()
     with pytest.raises(ValueError, match="before the first model"):
-        StudyRun(Wanted("mood", ("down", "up"))).run(frame["text"].tolist(), frame, job)
+        ComparisonRun(Wanted("mood", ("down", "up"))).run(frame["text"].tolist(), frame, job)
 
 
 @given(st.text(max_size=40), st.data())
@@ -155,12 +157,12 @@ def test_the_page_learns_and_shows_what_it_found(page):
     assert shown["Right, test"] == "100.0 %"
     assert len(page.dataframe[0].value) == len(MODELS)
     assert "log-odds" in captions(page)
-    assert page.query_params["study"]
+    assert page.query_params["comparison"]
 
 
 def test_a_slider_solves_where_it_is_let_go(page):
     learnt(page)
-    job = BOARD.get(page.session_state["study_id"])
+    job = BOARD.get(page.session_state["telling_id"])
     (slider,) = [one for one in page.select_slider if one.key == "widget_lam_sen"]
     sound(slider.set_value(LAMS[6]).run())
     until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
@@ -219,7 +221,7 @@ def test_a_corpus_without_labels_is_told(open_app):
     assert "no column with labels" in app.info[0].value and not [one for one in app.button if one.label == "Learn"]
 
 
-def test_a_study_survives_a_visit_to_another_page(page):
+def test_a_comparison_survives_a_visit_to_another_page(page):
     learnt(page)
     here = page.session_state["study_here"]
     show(page, "corpus")
@@ -236,10 +238,10 @@ def test_the_same_texts_with_other_labels_are_another_corpus(open_app):
 
 
 def test_a_first_model_is_shown_while_the_others_are_learnt(page, monkeypatch):
-    held = StudyRun._grid
-    monkeypatch.setattr(StudyRun, "_grid", lambda self, study, kind, job: until(lambda: not job.poll(), 60))
+    held = ComparisonRun._grid
+    monkeypatch.setattr(ComparisonRun, "_grid", lambda self, comparison, kind, job: until(lambda: not job.poll(), 60))
     press(page, "Learn")
-    job = BOARD.get(page.session_state["study_id"])
+    job = BOARD.get(page.session_state["telling_id"])
     until(lambda: job.so_far.first is not None, 60)
     app = sound(page.run())
     assert job.active and any("Reading only the" in one.value for one in app.markdown)
@@ -248,7 +250,7 @@ def test_a_first_model_is_shown_while_the_others_are_learnt(page, monkeypatch):
     until(lambda: not job.active)
     app = sound(page.run())
     assert "stopped before the models were compared" in captions(app) and "Gap, proved" in numbers(app)
-    assert held is not StudyRun._grid
+    assert held is not ComparisonRun._grid
 
 
 def test_the_share_that_is_read_follows_the_slider(page):
@@ -266,14 +268,14 @@ def test_three_classes_are_told_apart(open_app):
     frame["text"] = [text + (" Queer and odd it was!" if k % 3 == 2 else "") for k, text in enumerate(frame["text"])]
     app = learnt(show(use(open_app(), "reviews.csv", csv(frame)), "sentences"))
     assert {tab.label for tab in app.tabs} >= {"down", "up", "odd"}
-    assert BOARD.get(app.session_state["study_id"]).result.first.accuracy > 0.6
+    assert BOARD.get(app.session_state["telling_id"]).result.first.accuracy > 0.6
     assert numbers(app)["Gap, proved"]
     sound(app.segmented_control(key="study_part_None").set_value("train").run())
 
 
 def test_a_sentence_opens_its_document(page):
     app = learnt(page)
-    position = int(BOARD.get(app.session_state["study_id"]).result.study.train[3])
+    position = int(BOARD.get(app.session_state["telling_id"]).result.comparison.train[3])
     app.session_state["study_open"] = position
     app = sound(app.run())
     box = app.selectbox(key=f"study_document_train_False_{position}")

@@ -85,7 +85,7 @@ def test_a_pattern_of_ones_own_that_is_none_is_one_sentence(open_app):
 def test_labels_are_learnt_from_the_same_words(open_app, board):
     app = show(use(open_app(), "posts.csv", csv(TWEETS)), "sentences")
     press(app, "Learn")
-    job = board.get(app.session_state["study_id"])
+    job = board.get(app.session_state["telling_id"])
     assert job.key[2].tokens.preset == "social"
 
 

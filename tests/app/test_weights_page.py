@@ -48,7 +48,7 @@ def test_every_contestant_ends_at_the_same_optimum(run):
     assert all(result.gap <= TOL for result in run.results.values())
     values = [result.objective for result in run.results.values()]
     assert max(values) <= min(values) * (1 + 2 * TOL)
-    assert run.f1(run.plain.w) == 1.0 and set(run.study.labels.classes) == {"up", "the rest"}
+    assert run.f1(run.plain.w) == 1.0 and set(run.comparison.labels.classes) == {"up", "the rest"}
     assert set(run.names[run.watch[:3]]) <= {"good", "nice", "fine"}
     assert run.plain.trajectories.shape == (len(run.plain.trace), len(run.watch))
     np.testing.assert_array_equal(run.plain.trajectories[-1], run.plain.w[run.watch])

@@ -10,11 +10,11 @@ import pytest
 
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.model import LinearModel
+from cflengine.sentence_lasso.comparison import prepare
 from cflengine.sentence_lasso.grid import fit_classes
 from cflengine.sentence_lasso.model.penalties import Penalty
 from cflengine.sentence_lasso.shares import SHARES, quick_penalties, reading, telling_sentences, towards
 from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
-from cflengine.sentence_lasso.study import prepare
 
 
 def studied(n_classes: int):
@@ -29,10 +29,12 @@ def studied(n_classes: int):
         labels.append("abc"[k])
     frame = pd.DataFrame({"mood": labels})
     found = read_labels(frame, "mood", None)
-    study = prepare(texts, found, split_documents(found, frame, dev=0.3, test=0.3, seed=0))
-    y = study.y[study.train]
-    results = fit_classes(study.data, y, n_classes, Penalty("sentence", lam_sen=0.05, lam_las=0.05), MajoriseSettings())
-    return study, texts, LinearModel.of(results)
+    comparison = prepare(texts, found, split_documents(found, frame, dev=0.3, test=0.3, seed=0))
+    y = comparison.y[comparison.train]
+    results = fit_classes(
+        comparison.data, y, n_classes, Penalty("sentence", lam_sen=0.05, lam_las=0.05), MajoriseSettings()
+    )
+    return comparison, texts, LinearModel.of(results)
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -41,35 +43,35 @@ def case(request):
 
 
 def test_reading_is_the_classifier_on_documents_without_the_other_sentences(case):
-    study, _, model = case
-    found = reading(study, model)
+    comparison, _, model = case
+    found = reading(comparison, model)
     for k in (0, 5, len(SHARES) - 1):
         read = found.read(k)
-        kept = study.table.counts.copy()
+        kept = comparison.table.counts.copy()
         for s in np.flatnonzero(~read):
             kept.data[kept.indptr[s] : kept.indptr[s + 1]] = 0.0
-        X = np.zeros((len(study.documents), kept.shape[1]))
-        for s, d in enumerate(study.table.document):
+        X = np.zeros((len(comparison.documents), kept.shape[1]))
+        for s, d in enumerate(comparison.table.document):
             X[d] += kept[[s]].toarray()[0]
-        right = model.predict(X) == study.y
-        assert found.dev[k] == pytest.approx(right[study.dev].mean())
-        assert found.test[k] == pytest.approx(right[study.test].mean())
+        right = model.predict(X) == comparison.y
+        assert found.dev[k] == pytest.approx(right[comparison.dev].mean())
+        assert found.test[k] == pytest.approx(right[comparison.test].mean())
 
 
 def test_shares_are_those_of_the_training_sentences_and_rise(case):
-    study, _, model = case
-    found = reading(study, model)
-    own = np.isin(study.table.document, study.train)
+    comparison, _, model = case
+    found = reading(comparison, model)
+    own = np.isin(comparison.table.document, comparison.train)
     assert (np.diff(found.threshold) <= 0).all()
     for k, share in enumerate(SHARES):
         at_least = np.mean(found.read(k)[own])  # of equally strong sentences all are read
         assert at_least >= min(share, np.mean(found.strength[own] > 0)) - 1e-9
-    assert found.dev[-1] == pytest.approx(model.accuracy(study.X[study.dev], study.y[study.dev]))
+    assert found.dev[-1] == pytest.approx(model.accuracy(comparison.X[comparison.dev], comparison.y[comparison.dev]))
 
 
 def test_the_smallest_share_within_one_standard_error_is_chosen(case):
-    study, _, model = case
-    found = reading(study, model)
+    comparison, _, model = case
+    found = reading(comparison, model)
     best = found.dev.max()
     assert found.dev[found.chosen] >= best - found.error
     assert (found.dev[: found.chosen] < best - found.error).all()
@@ -77,27 +79,27 @@ def test_the_smallest_share_within_one_standard_error_is_chosen(case):
 
 
 def test_telling_sentences_are_the_strongest_and_listed_once(case):
-    study, texts, model = case
-    found = reading(study, model)
-    for k in range(len(study.classes)):
-        frame = telling_sentences(study, texts, found, k, most=5)
+    comparison, texts, model = case
+    found = reading(comparison, model)
+    for k in range(len(comparison.classes)):
+        frame = telling_sentences(comparison, texts, found, k, most=5)
         said = towards(found.added, k)
         assert frame["said"].is_monotonic_decreasing and frame["said"].iloc[0] == pytest.approx(said.max())
-        words = [texts[study.documents[row.position]][row.start : row.end].lower() for row in frame.itertuples()]
+        words = [texts[comparison.documents[row.position]][row.start : row.end].lower() for row in frame.itertuples()]
         assert len(set(words)) == len(words)
         every = [
-            texts[study.documents[d]][a:e].lower().strip()
-            for d, a, e in zip(study.table.document, study.table.start, study.table.end, strict=True)
+            texts[comparison.documents[d]][a:e].lower().strip()
+            for d, a, e in zip(comparison.table.document, comparison.table.start, comparison.table.end, strict=True)
         ]
         assert frame["times"].iloc[0] == every.count(words[0].strip())
         assert any(word in words[0] for word in (("good", "nice"), ("bad", "grim"), ("odd", "queer"))[k])
 
 
 def test_a_model_without_weights_tells_nothing(case):
-    study, texts, model = case
+    comparison, texts, model = case
     none = LinearModel(np.zeros_like(model.coef), model.intercept)
-    found = reading(study, none)
-    assert not found.read(0).any() and not len(telling_sentences(study, texts, found, 0))
+    found = reading(comparison, none)
+    assert not found.read(0).any() and not len(telling_sentences(comparison, texts, found, 0))
 
 
 def test_quick_penalties_fall():

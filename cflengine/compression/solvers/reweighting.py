@@ -38,6 +38,7 @@ Memory: see ``state_bytes`` in memory.py.
 
 Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
+>>> import numpy as np
 >>> from cflengine.compression import storage_costs
 >>> from cflengine.text import index_kgrams
 >>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)

@@ -17,7 +17,15 @@ from sklearn.pipeline import Pipeline
 
 from cflengine import ClusteredSettings, IterationStats, LBFGSSettings, LogisticClassifier
 from cflengine.engine import threads
-from cflengine.linear import Design, Study, mutual_information, read_labels, split_documents, study_pipeline, vectorizer
+from cflengine.linear import (
+    Design,
+    ModelComparison,
+    comparison_pipeline,
+    mutual_information,
+    read_labels,
+    split_documents,
+    vectorizer,
+)
 from cflengine.loglinear import (
     AutoSettings,
     BinaryModel,
@@ -77,7 +85,7 @@ class WeightsRun:
 
     def __init__(self, choice: WeightsChoice) -> None:
         self.choice = choice
-        self.study: Study | None = None
+        self.comparison: ModelComparison | None = None
         self.model: BinaryModel | None = None
         self.watch = np.zeros(0, dtype=np.int64)  # features by falling mutual information
         self.information = np.zeros(0)
@@ -94,15 +102,15 @@ class WeightsRun:
         labels = read_labels(metadata, choice.column, (choice.name, _rest(choice.name)))
         split = split_documents(labels, metadata, dev=None, test=choice.test)
         words = vectorizer(token_pattern=choice.tokens.words, lowercase=choice.tokens.lowercase)
-        study = Study.of(texts, labels, split, words)
-        positive = study.labels.classes.index(choice.name)
-        y = np.where(study.y[study.train] == positive, 1.0, -1.0)
-        X = study.X[study.train]
+        comparison = ModelComparison.of(texts, labels, split, words)
+        positive = comparison.labels.classes.index(choice.name)
+        y = np.where(comparison.y[comparison.train] == positive, 1.0, -1.0)
+        X = comparison.X[comparison.train]
         # the bias is a feature of value 1, as the estimator and the command have it
         self.model = BinaryModel(Design(sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")), y)
         self.information = mutual_information(X, y)
         self.watch = np.argsort(-self.information, kind="stable")[:MOST_WATCHED]
-        self.study = study
+        self.comparison = comparison
         for number, (name, settings) in enumerate(contestants(choice).items()):
             if self.results and not job.poll():
                 break
@@ -123,12 +131,12 @@ class WeightsRun:
 
     def estimator(self) -> Pipeline:
         """The plain solution, from a text to its class."""
-        assert self.study is not None
-        positive = self.study.labels.classes.index(self.choice.name)
+        assert self.comparison is not None
+        positive = self.comparison.labels.classes.index(self.choice.name)
         sign = 1.0 if positive else -1.0  # the model's scores are for the second class
         model = LogisticClassifier("lbfgs", C=1.0 / self.choice.ridge)
         result = replace(self.plain, w=sign * self.plain.w)
-        return study_pipeline(self.study, model.adopt(self.study.classes, [result]))
+        return comparison_pipeline(self.comparison, model.adopt(self.comparison.classes, [result]))
 
     def tie(self, job: Job) -> None:
         """The parsimony curve: how well models of few different weights do on the test set."""
@@ -150,16 +158,16 @@ class WeightsRun:
 
     @property
     def names(self) -> np.ndarray:
-        assert self.study is not None
-        return self.study.names
+        assert self.comparison is not None
+        return self.comparison.names
 
     def f1(self, w: np.ndarray) -> float:
         """F1 of the class on the test set, or, without one, on the training set."""
-        study = self.study
-        assert study is not None
-        rows = study.test if len(study.test) else study.train
-        truth = study.y[rows] == study.labels.classes.index(self.choice.name)
-        guess = study.X[rows] @ w[:-1] + w[-1] > 0
+        comparison = self.comparison
+        assert comparison is not None
+        rows = comparison.test if len(comparison.test) else comparison.train
+        truth = comparison.y[rows] == comparison.labels.classes.index(self.choice.name)
+        guess = comparison.X[rows] @ w[:-1] + w[-1] > 0
         return Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
     @cached_property
@@ -197,8 +205,8 @@ class WeightsRun:
 
     def cluster_words(self, cluster_of: np.ndarray, cluster: int, most: int = 200) -> pd.DataFrame:
         """The features of a cluster by falling mutual information: word, weight, documents, information in bits."""
-        study = self.study
-        assert study is not None and self.model is not None
+        comparison = self.comparison
+        assert comparison is not None and self.model is not None
         inside = np.flatnonzero(cluster_of == cluster)
         inside = inside[np.argsort(-self.information[inside], kind="stable")][:most]
         documents = np.bincount(self.model.design.X.indices, minlength=len(self.names) + 1)

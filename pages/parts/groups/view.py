@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.linear import about_study
+from cflengine.linear import about_comparison
 from pages.parts.groups.figures import (
     MOST_FILMED,
     MOST_SHOWN,
@@ -53,8 +53,8 @@ def draw_numbers(run: WeightsRun) -> None:
 
 def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The plain solution as a model to take away."""
-    assert run.study is not None
-    about = about_study(run.study, loaded.corpus)
+    assert run.comparison is not None
+    about = about_comparison(run.comparison, loaded.corpus)
     about["target"] = f"{about['target']}: {run.choice.name} or not"  # no column of its own to be judged by
     model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 
@@ -180,7 +180,7 @@ def _parsimony(job_id: str) -> None:
     job.touch()
     run: WeightsRun = job.result
     fits = list(run.fits)
-    measure = "F1 on the test set" if run.study is not None and len(run.study.test) else "F1 in training"
+    measure = "F1 on the test set" if run.comparison is not None and len(run.comparison.test) else "F1 in training"
     full = run.f1(run.plain.w)
     figure = parsimony_figure(fits, full, len(run.plain.w), measure)
     st.plotly_chart(figure, key="weights_parsimony", config={"displayModeBar": False})

@@ -20,7 +20,7 @@ from cflengine.plq import (
     DualSVM,
     Loss,
     PLQResult,
-    RiskStudy,
+    RiskComparison,
     drawn_loss,
     named_loss,
     warm_up,
@@ -89,7 +89,7 @@ class LossRun:
     """``risk`` and ``model`` are there once the job is done; ``other``: of the opposite quantile."""
 
     choice: LossChoice
-    risk: RiskStudy | None = None
+    risk: RiskComparison | None = None
     model: Any = None
     other: Any = None
     races: dict[str, PLQResult] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class LossRun:
             token_pattern=choice.tokens.words,
             lowercase=choice.tokens.lowercase,
         )
-        self.risk = RiskStudy.of(
+        self.risk = RiskComparison.of(
             texts,
             metadata,
             choice.column,
@@ -135,9 +135,9 @@ class LossRun:
     def coefficients(self, row: int = 0) -> pd.DataFrame:
         """Features with a weight, largest first: feature, weight, documents of the training part that have it."""
         assert self.risk is not None
-        study, coef = self.risk.study, np.atleast_2d(self.model.coef_)[row]
-        documents = np.bincount(study.X[study.train].indices, minlength=len(coef))
-        return largest_weights(study.names, coef, len(coef), documents=documents)
+        comparison, coef = self.risk.comparison, np.atleast_2d(self.model.coef_)[row]
+        documents = np.bincount(comparison.X[comparison.train].indices, minlength=len(coef))
+        return largest_weights(comparison.names, coef, len(coef), documents=documents)
 
     def proof_rows(self) -> list[dict[str, Any]]:
         """The fit's events as rows of the live chart; of several classes those of the one with the largest gap."""
@@ -152,9 +152,9 @@ class LossRun:
         assert self.risk is not None
         if self.choice.numbers:
             raise InputError("The race is one of support vector machines: predict a class.")
-        study = self.risk.study
-        where = study.train[:RACE_DOCUMENTS]
-        X, y = study.X[where], np.where(study.y[where] == 1, 1.0, -1.0)
+        comparison = self.risk.comparison
+        where = comparison.train[:RACE_DOCUMENTS]
+        X, y = comparison.X[where], np.where(comparison.y[where] == 1, 1.0, -1.0)
         settings = DescentSettings(tol=RACE_TOL, max_iter=100_000, time_limit=RACE_LIMIT_S)
         for number, name in enumerate(CONTESTANTS):
             if not job.poll():

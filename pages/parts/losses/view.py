@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine import frame_csv
-from cflengine.linear import about_study, row_names, study_pipeline
+from cflengine.linear import about_comparison, comparison_pipeline, row_names
 from cflengine.plq import FEASIBLE, coefficients_frame, documents_frame
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
@@ -48,13 +48,15 @@ def draw_numbers(run: LossRun) -> None:
     """Objective, gap, constraints, and what the model is worth on documents it has not seen."""
     risk, model = run.risk, run.model
     assert risk is not None
-    worth, study = risk.judge(model), risk.study
-    judged = f"Of {many(len(study.test), 'document')} that took no part; {many(len(study.train), 'document')} did."
+    worth, comparison = risk.judge(model), risk.comparison
+    judged = (
+        f"Of {many(len(comparison.test), 'document')} that took no part; {many(len(comparison.train), 'document')} did."
+    )
     items: list[Any] = []
     if not run.choice.numbers:
         items.append(("Right on the test set", percent(worth["test"], 1), judged))
     elif run.choice.loss == "quantile":
-        below = float(np.mean(risk.values[study.test] <= model.predict(study.X[study.test])))
+        below = float(np.mean(risk.values[comparison.test] <= model.predict(comparison.X[comparison.test])))
         items.append(
             ("At or below, test set", percent(below, 1), f"Asked for: {percent(run.choice.level, 0)}. {judged}")
         )
@@ -66,7 +68,7 @@ def draw_numbers(run: LossRun) -> None:
     items += [
         (f"Gap, {'proved' if proved else 'estimated'}", gap_text(model.duality_gap_), _certified(objective, bound)),
         ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
-         f"Of {number(len(study.names))}."),
+         f"Of {number(len(comparison.names))}."),
         ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
     ]  # fmt: skip
     if run.choice.constraints:
@@ -90,7 +92,7 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
     assert risk is not None
     row = 0
     if not run.choice.numbers and len(run.model.coef_) > 1:
-        names = row_names(risk.study, len(run.model.coef_))
+        names = row_names(risk.comparison, len(run.model.coef_))
         row = st.selectbox(
             "Class, against the rest", range(len(names)), format_func=lambda k: names[k], key="loss_row", width=260
         )
@@ -116,7 +118,7 @@ def _meaning(run: LossRun, row: int) -> str:
     if run.choice.numbers:
         return f"Above 0: raises the predicted **{plain(run.choice.column)}**"
     assert run.risk is not None
-    names = row_names(run.risk.study, len(run.model.coef_))
+    names = row_names(run.risk.comparison, len(run.model.coef_))
     return f"Above 0: speaks for **{plain(names[row])}**"
 
 
@@ -124,12 +126,12 @@ def draw_predictions(run: LossRun) -> None:
     """Test documents: the band, or predicted against true; of classes a table of how they are confused."""
     risk, choice = run.risk, run.choice
     assert risk is not None
-    test = risk.study.test
+    test = risk.comparison.test
     if choice.numbers:
         assert risk.values is not None
-        truth, predicted = risk.values[test], run.model.predict(risk.study.X[test])
+        truth, predicted = risk.values[test], run.model.predict(risk.comparison.X[test])
         if run.other is not None:
-            other = run.other.predict(risk.study.X[test])
+            other = run.other.predict(risk.comparison.X[test])
             low, high = np.minimum(predicted, other), np.maximum(predicted, other)
             gap = max(run.model.duality_gap_, run.other.duality_gap_)
             inside = float(np.mean((truth >= low) & (truth <= high)))
@@ -145,7 +147,7 @@ def draw_predictions(run: LossRun) -> None:
         st.plotly_chart(figure, key="loss_points", config={"displayModeBar": False})
         st.caption("Documents that took no part in the fit.")
         return
-    truth, predicted = risk.target[test], run.model.predict(risk.study.X[test])
+    truth, predicted = risk.target[test], run.model.predict(risk.comparison.X[test])
     table = pd.crosstab(pd.Series(truth, name="is"), pd.Series(predicted, name="predicted as"))
     st.dataframe(table, alt="How often each class is predicted as each other")
     st.caption("Rows: what test documents are. Columns: what is predicted.")
@@ -165,7 +167,7 @@ def draw_race(run: LossRun, job: Job) -> None:
     if not run.races and (race is None or race.state == FAILED):
         if race is not None and race.state == FAILED:
             st.error(plain(race.error))
-        n = min(RACE_DOCUMENTS, len(run.risk.study.train) if run.risk else 0)
+        n = min(RACE_DOCUMENTS, len(run.risk.comparison.train) if run.risk else 0)
         st.button(f"Race on {many(n, 'document')}", on_click=lambda: start_race(job), key="loss_race_button")
         return
     active = race is not None and race.active
@@ -217,7 +219,11 @@ def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
         "Predictions": ("documents.csv", lambda: frame_csv(documents_frame(risk, model, loaded.corpus.rows))),
     }
     with st.container(horizontal=True, gap="small"):
-        model_download(study_pipeline(risk.study, model), about_study(risk.study, loaded.corpus), key="loss_model")
+        model_download(
+            comparison_pipeline(risk.comparison, model),
+            about_comparison(risk.comparison, loaded.corpus),
+            key="loss_model",
+        )
         for label, (name, make) in files.items():
             st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"loss_{name}")
     st.caption(

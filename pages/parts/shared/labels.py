@@ -34,9 +34,9 @@ def own_split(metadata: pd.DataFrame) -> str | None:
 
 def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     """The label columns of a corpus, looked for once."""
-    known = st.session_state.get("study_columns")
+    known = st.session_state.get("comparison_columns")
     if known is None or known[0] != loaded.id:
-        known = st.session_state.study_columns = (loaded.id, label_columns(loaded.corpus.metadata))
+        known = st.session_state.comparison_columns = (loaded.id, label_columns(loaded.corpus.metadata))
     return known[1]
 
 

@@ -22,7 +22,7 @@ from pages.parts.shared.state import (
 from pages.parts.shared.words import many, number, percent, plain
 
 _NAMES = {
-    "race": "Race", "path": "Words to phrases", "study": "Telling sentences", "weights": "Word groups",
+    "race": "Race", "path": "Words to phrases", "telling": "Telling sentences", "weights": "Word groups",
     "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
     "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading",

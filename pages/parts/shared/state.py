@@ -30,7 +30,7 @@ from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, settings_from
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
-SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "study", "weights", "tagger", "loss"
+SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "telling", "weights", "tagger", "loss"
 EXPLORE = True  # whether a corpus that is chosen is solved at once
 #: tokens at most, and the λ of a path where none was chosen
 USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
@@ -42,7 +42,7 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
 BOILERPLATE, NAMES, READ = "boilerplate", "names", "reading"
-KINDS = (SOLVE, RACE, PATH, STUDY, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ)
+KINDS = (SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ)
 
 
 _COMPILED = threading.Event()

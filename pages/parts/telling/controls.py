@@ -11,18 +11,18 @@ from cflengine.sentence_lasso import warm_up
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
-from pages.parts.shared.state import STUDY, current_corpus, current_job, start_job, stop_job
-from pages.parts.telling.run import StudyRun, Wanted
+from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
+from pages.parts.telling.run import ComparisonRun, Wanted
 
 FEW, MOST_TOLD = 4, 12  # classes at first, at most
 
 
-def draw_study_controls() -> bool:
+def draw_comparison_controls() -> bool:
     """Labels, split, Learn and Stop; False where the corpus has no labels, which is said."""
     columns = current_label_columns()
     if not columns:
         return False
-    job = current_job(STUDY)
+    job = current_job(TELLING)
     wanted = _wanted(columns)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         column = st.selectbox(
@@ -36,22 +36,24 @@ def draw_study_controls() -> bool:
             help="Two classes, or more: then each against all others.",
         )  # fmt: skip
         with st.container(width=220):
-            run_and_stop(job, start_study, lambda: stop_job(STUDY), label="Learn", disabled=len(wanted.classes) < 2)
+            run_and_stop(
+                job, start_comparison, lambda: stop_job(TELLING), label="Learn", disabled=len(wanted.classes) < 2
+            )
     with st.expander("How the documents are split"):
         _split(wanted)
-    if job is not None and not job.active and job.key != study_key():
+    if job is not None and not job.active and job.key != comparison_key():
         st.caption("⚠ The choices above have changed since these models were learnt.")
     return True
 
 
 def _wanted(columns: dict[str, list[str]]) -> Wanted:
     """What the session asks for, if this corpus has it; else its first column and its most frequent values."""
-    wanted = st.session_state.get("study_wanted")
+    wanted = st.session_state.get("comparison_wanted")
     possible = columns.get(wanted.column, []) if wanted else []
     if not wanted or any(name not in possible for name in wanted.classes):
         column = next(iter(columns))
         wanted = Wanted(column, _usual(columns[column]), test=own_split(current_corpus().corpus.metadata) or 0.2)
-        st.session_state.study_wanted = wanted
+        st.session_state.comparison_wanted = wanted
     return wanted
 
 
@@ -62,7 +64,7 @@ def _usual(values: list[str]) -> tuple[str, ...]:
 
 def _set(**changes: Any) -> None:
     state = st.session_state
-    state.study_wanted = Wanted(**(vars(state.study_wanted) | changes))
+    state.comparison_wanted = Wanted(**(vars(state.comparison_wanted) | changes))
 
 
 def _change_column(columns: dict[str, list[str]]) -> None:
@@ -102,20 +104,26 @@ def _split(wanted: Wanted) -> None:
         )  # fmt: skip
 
 
-def study_key() -> tuple[Any, ...]:
+def comparison_key() -> tuple[Any, ...]:
     """Corpus, kind, what is wanted."""
-    return (st.session_state.corpus_id, STUDY, replace(st.session_state.study_wanted, tokens=current_corpus().tokens))
+    return (
+        st.session_state.corpus_id,
+        TELLING,
+        replace(st.session_state.comparison_wanted, tokens=current_corpus().tokens),
+    )
 
 
-def start_study() -> None:
-    """Queue a study of the session's corpus."""
+def start_comparison() -> None:
+    """Queue a comparison of the session's corpus."""
     loaded = current_corpus()
-    run = StudyRun(study_key()[2])
+    run = ComparisonRun(comparison_key()[2])
 
-    def work(job: Job) -> StudyRun:
+    def work(job: Job) -> ComparisonRun:
         warm_up()
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 
-    st.session_state.update(study_here=None, study_solve=None, study_path=None, study_share=None, study_open=None)
-    start_job(STUDY, Job(loaded.corpus.name, study_key(), work, size=4 * loaded.table.n_tokens, so_far=run))
+    st.session_state.update(
+        comparison_here=None, comparison_solve=None, comparison_path=None, comparison_share=None, comparison_open=None
+    )
+    start_job(TELLING, Job(loaded.corpus.name, comparison_key(), work, size=4 * loaded.table.n_tokens, so_far=run))

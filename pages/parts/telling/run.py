@@ -1,5 +1,5 @@
-"""A study of labelled sentences in the solver's thread: first a model in about a second, then every model's grid beside
-it, and solves wherever the sliders stand.
+"""A comparison of labelled sentences in the solver's thread: first a model in about a second, then every model's grid
+beside it, and solves wherever the sliders stand.
 
 ``best``, ``solved`` and ``by_admm`` are filled by that thread and read by pages; what is in them never changes.
 """
@@ -31,8 +31,8 @@ from cflengine.sentence_lasso import (
     PENALTIES,
     Penalty,
     Reading,
+    SentenceComparison,
     SentenceResult,
-    SentenceStudy,
     fit_classes,
     prepare,
     quick_penalties,
@@ -76,7 +76,7 @@ class _Search:
     """The listener of a grid's solves, and what hears of its points; both stop when the page says so. Between two
     points it solves what the sliders have asked for."""
 
-    def __init__(self, run: StudyRun, job: Job, kind: str, total: int) -> None:
+    def __init__(self, run: ComparisonRun, job: Job, kind: str, total: int) -> None:
         self.run, self.job, self.kind, self.progress = run, job, kind, GridProgress(total)
         self._lock = threading.Lock()
 
@@ -97,13 +97,13 @@ class _Search:
         return self.job.poll()
 
 
-class StudyRun:
-    """The models of some classes on a corpus. ``study`` and the first solution are there after the first stage."""
+class ComparisonRun:
+    """The models of some classes on a corpus. ``comparison`` and the first solution are there after the first stage."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
         self.stage = "Cutting the documents into sentences"
-        self.study: SentenceStudy | None = None
+        self.comparison: SentenceComparison | None = None
         self.first: GridPoint | None = None  # the best of the quick models
         self.progress: dict[str, GridProgress] = {}
         self.best: dict[str, BestModel] = {}
@@ -125,38 +125,45 @@ class StudyRun:
         wanted = self.wanted
         labels = read_labels(metadata, wanted.column, wanted.classes)
         split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, seed=wanted.seed)
-        study = prepare(texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase)
+        comparison = prepare(texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase)
         self.stage = "Looking for a first model"
-        search = self._quick(study, job)
+        search = self._quick(comparison, job)
         if not job.poll() and not any(point.whole and point.model.size for point in search.points):
             raise ValueError("Stopped before the first model was there.")
         for point in search.points:
             self._keep(point.penalty, point.results)
-        self.study, self.first = study, search.best
+        self.comparison, self.first = comparison, search.best
         for kind in MODELS:
             if not job.poll():
                 break
             self.stage = f"Comparing models: {kind}"
-            self._grid(study, kind, job)
+            self._grid(comparison, kind, job)
 
-    def _quick(self, study: SentenceStudy, job: Job) -> GridSearch:
+    def _quick(self, comparison: SentenceComparison, job: Job) -> GridSearch:
         """A few sentence models, from the strongest penalty on."""
-        y, n_classes = study.y[study.train], len(study.classes)
+        y, n_classes = comparison.y[comparison.train], len(comparison.classes)
         settings = MajoriseSettings(tol=QUICK_TOL)
 
         def fit(penalty: Penalty, before: Rows | None) -> Rows:
-            return fit_classes(study.data, y, n_classes, penalty, settings, (lambda stats: job.poll(),), before)
+            return fit_classes(comparison.data, y, n_classes, penalty, settings, (lambda stats: job.poll(),), before)
 
         def seen(point: GridPoint) -> bool:
             job.rows.append({"stage": "first models", "i": len(job.rows) + 1, "who": "sentence", "lam": math.nan})
             return job.poll()
 
-        return search_chains(quick_penalties(), fit, study.X[study.dev], study.y[study.dev], on_point=seen, n_threads=2)
+        return search_chains(
+            quick_penalties(),
+            fit,
+            comparison.X[comparison.dev],
+            comparison.y[comparison.dev],
+            on_point=seen,
+            n_threads=2,
+        )
 
-    def _grid(self, study: SentenceStudy, kind: str, job: Job) -> None:
+    def _grid(self, comparison: SentenceComparison, kind: str, job: Job) -> None:
         search = _Search(self, job, kind, len(PAPER_GRID) ** len(PENALTIES[kind]))
         self.progress[kind] = search.progress
-        best = study.find_best(kind, tol=TOL, listeners=(search,), on_point=search.on_point, n_threads=1)
+        best = comparison.find_best(kind, tol=TOL, listeners=(search,), on_point=search.on_point, n_threads=1)
         if not job.poll() and search.progress.done < search.progress.total:
             self.progress.pop(kind)  # cut short: it says nothing of this kind of model
             return
@@ -176,17 +183,17 @@ class StudyRun:
         """Solve the sentence model there, from the nearest known solution; one that is stopped leaves nothing.
 
         admm: by the paper's algorithm instead, from 0 and by its own rule, as it knows no other beginning."""
-        assert self.study is not None
-        study, penalty = self.study, Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
-        y, n_classes = study.y[study.train], len(study.classes)
+        assert self.comparison is not None
+        comparison, penalty = self.comparison, Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
+        y, n_classes = comparison.y[comparison.train], len(comparison.classes)
         if admm:
-            results = fit_classes(study.data, y, n_classes, penalty, ADMMSettings(), (listener,))
+            results = fit_classes(comparison.data, y, n_classes, penalty, ADMMSettings(), (listener,))
             if not any(result.reason == TerminationReason.INTERRUPTED for result in results):
                 self.by_admm[lam_sen, lam_las] = results
                 _forget(self.by_admm, KEEP_ADMM)
             return
         settings, known = MajoriseSettings(tol=TOL), self.nearest(lam_sen, lam_las)
-        results = fit_classes(study.data, y, n_classes, penalty, settings, (listener,), known)
+        results = fit_classes(comparison.data, y, n_classes, penalty, settings, (listener,), known)
         if not any(result.early_stopped and result.reason != "numerical error" for result in results):
             self._keep(penalty, results)
 
@@ -229,13 +236,13 @@ class StudyRun:
 
     def reading(self, lams: tuple[float, float], rows: Rows, *, admm: bool = False) -> Reading:
         """Which sentences a solution goes by; kept for the last few."""
-        assert self.study is not None
+        assert self.comparison is not None
         key = (*lams, admm)
         known = self._readings.get(key)
         if known is None or known[0] is not rows:
             if len(self._readings) > 8:
                 self._readings.pop(next(iter(self._readings)))
-            known = self._readings[key] = (rows, reading(self.study, LinearModel.of(rows)))
+            known = self._readings[key] = (rows, reading(self.comparison, LinearModel.of(rows)))
         return known[1]
 
     def models(self, here: Rows) -> dict[str, LinearModel]:
@@ -245,15 +252,15 @@ class StudyRun:
 
     def accuracy(self, model: LinearModel, part: str) -> float:
         """On "dev" or "test"; NaN without such documents."""
-        assert self.study is not None
-        where = getattr(self.study, part)
-        return model.accuracy(self.study.X[where], self.study.y[where]) if len(where) else math.nan
+        assert self.comparison is not None
+        where = getattr(self.comparison, part)
+        return model.accuracy(self.comparison.X[where], self.comparison.y[where]) if len(where) else math.nan
 
     def table(self) -> pd.DataFrame:
         """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""
-        study, best = self.study, dict(self.best)
-        assert study is not None
-        X, y = study.X[study.test], study.y[study.test]
+        comparison, best = self.comparison, dict(self.best)
+        assert comparison is not None
+        X, y = comparison.X[comparison.test], comparison.y[comparison.test]
         right = {kind: one.model.predict(X) == y for kind, one in best.items()}
         rows = []
         for kind, one in best.items():

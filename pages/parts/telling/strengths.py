@@ -16,7 +16,7 @@ from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import watch_job
 from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.telling.figures import path_figure
-from pages.parts.telling.run import LAMS, Rows, StudyRun
+from pages.parts.telling.run import LAMS, ComparisonRun, Rows
 
 PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what there is
 
@@ -24,23 +24,23 @@ PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what t
 # ---- the sliders and the solution under them
 
 
-def draw_sliders(run: StudyRun) -> tuple[float, float]:
+def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
     """λ_sen and λ_las; at first those that the development set chose."""
     state = st.session_state
-    if not state.get("study_here"):
-        state.study_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
+    if not state.get("comparison_here"):
+        state.comparison_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
 
     def take() -> None:
-        state.study_here = (state.widget_lam_sen, state.widget_lam_las)
+        state.comparison_here = (state.widget_lam_sen, state.widget_lam_las)
 
     columns = st.columns(2, gap="medium")
     titles = ("λ_sen: how much whole sentences are let go", "λ_las: how much single words are let go")
-    for column, title, value, key in zip(columns, titles, state.study_here, ("lam_sen", "lam_las"), strict=True):
+    for column, title, value, key in zip(columns, titles, state.comparison_here, ("lam_sen", "lam_las"), strict=True):
         column.select_slider(
             title.replace("_", r"\_"), LAMS, value=value, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}",
             on_change=take,
         )  # fmt: skip
-    return state.study_here
+    return state.comparison_here
 
 
 def draw_solver() -> bool:
@@ -55,7 +55,9 @@ def draw_solver() -> bool:
     return chosen == "admm"
 
 
-def solution_here(run: StudyRun, job: Job, lams: tuple[float, float], *, admm: bool = False) -> tuple[Rows, Job | None]:
+def solution_here(
+    run: ComparisonRun, job: Job, lams: tuple[float, float], *, admm: bool = False
+) -> tuple[Rows, Job | None]:
     """The solution at these λ, or the nearest one and the job that is on its way to it; admm: by the paper's ADMM."""
     state, wanted = st.session_state, (*lams, admm)
     known = run.at(*lams, admm=admm)
@@ -69,17 +71,17 @@ def solution_here(run: StudyRun, job: Job, lams: tuple[float, float], *, admm: b
             nearest = run.nearest(*lams)
             assert nearest is not None
             return nearest, job
-    solving = BOARD.get(state.get("study_solve"))
+    solving = BOARD.get(state.get("comparison_solve"))
     if known is None and not (solving is not None and solving.active and solving.key[-1] == wanted):
         if solving is not None:
             solving.stop.set()
 
-        def work(job: Job) -> StudyRun:
+        def work(job: Job) -> ComparisonRun:
             run.solve_at(*lams, job, admm=admm)
             return run
 
         solving = Job(job.label, (*job.key, wanted), work, passing=True)
-        state.study_solve = solving.id
+        state.comparison_solve = solving.id
         watch_job(solving)
         end = time.monotonic() + PATIENCE_S
         while solving.active and time.monotonic() < end:
@@ -92,13 +94,13 @@ def solution_here(run: StudyRun, job: Job, lams: tuple[float, float], *, admm: b
     return nearest, solving
 
 
-def draw_numbers(run: StudyRun, rows: Rows, solving: Job | None, place: tuple[float, float, bool]) -> None:
+def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tuple[float, float, bool]) -> None:
     """What the solution keeps, how good it is, what is proved. place: the sliders' λ, and whether ADMM's is wanted."""
-    study = run.study
-    assert study is not None
+    comparison = run.comparison
+    assert comparison is not None
     model, copied = LinearModel.of(rows), rows[0].copies is not None
-    strength = np.max([row.sentence_strength(study.data.groups) for row in rows], axis=0)
-    kept, words = np.mean(strength > 0), model.size / max(1, len(study.names))
+    strength = np.max([row.sentence_strength(comparison.data.groups) for row in rows], axis=0)
+    kept, words = np.mean(strength > 0), model.size / max(1, len(comparison.names))
     how = "Training sentences of which at least one word has a weight, for some class."
     if copied:
         how = "Training sentences whose copy of the weights, v, is not 0: the paper's choice (§5.4)."
@@ -106,7 +108,7 @@ def draw_numbers(run: StudyRun, rows: Rows, solving: Job | None, place: tuple[fl
     metric_row(
         [
             ("Sentences with a weight", percent(kept, 1), how),
-            ("Words kept", percent(words, 1), f"{model.size:,} of {len(study.names):,} have a weight."),
+            ("Words kept", percent(words, 1), f"{model.size:,} of {len(comparison.names):,} have a weight."),
             ("Right, test", percent(run.accuracy(model, "test"), 1)),
             ("Right, development", percent(run.accuracy(model, "dev"), 1)),
             (
@@ -119,7 +121,7 @@ def draw_numbers(run: StudyRun, rows: Rows, solving: Job | None, place: tuple[fl
     )
     if copied:
         by_weights = float(
-            np.mean(np.max([row.sentence_strength(study.data.groups, by="weights") for row in rows], axis=0) > 0)
+            np.mean(np.max([row.sentence_strength(comparison.data.groups, by="weights") for row in rows], axis=0) > 0)
         )
         steps, reasons = sum(row.n_iterations for row in rows), sorted({str(row.reason) for row in rows})
         st.caption(
@@ -135,7 +137,7 @@ def _solving(job_id: str, place: tuple[float, float, bool]) -> None:
     if job is None:
         return
     job.touch()
-    if isinstance(job.so_far, StudyRun) and job.so_far.at(*place[:2], admm=place[2]) is not None:
+    if isinstance(job.so_far, ComparisonRun) and job.so_far.at(*place[:2], admm=place[2]) is not None:
         st.rerun()
     if job.state == FAILED:
         st.error(plain(job.error))
@@ -149,7 +151,7 @@ def _solving(job_id: str, place: tuple[float, float, bool]) -> None:
 # ---- the path
 
 
-def draw_path(run: StudyRun, job: Job, lams: tuple[float, float]) -> None:
+def draw_path(run: ComparisonRun, job: Job, lams: tuple[float, float]) -> None:
     """Solutions along one λ, solved when asked for."""
     over = st.segmented_control(
         "Along", ["lam_sen", "lam_las"], default="lam_sen", required=True, key="study_over",
@@ -159,12 +161,12 @@ def draw_path(run: StudyRun, job: Job, lams: tuple[float, float]) -> None:
     st.fragment(_path, run_every=0.4 if solving is not None and solving.active else None)(job.id, lams, over)
 
 
-def _path_job(run: StudyRun, job: Job, lams: tuple[float, float], over: str) -> Job | None:
+def _path_job(run: ComparisonRun, job: Job, lams: tuple[float, float], over: str) -> Job | None:
     state = st.session_state
     k = 0 if over == "lam_sen" else 1
     wanted = [(lam, lams[1]) if k == 0 else (lams[0], lam) for lam in LAMS]
     missing = [place for place in wanted if run.at(*place) is None]
-    solving = BOARD.get(state.get("study_path"))
+    solving = BOARD.get(state.get("comparison_path"))
     key = (over, lams[1 - k])
     if solving is not None and solving.active:
         if solving.key[-1] == key:
@@ -173,7 +175,7 @@ def _path_job(run: StudyRun, job: Job, lams: tuple[float, float], over: str) -> 
     if not missing or (solving is not None and solving.key[-1] == key):
         return None
 
-    def work(job: Job) -> StudyRun:
+    def work(job: Job) -> ComparisonRun:
         for place in reversed(missing):  # from the strongest penalty on, each from its neighbour
             if not job.poll():
                 break
@@ -181,33 +183,33 @@ def _path_job(run: StudyRun, job: Job, lams: tuple[float, float], over: str) -> 
         return run
 
     solving = Job(job.label, (*job.key, "path", key), work, passing=True)
-    state.study_path = solving.id
+    state.comparison_path = solving.id
     watch_job(solving)
     return solving
 
 
 def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     job = BOARD.get(job_id)
-    solving = BOARD.get(st.session_state.get("study_path"))
+    solving = BOARD.get(st.session_state.get("comparison_path"))
     if job is None:
         return
     job.touch()
-    run: StudyRun = job.so_far
-    study = run.study
-    assert study is not None
+    run: ComparisonRun = job.so_far
+    comparison = run.comparison
+    assert comparison is not None
     points = run.path(*lams, over)
     k = 0 if over == "lam_sen" else 1
     models = [LinearModel.of(rows) for _, rows in points]
-    groups = study.data.groups
+    groups = comparison.data.groups
     strengths = [np.max([one.sentence_strength(groups) for one in rows], axis=0) for _, rows in points]
     shares = {
         "sentences with a weight": [float(np.mean(strength > 0)) for strength in strengths],
-        "words kept": [model.size / max(1, len(study.names)) for model in models],
+        "words kept": [model.size / max(1, len(comparison.names)) for model in models],
         "right, test": [run.accuracy(model, "test") for model in models],
         "right, development": [run.accuracy(model, "dev") for model in models],
     }
     symbols = ("λ<sub>sen</sub>", "λ<sub>las</sub>")
-    names = [html(name) for name in study.names]
+    names = [html(name) for name in comparison.names]
     first = [(lam, rows[0]) for lam, rows in points]
     figure = path_figure(
         first, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"
@@ -217,7 +219,7 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     st.caption(
         f"{many(len(points), 'solution')}, each with a proved gap of at most {percent(worst, 3)}. The dotted line is "
         "where the sliders stand."
-        + ("" if len(study.classes) == 2 else f" Weights are those for {plain(study.labels.classes[0])}.")
+        + ("" if len(comparison.classes) == 2 else f" Weights are those for {plain(comparison.labels.classes[0])}.")
     )
     if solving is not None and solving.active:
         solving.touch()

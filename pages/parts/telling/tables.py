@@ -10,19 +10,19 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine import frame_csv
-from cflengine.linear import LinearModel, about_study, largest_weights
+from cflengine.linear import LinearModel, about_comparison, largest_weights
 from cflengine.sentence_lasso import estimator_of, sentence_weights, sentences_frame
 from pages.parts.shared.commands import class_list, command_line
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.models import model_download
 from pages.parts.shared.words import gap_text, many, number, percent, plain
-from pages.parts.telling.run import Rows, StudyRun, Wanted
+from pages.parts.telling.run import ComparisonRun, Rows, Wanted
 
 TITLES = {"sentence": "sentence regulariser", "elastic": "elastic net", "ridge": "ridge", "lasso": "lasso",
            "frequency": "frequency-weighted net"}  # fmt: skip
 
 
-def draw_comparison(run: StudyRun) -> None:
+def draw_comparison(run: ComparisonRun) -> None:
     """Table 2 for this corpus, as far as it is known."""
     frame = run.table()
     if not len(frame):
@@ -47,11 +47,12 @@ def draw_comparison(run: StudyRun) -> None:
     )  # fmt: skip
     right["seconds"] = st.column_config.TextColumn(alignment="right", help="Of all solves of the model's grid.")
     st.dataframe(shown, hide_index=True, column_config=right, alt="A row a model: accuracy, size, gap, seconds")
-    study = run.study
-    assert study is not None
+    comparison = run.comparison
+    assert comparison is not None
     st.caption(
-        f"Each model's strengths are those of the paper's grid that are best on {many(len(study.dev), 'document')}; of "
-        f"equally good ones the smallest model. It is judged on {many(len(study.test), 'document')} that took no part. "
+        "Each model's regularisation is that of the paper's grid that is best on "
+        f"{many(len(comparison.dev), 'document')}; of equally good ones the smallest model. It is judged on "
+        f"{many(len(comparison.test), 'document')} that took no part. "
         "The frequency-weighted net knows how often words occur, but nothing of sentences: what it gains over the "
         "lasso is not the sentences' doing."
     )
@@ -62,16 +63,16 @@ def _strengths(strengths: dict[str, float]) -> str:
     return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
 
 
-def draw_words(run: StudyRun, rows: Rows) -> None:
+def draw_words(run: ComparisonRun, rows: Rows) -> None:
     """The largest weights of the solution under the sliders."""
-    study = run.study
-    assert study is not None
-    model, classes = LinearModel.of(rows), study.labels.classes
+    comparison = run.comparison
+    assert comparison is not None
+    model, classes = LinearModel.of(rows), comparison.labels.classes
     for first in range(0, len(classes), 2):
         for k, column in zip(range(first, min(first + 2, len(classes))), st.columns(2, gap="medium"), strict=False):
             w = model.coef[0] if len(model.coef) == 1 else model.coef[k]
             sign = -1 if len(model.coef) == 1 and k == 0 else 1
-            frame = largest_weights(study.names, w, len(w), occurrences=study.occurrences)
+            frame = largest_weights(comparison.names, w, len(w), occurrences=comparison.occurrences)
             own = frame[np.sign(frame["weight"]) == sign].head(200)
             column.markdown(f"Words for **{plain(classes[k])}**")
             column.dataframe(
@@ -80,30 +81,30 @@ def draw_words(run: StudyRun, rows: Rows) -> None:
             )  # fmt: skip
 
 
-def draw_files(run: StudyRun, loaded: LoadedCorpus) -> None:
+def draw_files(run: ComparisonRun, loaded: LoadedCorpus) -> None:
     """The chosen models as CSV, and the command that makes them again."""
-    study = run.study
-    assert study is not None
+    comparison = run.comparison
+    assert comparison is not None
     models = list(run.best.values())
     files: dict[str, Any] = {
-        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(study, models, loaded.corpus.texts))),
-        "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(study, models))),
+        "Sentences": ("sentences.csv", lambda: frame_csv(sentences_frame(comparison, models, loaded.corpus.texts))),
+        "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(comparison, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
-    about = about_study(study, loaded.corpus)
+    about = about_comparison(comparison, loaded.corpus)
     with st.container(horizontal=True, gap="small"):
         for best in models:
-            own = estimator_of(best.penalty, study.classes, best.results, study.data, study.features)
+            own = estimator_of(best.penalty, comparison.classes, best.results, comparison.data, comparison.features)
             model_download(own, about, key=f"study_model_{best.penalty.kind}", label=f"Model: {best.penalty.kind}")
     with st.container(horizontal=True, gap="small"):
         for label, (name, make) in files.items():
             st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
     wanted = run.wanted
     st.caption("The same from the command line, with the models that the development set chose:")
-    st.code(study_command(loaded, wanted), language="shell", wrap_lines=True)
+    st.code(comparison_command(loaded, wanted), language="shell", wrap_lines=True)
 
 
-def study_command(loaded: LoadedCorpus, wanted: Wanted) -> str:
+def comparison_command(loaded: LoadedCorpus, wanted: Wanted) -> str:
     """The ``cflengine sentences`` call that learns the same models."""
     options = {
         "label_column": wanted.column, "classes": class_list(wanted.classes), "dev_split": f"{wanted.dev:g}",

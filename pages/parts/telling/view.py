@@ -9,13 +9,13 @@ import numpy as np
 import streamlit as st
 
 from cflengine.linear import LinearModel
-from cflengine.sentence_lasso import Reading, SentenceStudy, telling_sentences
+from cflengine.sentence_lasso import Reading, SentenceComparison, telling_sentences
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.words import many, percent, plain
-from pages.parts.telling.run import MODELS, Rows, StudyRun
+from pages.parts.telling.run import MODELS, ComparisonRun, Rows
 from pages.parts.telling.sentence_list import sentence_list
 from pages.parts.telling.tables import TITLES, draw_comparison
 
@@ -33,7 +33,7 @@ def _others(job_id: str) -> None:
     if job is None:
         return
     job.touch()
-    run: StudyRun = job.so_far
+    run: ComparisonRun = job.so_far
     if job.active:
         for kind in MODELS:
             progress = run.progress.get(kind)
@@ -51,21 +51,21 @@ def _others(job_id: str) -> None:
 # ---- how few are enough
 
 
-def draw_share(study: SentenceStudy, found: Reading) -> int:
+def draw_share(comparison: SentenceComparison, found: Reading) -> int:
     """The slider, and what a reader of so few sentences gets right; returns the share's position."""
     state = st.session_state
     percents = [round(100 * share) for share in found.shares]
     chosen = percents[found.chosen]
-    value = state.get("study_share") or chosen
+    value = state.get("comparison_share") or chosen
     value = st.select_slider(
         "Share of sentences that is read", percents, value=value, format_func=lambda share: f"{share} %",
-        key=f"widget_share_{chosen}", on_change=lambda: state.update(study_share=state[f"widget_share_{chosen}"]),
+        key=f"widget_share_{chosen}", on_change=lambda: state.update(comparison_share=state[f"widget_share_{chosen}"]),
         help="The strongest sentences, by the weights of their words; the others are taken out of the documents.",
     )  # fmt: skip
     k = percents.index(value)
-    test = len(study.test) > 0
+    test = len(comparison.test) > 0
     right, whole = (found.test if test else found.dev)[[k, -1]]
-    n = len(study.test) if test else len(study.dev)
+    n = len(comparison.test) if test else len(comparison.dev)
     st.markdown(
         f"Reading only the **{value} %** most telling sentences, the classifier is right on **{percent(right, 1)}** of "
         f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}."
@@ -81,11 +81,11 @@ def draw_share(study: SentenceStudy, found: Reading) -> int:
 # ---- which ones
 
 
-def draw_telling(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
+def draw_telling(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
     """Twenty sentences for each class; one that is pressed opens its document below."""
-    study = run.study
-    assert study is not None
-    classes = study.labels.classes
+    comparison = run.comparison
+    assert comparison is not None
+    classes = comparison.labels.classes
     places: list[Any] = st.columns(2, gap="medium") if len(classes) == 2 else st.tabs([plain(name) for name in classes])
     for k, (name, place) in enumerate(zip(classes, places, strict=True)):
         with place:
@@ -93,46 +93,46 @@ def draw_telling(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, lo
             _list(run, rows, found, read, loaded, k)
 
 
-def _list(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus, k: int) -> None:
-    study, state, key = run.study, st.session_state, f"telling_{k}"
-    assert study is not None
-    frame = telling_sentences(study, loaded.corpus.texts, found, k, LISTED)
+def _list(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus, k: int) -> None:
+    comparison, state, key = run.comparison, st.session_state, f"telling_{k}"
+    assert comparison is not None
+    frame = telling_sentences(comparison, loaded.corpus.texts, found, k, LISTED)
     if not len(frame):
         st.caption("No sentence speaks for it: every weight is 0.")
         return
     coef = rows[0].w * (1.0 if k else -1.0) if len(rows) == 1 else rows[k].w
     listed = []
     for row in frame.itertuples():
-        text = loaded.corpus.texts[int(study.documents[row.position])]
+        text = loaded.corpus.texts[int(comparison.documents[row.position])]
         listed.append(
             {
-                "pieces": cut_pieces(text, row.start, row.end, study.weighted_words(text, coef)),
+                "pieces": cut_pieces(text, row.start, row.end, comparison.weighted_words(text, coef)),
                 "said": row.said, "times": row.times, "position": row.position, "read": read[row.sentence],
-                "document": study.documents[row.position],
+                "document": comparison.documents[row.position],
             }
         )  # fmt: skip
-    sentence_list(listed, key=key, on_open=lambda: state.update(study_open=int(state[key]["open"]["position"])))
+    sentence_list(listed, key=key, on_open=lambda: state.update(comparison_open=int(state[key]["open"]["position"])))
 
 
 # ---- a document
 
 
-def draw_document(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
+def draw_document(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarray, loaded: LoadedCorpus) -> None:
     """A document with its sentences, what each adds by every model that is there."""
-    study, state = run.study, st.session_state
-    assert study is not None
-    models, classes = run.models(rows), study.labels.classes
-    predicted = models["sentence"].predict(study.X)
-    opened = state.get("study_open")
+    comparison, state = run.comparison, st.session_state
+    assert comparison is not None
+    models, classes = run.models(rows), comparison.labels.classes
+    predicted = models["sentence"].predict(comparison.X)
+    opened = state.get("comparison_open")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         parts = {"test": "test", "dev": "development", "train": "training"}
-        usual = study.part_names[opened] if opened is not None else "test" if len(study.test) else "dev"
+        usual = comparison.part_names[opened] if opened is not None else "test" if len(comparison.test) else "dev"
         part = st.segmented_control(
             "Documents", list(parts), default=usual, format_func=parts.get, required=True, key=f"study_part_{opened}",
         )  # fmt: skip
         wrong = st.toggle("only those it gets wrong", key="study_wrong")
-        where = getattr(study, part)
-        where = where[predicted[where] != study.y[where]] if wrong else where
+        where = getattr(comparison, part)
+        where = where[predicted[where] != comparison.y[where]] if wrong else where
         listed = where[:MOST_LISTED].tolist()
         if opened is not None and opened in where and opened not in listed:
             listed.append(opened)
@@ -143,8 +143,8 @@ def draw_document(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, l
             "Document", listed, key=f"study_document_{part}_{wrong}_{opened}", width=420,
             index=listed.index(opened) if opened in listed else 0,
             format_func=lambda i: (
-                f"Document {study.documents[i]}: {classes[study.y[i]]}"
-                + ("" if predicted[i] == study.y[i] else f", taken for {classes[predicted[i]]}")
+                f"Document {comparison.documents[i]}: {classes[comparison.y[i]]}"
+                + ("" if predicted[i] == comparison.y[i] else f", taken for {classes[predicted[i]]}")
             ),
         )  # fmt: skip
     if len(where) > MOST_LISTED:
@@ -153,7 +153,7 @@ def draw_document(run: StudyRun, rows: Rows, found: Reading, read: np.ndarray, l
 
 
 def _sentences(
-    run: StudyRun,
+    run: ComparisonRun,
     rows: Rows,
     found: Reading,
     read: np.ndarray,
@@ -161,21 +161,21 @@ def _sentences(
     position: int,
     models: dict[str, LinearModel],
 ) -> None:
-    study = run.study
-    assert study is not None
-    classes, own = study.labels.classes, int(study.y[position])
-    frame = study.relevance(models, np.array([position]))
-    copied = rows[0].copies is not None and study.part_names[position] == "train"
-    first = int(np.searchsorted(study.table.document, position))
+    comparison = run.comparison
+    assert comparison is not None
+    classes, own = comparison.labels.classes, int(comparison.y[position])
+    frame = comparison.relevance(models, np.array([position]))
+    copied = rows[0].copies is not None and comparison.part_names[position] == "train"
+    first = int(np.searchsorted(comparison.table.document, position))
     here = slice(first, first + len(frame))
     strength = np.where(read[here], found.strength[here], 0.0)
     strongest = float(found.strength.max(initial=0.0))
     if copied:
-        copies = np.max([row.sentence_strength(study.data.groups) for row in rows], axis=0)
-        strength, strongest = copies[study.training_sentences(position)], float(copies.max(initial=0.0))
-    text = loaded.corpus.texts[int(study.documents[position])]
+        copies = np.max([row.sentence_strength(comparison.data.groups) for row in rows], axis=0)
+        strength, strongest = copies[comparison.training_sentences(position)], float(copies.max(initial=0.0))
+    text = loaded.corpus.texts[int(comparison.documents[position])]
     two = len(classes) == 2
-    words = study.weighted_words(text, rows[0].w if two else rows[own].w)
+    words = comparison.weighted_words(text, rows[0].w if two else rows[own].w)
     sign = -1.0 if two and own == 0 else 1.0  # odds are towards the document's own class; the view has two sides
     sentences = [
         {

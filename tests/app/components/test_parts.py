@@ -398,7 +398,7 @@ def test_what_pages_print_can_be_run(tmp_path):
     from pages.parts.shared.commands import class_list, command_line
     from pages.parts.shared.corpora import LoadedCorpus
     from pages.parts.telling.run import Wanted
-    from pages.parts.telling.tables import study_command
+    from pages.parts.telling.tables import comparison_command
 
     folder = tmp_path / "in"
     folder.mkdir()
@@ -414,7 +414,7 @@ def test_what_pages_print_can_be_run(tmp_path):
     loaded = LoadedCorpus(id="x", corpus=corpus, source="-texts.csv", options=options)
     wanted = Wanted(column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3)
     lines = [
-        study_command(loaded, wanted) + " --grid=1 --models=ridge",
+        comparison_command(loaded, wanted) + " --grid=1 --models=ridge",
         command_line("train-logistic", loaded, {"label_column": "who", "classes": class_list(["a, b", "-c"])}, "model"),
         command_line("compress", loaded, {"lam": "0.5"}, "run"),
     ]

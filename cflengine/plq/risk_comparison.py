@@ -11,21 +11,21 @@ import pandas as pd
 
 from cflengine.engine.checks import InputError
 from cflengine.linear.labels import read_labels, read_numbers, read_sensitive, split_documents
-from cflengine.linear.study import PARTS, Study
+from cflengine.linear.model_comparison import PARTS, ModelComparison
 from cflengine.plq.constraints import by_column
 from cflengine.plq.estimator import PLQClassifier, PLQRegressor
 from cflengine.plq.losses import Loss
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiskStudy:
-    """A study whose target is a class or a number.
+class RiskComparison:
+    """A comparison whose target is a class or a number.
 
     values: float64 (n,), the numbers, or None for classes; n_unread: values of the column that were no numbers;
     sensitive: float64 (n,), the column of a fairness constraint, or None.
     """
 
-    study: Study = field(repr=False)
+    comparison: ModelComparison = field(repr=False)
     values: np.ndarray | None = field(repr=False, default=None)
     n_unread: int = 0
     sensitive: np.ndarray | None = field(repr=False, default=None)
@@ -44,7 +44,7 @@ class RiskStudy:
         test: str | float | None = None,
         seed: int = 0,
         sensitive: str | None = None,
-    ) -> RiskStudy:
+    ) -> RiskComparison:
         """Split the documents that have a target, and learn features from those for training.
 
         features: a scikit-learn pipeline from texts to a matrix; numbers: whether the target is a number; classes:
@@ -54,25 +54,25 @@ class RiskStudy:
         found = read_numbers(metadata, column) if numbers else None
         labels = read_labels(metadata, column, classes) if found is None else found.stratum
         split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
-        study = Study.of(texts, labels, split, features)
-        values = None if found is None else found.y[study.documents]
+        comparison = ModelComparison.of(texts, labels, split, features)
+        values = None if found is None else found.y[comparison.documents]
         g = None
         if sensitive is not None:
-            g = read_sensitive(metadata, sensitive)[study.documents]
-            if np.isnan(g[study.train]).any():
-                missing = int(np.isnan(g[study.train]).sum())
+            g = read_sensitive(metadata, sensitive)[comparison.documents]
+            if np.isnan(g[comparison.train]).any():
+                missing = int(np.isnan(g[comparison.train]).sum())
                 raise InputError(f"{missing:,} training documents have no value in the column {sensitive!r}.")
-        return cls(study=study, values=values, n_unread=found.n_unread if found else 0, sensitive=g)
+        return cls(comparison=comparison, values=values, n_unread=found.n_unread if found else 0, sensitive=g)
 
     @property
     def target(self) -> np.ndarray:
         """(n,): the documents' classes, as names, or their numbers."""
-        return self.study.classes[self.study.y] if self.values is None else self.values
+        return self.comparison.classes[self.comparison.y] if self.values is None else self.values
 
     def estimator(self, loss: str | Loss, **parameters: Any) -> PLQClassifier | PLQRegressor:
         """A classifier or a regressor, as the target is; constraints may name features (:func:`by_column`)."""
         given = parameters.pop("constraints", ())
-        constraints = [by_column(one, self.study.names) for one in given]
+        constraints = [by_column(one, self.comparison.names) for one in given]
         kind = PLQClassifier if self.values is None else PLQRegressor
         return kind(loss, constraints=constraints, **parameters)
 
@@ -87,17 +87,17 @@ class RiskStudy:
         return model.path(X, y, Cs, sensitive=sensitive)
 
     def _training(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        where = self.study.train
+        where = self.comparison.train
         sensitive = None if self.sensitive is None else self.sensitive[where]
-        return self.study.X[where], self.target[where], sensitive
+        return self.comparison.X[where], self.target[where], sensitive
 
     def judge(self, model: Any) -> dict[str, float]:
         """What the model is worth on every part that has documents: the share that is right, or the mean loss."""
-        predicted = model.predict(self.study.X)
+        predicted = model.predict(self.comparison.X)
         return {
-            part: self._worth(model, predicted, getattr(self.study, part))
+            part: self._worth(model, predicted, getattr(self.comparison, part))
             for part in PARTS
-            if len(getattr(self.study, part))
+            if len(getattr(self.comparison, part))
         }
 
     def _worth(self, model: Any, predicted: np.ndarray, where: np.ndarray) -> float:

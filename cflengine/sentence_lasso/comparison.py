@@ -13,8 +13,8 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.labels import Labels, Split
 from cflengine.linear.model import LinearModel
+from cflengine.linear.model_comparison import ModelComparison, labelled_rows
 from cflengine.linear.search import BestModel, GridPoint
-from cflengine.linear.study import Study, labelled_rows
 from cflengine.sentence_lasso.grid import PAPER_GRID, LabelledSentences, find_best
 from cflengine.sentence_lasso.model.penalties import TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
@@ -26,8 +26,8 @@ _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceStudy(Study):
-    """A study whose documents are cut into sentences: table: those of all documents; data: of the training part;
+class SentenceComparison(ModelComparison):
+    """A comparison whose documents are cut into sentences: table: those of all documents; data: of the training part;
     features: what finds them in a text; language: of the texts."""
 
     table: SentenceTable = field(repr=False)
@@ -101,7 +101,7 @@ def prepare(
     language: str = "en",
     token_pattern: str = WORD_PATTERN,
     lowercase: bool = True,
-) -> SentenceStudy:
+) -> SentenceComparison:
     """Cut the documents of a split; the features (words by default) are learnt from those for training.
 
     Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
@@ -117,7 +117,7 @@ def prepare(
     table = cut_sentences(chosen, features.find(chosen), len(names), language)
     own = table.documents(rows["train"])
     data = TrainingData(own.by_document(), own.counts)
-    return SentenceStudy(
+    return SentenceComparison(
         labels=labels,
         X=table.by_document(),
         names=names,

@@ -1,4 +1,4 @@
-"""A study from text to tables: what is learnt from whom, models compared, files that leave."""
+"""A comparison from text to tables: what is learnt from whom, models compared, files that leave."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cflengine.engine.files import restore_cell
 from cflengine.linear.export import largest_weights, predictions_frame
 from cflengine.linear.labels import read_labels, split_documents
 from cflengine.linear.search import paired_test
+from cflengine.sentence_lasso.comparison import prepare
 from cflengine.sentence_lasso.export import sentence_weights, sentences_frame, write_sentences
 from cflengine.sentence_lasso.grid import find_best
 from cflengine.sentence_lasso.sentences import GramFeatures
 from cflengine.sentence_lasso.solvers.settings import ADMMSettings
-from cflengine.sentence_lasso.study import prepare
 
 GOOD, BAD = ["good", "nice", "lovely", "fine", "great"], ["bad", "awful", "dull", "grim", "poor"]
 PLAIN = ["the", "beer", "of", "it"]
@@ -42,61 +42,63 @@ def texts():
 
 
 @pytest.fixture(scope="module")
-def study(texts):
+def comparison(texts):
     metadata = documents()[1]
     labels = read_labels(metadata, "mood")
     return prepare(texts, labels, split_documents(labels, metadata, test=0.2))
 
 
 @pytest.fixture(scope="module")
-def best(study):
-    return [study.find_best(kind, (0.01, 0.1, 1.0), n_threads=1) for kind in ("sentence", "lasso", "ridge")]
+def best(comparison):
+    return [comparison.find_best(kind, (0.01, 0.1, 1.0), n_threads=1) for kind in ("sentence", "lasso", "ridge")]
 
 
 def test_features_are_those_of_the_training_documents(texts):
     odd = [*texts[:-1], texts[-1] + " Unheard."]
     metadata = documents()[1].assign(part=["train"] * 59 + ["last"])
     labels = read_labels(metadata, "mood")
-    study = prepare(odd, labels, split_documents(labels, metadata, test="part=last"))
-    assert "unheard" not in study.names
-    assert study.data.X.shape == (len(study.train), len(study.names))
-    counts = study.part(study.train).table.by_document() != study.data.X
+    comparison = prepare(odd, labels, split_documents(labels, metadata, test="part=last"))
+    assert "unheard" not in comparison.names
+    assert comparison.data.X.shape == (len(comparison.train), len(comparison.names))
+    counts = comparison.part(comparison.train).table.by_document() != comparison.data.X
     assert counts.nnz == 0
 
 
-def test_a_part_is_its_documents(study, texts):
-    part = study.part(study.test)
-    alone = [texts[d].lower().replace(".", "").split() for d in study.documents[study.test]]
+def test_a_part_is_its_documents(comparison, texts):
+    part = comparison.part(comparison.test)
+    alone = [texts[d].lower().replace(".", "").split() for d in comparison.documents[comparison.test]]
     for row, words in zip(part.table.by_document().toarray(), alone, strict=True):
-        found = {name: int(count) for name, count in zip(study.names, row, strict=True) if count}
-        assert found == {word: words.count(word) for word in words if word in study.names}
+        found = {name: int(count) for name, count in zip(comparison.names, row, strict=True) if count}
+        assert found == {word: words.count(word) for word in words if word in comparison.names}
 
 
-def test_contenders_tell_the_classes_apart_and_are_proved(study, best):
+def test_contenders_tell_the_classes_apart_and_are_proved(comparison, best):
     for model in best:
         assert model.test_accuracy >= 0.9 and model.gap <= 1e-4
-        X = study.part(study.test).table.by_document()
-        assert model.test_accuracy == model.model.accuracy(X, study.y[study.test])
+        X = comparison.part(comparison.test).table.by_document()
+        assert model.test_accuracy == model.model.accuracy(X, comparison.y[comparison.test])
         assert model.row()["features"] == model.model.size
 
 
-def test_admm_keeps_its_own_rule_in_the_last_fit(study):
-    found = study.find_best("sentence", (0.1,), settings=ADMMSettings(max_iter=3), n_threads=1)
+def test_admm_keeps_its_own_rule_in_the_last_fit(comparison):
+    found = comparison.find_best("sentence", (0.1,), settings=ADMMSettings(max_iter=3), n_threads=1)
     assert found.results[0].n_iterations == 3 and found.results[0].early_stopped
 
 
-def test_without_a_test_set_nothing_is_judged(study):
-    found = find_best(study.part(study.train), study.part(study.dev), None, "lasso", (1.0,), n_threads=1)
+def test_without_a_test_set_nothing_is_judged(comparison):
+    found = find_best(
+        comparison.part(comparison.train), comparison.part(comparison.dev), None, "lasso", (1.0,), n_threads=1
+    )
     assert np.isnan(found.test_accuracy) and found.dev_accuracy > 0.5
 
 
-def test_relevance_has_a_column_for_each_model(study, best):
+def test_relevance_has_a_column_for_each_model(comparison, best):
     models = {model.penalty.kind: model.model for model in best}
-    where = study.test[:3]
-    frame = study.relevance(models, where)
-    assert set(frame["document"]) == set(study.documents[where])
+    where = comparison.test[:3]
+    frame = comparison.relevance(models, where)
+    assert set(frame["document"]) == set(comparison.documents[where])
     for name, model in models.items():
-        alone = study.relevance({name: model}, where)
+        alone = comparison.relevance({name: model}, where)
         assert np.array_equal(alone[f"log_odds_{name}"], frame[f"log_odds_{name}"])
     # what tells stands in the last sentence of every document
     last = ~frame.duplicated("document", keep="last")
@@ -104,12 +106,12 @@ def test_relevance_has_a_column_for_each_model(study, best):
     assert frame.loc[last, "strength"].min() > frame.loc[~last, "strength"].max()
 
 
-def test_words_with_a_weight_stand_where_they_are_in_the_text(study, best):
+def test_words_with_a_weight_stand_where_they_are_in_the_text(comparison, best):
     text = "A GOOD beer. Awful!"
     coef = best[0].model.coef[0]
-    for start, end, weight in study.weighted_words(text, coef):
-        assert weight == coef[study.names.tolist().index(text[start:end].lower())] != 0
-    words = {text[a:b].lower() for a, b, _ in study.weighted_words(text, coef)}
+    for start, end, weight in comparison.weighted_words(text, coef):
+        assert weight == coef[comparison.names.tolist().index(text[start:end].lower())] != 0
+    words = {text[a:b].lower() for a, b, _ in comparison.weighted_words(text, coef)}
     assert {"good", "awful"} <= words
 
 
@@ -117,10 +119,10 @@ def test_kgrams_are_features_too(texts):
     metadata = documents()[1]
     labels = read_labels(metadata, "mood")
     grams = GramFeatures(CompressiveFeatures(max_gram=2, settings=GuidedSettings(tol=0.01)))
-    study = prepare(texts, labels, split_documents(labels, metadata, test=0.2), features=grams)
-    pointers = grams.model.encode([texts[d] for d in study.documents[study.train]])
-    assert study.data.counts.sum() == np.count_nonzero(pointers.gram >= 0)
-    assert study.find_best("sentence", (0.1,), n_threads=1).test_accuracy >= 0.8
+    comparison = prepare(texts, labels, split_documents(labels, metadata, test=0.2), features=grams)
+    pointers = grams.model.encode([texts[d] for d in comparison.documents[comparison.train]])
+    assert comparison.data.counts.sum() == np.count_nonzero(pointers.gram >= 0)
+    assert comparison.find_best("sentence", (0.1,), n_threads=1).test_accuracy >= 0.8
 
 
 def test_nothing_to_learn_from_is_told():
@@ -130,28 +132,31 @@ def test_nothing_to_learn_from_is_told():
         prepare(["!!"] * 10, labels, split_documents(labels, metadata))
 
 
-def test_largest_weights(study):
-    coef = np.zeros(len(study.names))
+def test_largest_weights(comparison):
+    coef = np.zeros(len(comparison.names))
     coef[[1, 3]] = 0.5, -2.0
-    frame = largest_weights(study.names, coef, 50, occurrences=study.occurrences)
-    assert frame["feature"].tolist() == [study.names[3], study.names[1]] and frame["weight"].tolist() == [-2.0, 0.5]
-    assert frame["occurrences"].tolist() == study.data.occurrences[[3, 1]].tolist()
+    frame = largest_weights(comparison.names, coef, 50, occurrences=comparison.occurrences)
+    assert frame["feature"].tolist() == [comparison.names[3], comparison.names[1]] and frame["weight"].tolist() == [
+        -2.0,
+        0.5,
+    ]
+    assert frame["occurrences"].tolist() == comparison.data.occurrences[[3, 1]].tolist()
 
 
-def test_files_say_what_the_models_say(study, best, texts, tmp_path):
+def test_files_say_what_the_models_say(comparison, best, texts, tmp_path):
     corpus = Corpus.from_texts(texts)
-    write_sentences(tmp_path, study, best, corpus, {"gap": np.nan})
+    write_sentences(tmp_path, comparison, best, corpus, {"gap": np.nan})
     for one in best:
         again = load_model(tmp_path / f"{one.penalty.kind}.cflm")
-        np.testing.assert_array_equal(again.predict(texts), study.classes[one.model.predict(study.X)])
+        np.testing.assert_array_equal(again.predict(texts), comparison.classes[one.model.predict(comparison.X)])
     read = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
     assert set(read) == {"models", "grid", "weights", "sentences", "documents"}
     assert json.loads((tmp_path / "report.json").read_text())["gap"] is None
     assert read["grid"]["penalty"].value_counts().to_dict() == {"sentence": 9, "lasso": 3, "ridge": 3}
     sentences = read["sentences"]
-    assert len(sentences) == len(study.table) and (sentences["text"].map(restore_cell).str.endswith(".")).all()
+    assert len(sentences) == len(comparison.table) and (sentences["text"].map(restore_cell).str.endswith(".")).all()
     assert sentences.groupby("split")["document"].nunique().to_dict() == {
-        "train": len(study.train), "dev": len(study.dev), "test": len(study.test),
+        "train": len(comparison.train), "dev": len(comparison.dev), "test": len(comparison.test),
     }  # fmt: skip
     assert (sentences["selected"] == (sentences["strength"] > 0)).all()
     documents = read["documents"]
@@ -162,23 +167,23 @@ def test_files_say_what_the_models_say(study, best, texts, tmp_path):
     for model in best:
         kept = model.model.coef[0]
         own = weights[model.penalty.kind]
-        assert {study.names[j]: kept[j] for j in np.flatnonzero(kept)} == pytest.approx(own.to_dict())
+        assert {comparison.names[j]: kept[j] for j in np.flatnonzero(kept)} == pytest.approx(own.to_dict())
 
 
-def test_formulas_are_defused(study, best, texts):
+def test_formulas_are_defused(comparison, best, texts):
     from cflengine.engine.files import frame_csv
 
     odd = ["=cmd()|x. " + text for text in texts]
-    frame = sentences_frame(study, best[:1], odd)
+    frame = sentences_frame(comparison, best[:1], odd)
     cells = pd.read_csv(io.BytesIO(frame_csv(frame)))["text"]
     assert not cells.str.startswith("=").any() and cells.str.startswith("'=cmd").any()
 
 
-def test_selected_training_sentences_of_admm_are_those_of_its_copies(study, texts):
+def test_selected_training_sentences_of_admm_are_those_of_its_copies(comparison, texts):
     settings = ADMMSettings(rho=1.0, max_iter=20)
-    found = study.find_best("sentence", (1.0,), settings=settings, n_threads=1)
-    frame = sentences_frame(study, [found], texts)
-    copies = found.results[0].sentence_strength(study.data.groups)
+    found = comparison.find_best("sentence", (1.0,), settings=settings, n_threads=1)
+    frame = sentences_frame(comparison, [found], texts)
+    copies = found.results[0].sentence_strength(comparison.data.groups)
     assert np.array_equal(frame.loc[frame["split"] == "train", "strength"], copies)
 
 
@@ -186,11 +191,13 @@ def test_chances_of_many_classes_are_those_of_the_predicted_one():
     texts, metadata = documents(90)
     metadata["mood"] = np.where(np.arange(90) % 3 == 0, "flat", metadata["mood"])
     labels = read_labels(metadata, "mood")
-    study = prepare(texts, labels, split_documents(labels, metadata, test=0.2))
-    found = study.find_best("sentence", (0.1,), n_threads=1)
-    frame = predictions_frame(study, np.arange(90), found.model.predict(study.X), found.model.probabilities(study.X))
+    comparison = prepare(texts, labels, split_documents(labels, metadata, test=0.2))
+    found = comparison.find_best("sentence", (0.1,), n_threads=1)
+    frame = predictions_frame(
+        comparison, np.arange(90), found.model.predict(comparison.X), found.model.probabilities(comparison.X)
+    )
     assert found.model.coef.shape[0] == 3 and frame["probability"].between(1 / 3, 1).all()
-    assert set(sentence_weights(study, [found])["class"]) == {"down", "flat", "up"}
+    assert set(sentence_weights(comparison, [found])["class"]) == {"down", "flat", "up"}
 
 
 def test_paired_test_is_the_sign_test():

@@ -17,7 +17,7 @@ PARTS = ("train", "dev", "test")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class ModelComparison:
     """The documents of a corpus that have a class, n of them; features are learnt from those of the training part.
 
     documents: int64 (n,), their numbers in the corpus, ascending; y: int64 (n,), their classes; train, dev, test:
@@ -69,7 +69,7 @@ class Study:
 
 
 def labelled_rows(labels: Labels, split: Split) -> dict[str, np.ndarray]:
-    """documents, y, train, dev and test of a :class:`Study`."""
+    """documents, y, train, dev and test of a :class:`ModelComparison`."""
     documents = np.sort(np.concatenate([split.train, split.dev, split.test]))
     places = {part: np.searchsorted(documents, getattr(split, part)) for part in PARTS}
     return {"documents": documents, "y": labels.y[documents]} | places
