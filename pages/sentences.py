@@ -37,13 +37,13 @@ else:
     below = st.container()
     with below:
         compared, strengths, words, files = st.tabs(
-            ["Models compared", "Strengths of the penalty", "Words", "Files"], key="study_tabs"
+            ["Models compared", "Strengths of the penalty", "Words", "Files"], key="comparison_tabs"
         )
     with strengths:
         lams, admm = draw_sliders(run), draw_solver()
         rows, solving = solution_here(run, job, lams, admm=admm)
         draw_numbers(run, rows, solving, (*lams, admm))
-        if st.toggle("Solve along the path", key="study_path_on", disabled=job.active):
+        if st.toggle("Solve along the path", key="comparison_path_on", disabled=job.active):
             draw_path(run, job, lams)
     found = run.reading(lams, rows, admm=admm)
     with above:

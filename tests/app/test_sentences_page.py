@@ -157,7 +157,7 @@ def test_the_page_learns_and_shows_what_it_found(page):
     assert shown["Right, test"] == "100.0 %"
     assert len(page.dataframe[0].value) == len(MODELS)
     assert "log-odds" in captions(page)
-    assert page.query_params["comparison"]
+    assert page.query_params["telling"]
 
 
 def test_a_slider_solves_where_it_is_let_go(page):
@@ -165,39 +165,39 @@ def test_a_slider_solves_where_it_is_let_go(page):
     job = BOARD.get(page.session_state["telling_id"])
     (slider,) = [one for one in page.select_slider if one.key == "widget_lam_sen"]
     sound(slider.set_value(LAMS[6]).run())
-    until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
+    until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     sound(page.run())
-    assert page.session_state["study_here"][0] == LAMS[6]
+    assert page.session_state["comparison_here"][0] == LAMS[6]
     (slider,) = [one for one in page.select_slider if one.key == "widget_lam_las"]
     sound(slider.set_value(LAMS[-1]).run())
-    until(lambda: job.result.at(*page.session_state["study_here"]) is not None)
+    until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
 
 
 def test_what_is_kept_is_said_by_weights_or_by_admms_copies(page):
     app = learnt(page)
     assert not any("By its copies" in one.value for one in app.caption)
-    app.segmented_control(key="study_solver").set_value("admm")
+    app.segmented_control(key="comparison_solver").set_value("admm")
     sound(app.run())
     until(lambda: any("By its copies" in one.value for one in sound(app.run()).caption), 30)
     assert any("copies for the training documents only" in one.value for one in app.caption)
-    app.segmented_control(key="study_part_None").set_value("train")
+    app.segmented_control(key="comparison_part_None").set_value("train")
     assert any("ADMM's copy of the weights for this sentence" in one.value for one in sound(app.run()).caption)
 
 
 def test_other_parts_and_only_mistakes(page):
     learnt(page)
-    sound(page.segmented_control(key="study_part_None").set_value("train").run())
-    before = len(page.selectbox(key="study_document_train_False_None").options)
+    sound(page.segmented_control(key="comparison_part_None").set_value("train").run())
+    before = len(page.selectbox(key="comparison_document_train_False_None").options)
     assert before > 20
-    sound(page.toggle(key="study_wrong").set_value(True).run())
+    sound(page.toggle(key="comparison_wrong").set_value(True).run())
     assert "There is none." in captions(page)
 
 
 def test_the_path_is_solved_when_asked_for(page):
     learnt(page)
-    sound(page.toggle(key="study_path_on").set_value(True).run())
-    until(lambda: not BOARD.get(page.session_state["study_path"]).active, 60)
+    sound(page.toggle(key="comparison_path_on").set_value(True).run())
+    until(lambda: not BOARD.get(page.session_state["comparison_path"]).active, 60)
     sound(page.run())
     assert "solutions, each with a proved gap" in captions(page)
 
@@ -213,7 +213,7 @@ def test_hostile_labels_and_texts_are_shown_as_they_are(open_app):
     learnt(app)
     said = "\n".join(element.value for element in app.markdown)
     assert HOSTILE not in said and "up" in said
-    assert any("<b>*up*</b>" in option for option in app.selectbox(key="study_document_test_False_None").options)
+    assert any("<b>*up*</b>" in option for option in app.selectbox(key="comparison_document_test_False_None").options)
 
 
 def test_a_corpus_without_labels_is_told(open_app):
@@ -223,10 +223,10 @@ def test_a_corpus_without_labels_is_told(open_app):
 
 def test_a_comparison_survives_a_visit_to_another_page(page):
     learnt(page)
-    here = page.session_state["study_here"]
+    here = page.session_state["comparison_here"]
     show(page, "corpus")
     show(page, "sentences")
-    assert page.session_state["study_here"] == here and "Gap, proved" in numbers(page)
+    assert page.session_state["comparison_here"] == here and "Gap, proved" in numbers(page)
 
 
 def test_the_same_texts_with_other_labels_are_another_corpus(open_app):
@@ -270,13 +270,13 @@ def test_three_classes_are_told_apart(open_app):
     assert {tab.label for tab in app.tabs} >= {"down", "up", "odd"}
     assert BOARD.get(app.session_state["telling_id"]).result.first.accuracy > 0.6
     assert numbers(app)["Gap, proved"]
-    sound(app.segmented_control(key="study_part_None").set_value("train").run())
+    sound(app.segmented_control(key="comparison_part_None").set_value("train").run())
 
 
 def test_a_sentence_opens_its_document(page):
     app = learnt(page)
     position = int(BOARD.get(app.session_state["telling_id"]).result.comparison.train[3])
-    app.session_state["study_open"] = position
+    app.session_state["comparison_open"] = position
     app = sound(app.run())
-    box = app.selectbox(key=f"study_document_train_False_{position}")
+    box = app.selectbox(key=f"comparison_document_train_False_{position}")
     assert box.value == position

@@ -47,7 +47,7 @@ def draw_solver() -> bool:
     """Which algorithm solves at the sliders' λ; whether it is the paper's ADMM."""
     names = {"exact": "the certified optimum", "admm": "the paper's ADMM"}
     chosen = st.segmented_control(
-        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True, key="study_solver",
+        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True, key="comparison_solver",
         help="The optimum lets a sentence go when all weights of its words are 0. ADMM, the paper's algorithm, has a "
         "copy of the weights for every training sentence, stops early by its own rule, and lets a sentence go when its "
         "copy is 0.",
@@ -154,7 +154,7 @@ def _solving(job_id: str, place: tuple[float, float, bool]) -> None:
 def draw_path(run: ComparisonRun, job: Job, lams: tuple[float, float]) -> None:
     """Solutions along one λ, solved when asked for."""
     over = st.segmented_control(
-        "Along", ["lam_sen", "lam_las"], default="lam_sen", required=True, key="study_over",
+        "Along", ["lam_sen", "lam_las"], default="lam_sen", required=True, key="comparison_over",
         format_func=lambda name: {"lam_sen": "λ_sen", "lam_las": "λ_las"}[name],
     )  # fmt: skip
     solving = _path_job(run, job, lams, over)
@@ -214,7 +214,7 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     figure = path_figure(
         first, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"
     )
-    st.plotly_chart(figure, key=f"study_path_{over}", config={"displayModeBar": False})
+    st.plotly_chart(figure, key=f"comparison_path_{over}", config={"displayModeBar": False})
     worst = max((one.gap for _, rows in points for one in rows), default=math.nan)
     st.caption(
         f"{many(len(points), 'solution')}, each with a proved gap of at most {percent(worst, 3)}. The dotted line is "

@@ -95,10 +95,10 @@ def draw_files(run: ComparisonRun, loaded: LoadedCorpus) -> None:
     with st.container(horizontal=True, gap="small"):
         for best in models:
             own = estimator_of(best.penalty, comparison.classes, best.results, comparison.data, comparison.features)
-            model_download(own, about, key=f"study_model_{best.penalty.kind}", label=f"Model: {best.penalty.kind}")
+            model_download(own, about, key=f"comparison_model_{best.penalty.kind}", label=f"Model: {best.penalty.kind}")
     with st.container(horizontal=True, gap="small"):
         for label, (name, make) in files.items():
-            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"study_{name}")
+            st.download_button(f"{label} (CSV)", make, name, "text/csv", on_click="ignore", key=f"comparison_{name}")
     wanted = run.wanted
     st.caption("The same from the command line, with the models that the development set chose:")
     st.code(comparison_command(loaded, wanted), language="shell", wrap_lines=True)

@@ -128,9 +128,9 @@ def draw_document(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarr
         parts = {"test": "test", "dev": "development", "train": "training"}
         usual = comparison.part_names[opened] if opened is not None else "test" if len(comparison.test) else "dev"
         part = st.segmented_control(
-            "Documents", list(parts), default=usual, format_func=parts.get, required=True, key=f"study_part_{opened}",
+            "Documents", list(parts), default=usual, format_func=parts.get, required=True, key=f"comparison_part_{opened}",
         )  # fmt: skip
-        wrong = st.toggle("only those it gets wrong", key="study_wrong")
+        wrong = st.toggle("only those it gets wrong", key="comparison_wrong")
         where = getattr(comparison, part)
         where = where[predicted[where] != comparison.y[where]] if wrong else where
         listed = where[:MOST_LISTED].tolist()
@@ -140,7 +140,7 @@ def draw_document(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarr
             st.caption("There is none.")
             return
         position = st.selectbox(
-            "Document", listed, key=f"study_document_{part}_{wrong}_{opened}", width=420,
+            "Document", listed, key=f"comparison_document_{part}_{wrong}_{opened}", width=420,
             index=listed.index(opened) if opened in listed else 0,
             format_func=lambda i: (
                 f"Document {comparison.documents[i]}: {classes[comparison.y[i]]}"
@@ -186,7 +186,7 @@ def _sentences(
         for row, kept in zip(frame.to_dict("records"), strength.tolist(), strict=True)
     ]
     sides = (classes[0], classes[1]) if two else ("the others", classes[own])
-    sentence_view(sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="study_view")
+    sentence_view(sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="comparison_view")
     st.caption(
         f"A bar is a sentence's log-odds for the document's class, {plain(classes[own])}: the log of its probability "
         "with all sentences, less that without this one. "
