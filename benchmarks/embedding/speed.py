@@ -110,8 +110,8 @@ def _at(V: int, quick: bool, n_threads: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {name: own.median for name, own in times.items()}
     value, gradient = values["ours"]
     for name in {"numpy", "jax"} & set(runs):
-        other, pull = values[name]
-        off = max(abs(value - other) / abs(other), np.abs(gradient - pull).max() / np.abs(pull).max())
+        other, own = values[name]
+        off = max(abs(value - other) / abs(other), np.abs(gradient - own).max() / np.abs(own).max())
         found |= {f"{name}_difference": float(off), f"times_{name}": times[name].over(times["ours"])}
     if "product" in runs:
         found["products"] = times["ours"].over(times["product"])

@@ -34,7 +34,7 @@ smallest is kept. A fit ends when its relative duality gap is proved to be small
 
 Written to DIR:
   models.csv          a row a model: accuracy on test and development set, size, proved gap, seconds, strengths
-  sentences.csv       a row a sentence: document, split, place, label, selected, strength, log-odds by model, text
+  sentences.csv       a row a sentence: document, split, place, label, selected, group_norm, log-odds by model, text
   weights.csv         a row a weight: model, class, feature, weight, occurrences
   documents.csv       a row a document: split, label, predicted class and its probability
   grid.csv            a row a model that was tried

@@ -136,11 +136,14 @@ def loss_and_gradient(
 
 
 @partial(jax.jit, static_argnames=("max_norm",))
-def update(tree: Params, state: Any, gradient: Params, pull: jax.Array, rate: jax.Array, max_norm: float | None) -> Any:
-    """A step of Adam; pull: float32 (V, r), what is added to the gradient of M. Returns the tree and Adam's state."""
+def update(
+    tree: Params, state: Any, gradient: Params, own_gradient: jax.Array, rate: jax.Array, max_norm: float | None
+) -> Any:
+    """A step of Adam; own_gradient: float32 (V, r), what is added to the gradient of M. Returns the tree and Adam's
+    state."""
     import optax
 
-    gradient = gradient | {"M": gradient["M"] + pull}
+    gradient = gradient | {"M": gradient["M"] + own_gradient}
     steps, state = optax.scale_by_adam().update(gradient, state)
     tree = jax.tree.map(lambda value, step: value - rate * step, tree, steps)
     if max_norm is not None:

@@ -37,8 +37,8 @@ class BatchPenalty:
         if found is None:
             return 0.0, gradient
         laws, words = found
-        value, pull = _wmmd2(laws, M[words], self.n_threads)
-        gradient[words] = pull
+        value, own_gradient = _wmmd2(laws, M[words], self.n_threads)
+        gradient[words] = own_gradient
         return value, gradient
 
 
@@ -73,9 +73,9 @@ class BigramPenalty:
             return 0.0, gradient
         laws, bigrams = found
         first, second = self.first[bigrams], self.second[bigrams]
-        value, pull = _wmmd2(laws, np.hstack([M[first], M[second]]), self.n_threads)
-        np.add.at(gradient, first, pull[:, : M.shape[1]])
-        np.add.at(gradient, second, pull[:, M.shape[1] :])
+        value, own_gradient = _wmmd2(laws, np.hstack([M[first], M[second]]), self.n_threads)
+        np.add.at(gradient, first, own_gradient[:, : M.shape[1]])
+        np.add.at(gradient, second, own_gradient[:, M.shape[1] :])
         return value, gradient
 
 

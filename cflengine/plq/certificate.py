@@ -60,14 +60,15 @@ class Sizes:
 
 
 def balance(problem: PLQProblem, lam: np.ndarray, gam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The duals with Σ a_i = 0: parts that pull to the heavier side are scaled down."""
-    pulls = np.concatenate([(lam * problem.loss.U).ravel(), (gam * problem.loss.S).ravel()])
-    up, down = float(pulls[pulls > 0].sum()), float(-pulls[pulls < 0].sum())
+    """The duals with Σ a_i = 0: parts of the heavier side are scaled down."""
+    terms = np.concatenate([(lam * problem.loss.U).ravel(), (gam * problem.loss.S).ravel()])
+    up, down = float(terms[terms > 0].sum()), float(-terms[terms < 0].sum())
     if up == down:
         return lam, gam
     sign, factor = (1.0, down / up) if up > down else (-1.0, up / down)
     lighter = [
-        np.where(sign * pull > 0, dual * factor, dual) for dual, pull in ((lam, problem.loss.U), (gam, problem.loss.S))
+        np.where(sign * factor_of > 0, dual * factor, dual)
+        for dual, factor_of in ((lam, problem.loss.U), (gam, problem.loss.S))
     ]
     return lighter[0], lighter[1]
 

@@ -111,8 +111,8 @@ class Descent(Run):
         if start is not None:
             self.relu_duals[:], self.rehu_duals[:], self.xi[:] = start.lam, np.minimum(start.gam, loss.tau), start.xi
             bias = start.bias if problem.intercept else 0.0
-        pull = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
-        self.bias = np.array([bias, pull, 0.0])
+        weight = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
+        self.bias = np.array([bias, weight, 0.0])
         self.entries = max(float(self.sizes.entries.mean()) if n else 0.0, 1.0)  # of a row, on average
         self.trust = 1.0
         self.order, self.idle = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)

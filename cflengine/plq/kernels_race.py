@@ -7,11 +7,11 @@ from cflengine.plq.kernels import add_dense, add_sparse, dot_dense, dot_sparse
 
 
 @kernel
-def best_step(alpha, most, pull, curvature):
-    """δ* = max(−α, min(C − α, pull/curvature)), as the talk has it; a row of zeros goes to its better end."""
+def best_step(alpha, most, minus_gradient, curvature):
+    """δ* = max(−α, min(C − α, minus_gradient/curvature)), as the talk has it; a row of zeros goes to its better end."""
     if curvature <= 0.0:
-        return most - alpha if pull > 0.0 else -alpha
-    return max(-alpha, min(most - alpha, pull / curvature))
+        return most - alpha if minus_gradient > 0.0 else -alpha
+    return max(-alpha, min(most - alpha, minus_gradient / curvature))
 
 
 @kernel

@@ -146,14 +146,14 @@ class GroupClassifier(ProbabilisticClassifier):
         return self
 
     @property
-    def sentence_strength_(self) -> np.ndarray:
+    def sentence_norms_(self) -> np.ndarray:
         check_is_fitted(self, "coef_")
-        found = np.array([result.sentence_strength(self.data_.groups) for result in self.results_])
+        found = np.array([result.sentence_norms(self.data_.groups) for result in self.results_])
         return found[0] if len(found) == 1 else found
 
     @property
     def selected_sentences_(self) -> np.ndarray:
-        return self.sentence_strength_ > 0
+        return self.sentence_norms_ > 0
 
     def _matrix(self, X: Any) -> sparse.csr_matrix:
         check_is_fitted(self, "coef_")

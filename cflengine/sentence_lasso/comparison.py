@@ -69,7 +69,7 @@ class SentenceComparison(ModelComparison):
 
     def relevance(self, models: dict[str, LinearModel], documents: np.ndarray | None = None) -> pd.DataFrame:
         """Tables 3 and 4: a row a sentence of ``documents`` (positions; None for all), with a column log_odds_NAME for
-        every model, towards the documents' own class, and strength, ‖w_s‖ by the first of them."""
+        every model, towards the documents' own class, and group_norm, ‖w_s‖ by the first of them."""
         where = np.arange(len(self.documents)) if documents is None else documents
         table, y = self.table.documents(where), self.y[where]
         found: pd.DataFrame | None = None

@@ -63,7 +63,7 @@ class SentenceLassoClassifier(GroupClassifier):
         row. results_ : a result for each row. n_iter_ : int32, as many.
     data_ : :class:`~cflengine.sentence_lasso.model.penalties.TrainingData`. sentences_ : the training sentences, a
         :class:`~cflengine.sentence_lasso.sentences.SentenceTable` (texts only).
-    sentence_strength_ : float64 (S,), or (classes, S): ‖w_{d,s}‖ of every training sentence; of ADMM ‖v_{d,s}‖, its
+    sentence_norms_ : float64 (S,), or (classes, S): ‖w_{d,s}‖ of every training sentence; of ADMM ‖v_{d,s}‖, its
         copies. selected_sentences_ : bool, where that is not 0.
 
     Raises

@@ -36,20 +36,20 @@ def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]
 
 
 def sentences_frame(comparison: SentenceComparison, models: Sequence[BestModel], texts: Sequence[str]) -> pd.DataFrame:
-    """A row a sentence: document, split, sentence, start, end, label, selected, strength, log_odds_MODEL ..., text.
+    """A row a sentence: document, split, sentence, start, end, label, selected, group_norm, log_odds_MODEL ..., text.
 
-    strength and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
+    group_norm and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
     """
     frame = comparison.relevance({best.penalty.kind: best.model for best in models})
     position = np.searchsorted(comparison.documents, frame["document"])
     frame.insert(1, "split", comparison.part_names[position])
     first = models[0]
     if first.penalty.kind == "sentence" and first.results[0].copies is not None:
-        own = np.array([result.sentence_strength(comparison.data.groups) for result in first.results])
+        own = np.array([result.sentence_norms(comparison.data.groups) for result in first.results])
         where = np.flatnonzero(frame["split"] == "train")
         row = 0 if len(own) == 1 else comparison.y[position[where]]
-        frame.loc[where, "strength"] = own[row, np.arange(own.shape[1])]
-    frame.insert(frame.columns.get_loc("strength"), "selected", frame["strength"] > 0)
+        frame.loc[where, "group_norm"] = own[row, np.arange(own.shape[1])]
+    frame.insert(frame.columns.get_loc("group_norm"), "selected", frame["group_norm"] > 0)
     pieces = zip(frame["document"].tolist(), frame["start"].tolist(), frame["end"].tolist(), strict=True)
     return frame.assign(text=[texts[d][a:b] for d, a, b in pieces])
 

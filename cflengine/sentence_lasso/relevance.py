@@ -11,11 +11,11 @@ from cflengine.sentence_lasso.sentences import SentenceTable, sum_by
 
 
 def relevance_table(table: SentenceTable, model: LinearModel, label: np.ndarray, classes: np.ndarray) -> pd.DataFrame:
-    """A row a sentence: document, sentence (in its document), start, end (code points), label, log_odds, strength.
+    """A row a sentence: document, sentence (in its document), start, end (code points), label, log_odds, group_norm.
 
     log_odds: log p(label | all sentences) − log p(label | all but this one), the paper's score; with more than two
-    classes p is that of the label against the rest. strength: ‖w_s‖ over the sentence's tokens; 0: not one of its words
-    has a weight. label: int (N,), position in ``classes`` of each document's.
+    classes p is that of the label against the rest. group_norm: ‖w_s‖ over the sentence's tokens; 0: not one of its
+    words has a weight. label: int (N,), position in ``classes`` of each document's.
     """
     coef = model.coef
     binary = len(coef) == 1
@@ -36,6 +36,6 @@ def relevance_table(table: SentenceTable, model: LinearModel, label: np.ndarray,
             "end": table.end,
             "label": classes[of_sentence],
             "log_odds": log_expit(whole) - log_expit(whole - own),
-            "strength": np.sqrt(squares[np.arange(len(table)), row]),
+            "group_norm": np.sqrt(squares[np.arange(len(table)), row]),
         }
     )

@@ -25,13 +25,13 @@ SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class Reading:
     """A classifier that reads the strongest sentences alone.
 
-    added: float64 (S, rows), what every sentence adds to the scores; strength: float64 (S,); threshold: float64, of
-    each of ``shares`` the strength from which on a sentence is read; dev, test: accuracy with each share, NaN without
+    added: float64 (S, rows), what every sentence adds to the scores; group_norm: float64 (S,); threshold: float64, of
+    each of ``shares`` the group norm from which on a sentence is read; dev, test: accuracy with each share, NaN without
     such documents; error: the standard error of the best on the development set; chosen: position in ``shares``.
     """
 
     added: np.ndarray
-    strength: np.ndarray
+    group_norm: np.ndarray
     shares: tuple[float, ...]
     threshold: np.ndarray
     dev: np.ndarray
@@ -41,28 +41,28 @@ class Reading:
 
     def read(self, k: int) -> np.ndarray:
         """bool (S,): the sentences that are read with the k-th share."""
-        return self.strength >= self.threshold[k]
+        return self.group_norm >= self.threshold[k]
 
 
 def reading(comparison: SentenceComparison, model: LinearModel, shares: Sequence[float] = SHARES) -> Reading:
     """Of all sentences of the comparison. Thresholds are those of the training documents' sentences."""
     counts, document = comparison.table.counts, comparison.table.document
     added = np.asarray(counts @ model.coef.T)
-    strength = np.sqrt(np.asarray(counts @ (model.coef.T**2)).max(axis=1, initial=0.0))
+    group_norm = np.sqrt(np.asarray(counts @ (model.coef.T**2)).max(axis=1, initial=0.0))
     in_training = np.zeros(len(comparison.documents), dtype=bool)
     in_training[comparison.train] = True
-    own = np.sort(strength[in_training[document]])
+    own = np.sort(group_norm[in_training[document]])
     place = np.minimum(np.ceil(len(own) * (1.0 - np.array(shares))).astype(np.int64), max(len(own) - 1, 0))
     threshold = np.maximum(own[place], np.finfo(float).tiny) if len(own) else np.zeros(len(shares))
     accuracy = {part: np.full(len(shares), np.nan) for part in ("dev", "test")}
     for k in range(len(shares)):
-        predicted = _predicted(comparison, model, added, strength >= threshold[k])
+        predicted = _predicted(comparison, model, added, group_norm >= threshold[k])
         for part, found in accuracy.items():
             found[k] = comparison.accuracy(predicted, getattr(comparison, part))
     best = float(np.max(accuracy["dev"]))
     error = float(np.sqrt(best * (1.0 - best) / max(len(comparison.dev), 1)))
     chosen = int(np.flatnonzero(accuracy["dev"] >= best - error)[0])
-    return Reading(added, strength, tuple(shares), threshold, accuracy["dev"], accuracy["test"], error, chosen)
+    return Reading(added, group_norm, tuple(shares), threshold, accuracy["dev"], accuracy["test"], error, chosen)
 
 
 def _predicted(comparison: SentenceComparison, model: LinearModel, added: np.ndarray, read: np.ndarray) -> np.ndarray:

@@ -86,11 +86,11 @@ def test_a_solve_that_is_stopped_leaves_nothing(run):
 def test_the_papers_admm_leaves_copies_of_every_training_sentence(run):
     run.solve_at(0.1, 0.1, Job("s", ("c",), print), admm=True)
     (result,), comparison = run.at(0.1, 0.1, admm=True), run.comparison
-    strength = result.sentence_strength(comparison.data.groups)
-    assert result.copies is not None and strength.any()
+    group_norm = result.sentence_norms(comparison.data.groups)
+    assert result.copies is not None and group_norm.any()
     assert run.at(0.1, 0.1) is not run.at(0.1, 0.1, admm=True), "what the sliders show without ADMM is another solution"
     found = np.concatenate([comparison.training_sentences(position) for position in comparison.train.tolist()])
-    np.testing.assert_array_equal(found, np.arange(len(strength)))
+    np.testing.assert_array_equal(found, np.arange(len(group_norm)))
     position = int(comparison.train[0])
     assert len(comparison.training_sentences(position)) == len(
         comparison.relevance(run.models((result,)), comparison.train[:1])

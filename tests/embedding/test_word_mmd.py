@@ -29,8 +29,8 @@ def test_classes_that_differ():
     assert model.interval_[0] < model.statistic_ < model.interval_[1]
     assert model.null_.max() < model.statistic_
     assert list(model.classes_) == ["beer", "sea"]
-    pull = model.witness_.set_index("word")["witness"]
-    assert pull["hops"] > 0 > pull["wave"]
+    witness = model.witness_.set_index("word")["witness"]
+    assert witness["hops"] > 0 > witness["wave"]
     assert model.identity_["p_value"] == 0.01
     assert model.identity_["width"] == pytest.approx(2**0.5)
     assert model.null_kernel_ == "exact"

@@ -117,7 +117,7 @@ def test_copies_and_weights_of_admm_are_of_one_step():
         if not result.w.any():
             assert result.copies is None or not model.selected_sentences_.any() or result.n_iterations == steps
         groups = model.data_.groups
-        by_weights = result.sentence_strength(groups, by="weights")
+        by_weights = result.sentence_norms(groups, by="weights")
         assert (by_weights > 0).any() == bool(result.w.any())
 
 

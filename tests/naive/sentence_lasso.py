@@ -127,7 +127,7 @@ def low_value(case: Case) -> float:
     return float(best)
 
 
-def pull(case: Case, w: np.ndarray, b: float) -> np.ndarray:
+def minus_gradient(case: Case, w: np.ndarray, b: float) -> np.ndarray:
     """Xᵀ(y∘α) of (D), α = σ(−margin)."""
     return case.X.T @ (case.y / (1.0 + np.exp(case.y * (case.X @ w + b))))
 

@@ -62,7 +62,7 @@ def test_iterates_are_the_papers(rho):
     w, v = by_the_book(case, rho, 4)
     np.testing.assert_allclose(iterates[-1], w, atol=1e-5)
     norms = [np.linalg.norm(v[case.tokens[:, 0] == s]) for s in range(len(case.counts))]
-    np.testing.assert_allclose(result.sentence_strength(case.problem().groups), norms, atol=1e-5)
+    np.testing.assert_allclose(result.sentence_norms(case.problem().groups), norms, atol=1e-5)
 
 
 @pytest.mark.parametrize("relaxation", [1.0, 1.5])
@@ -114,9 +114,9 @@ def test_copies_are_kept_and_select_sentences(case):
     groups = case.problem().groups
     assert result.copies.shape == groups.feature.shape
     np.testing.assert_allclose(
-        result.sentence_strength(groups), groups.norms(result.copies)[groups.of_sentence], atol=1e-15
+        result.sentence_norms(groups), groups.norms(result.copies)[groups.of_sentence], atol=1e-15
     )
-    selected = result.sentence_strength(groups) > 0
+    selected = result.sentence_norms(groups) > 0
     assert 0 < selected.sum() < len(selected)
 
 

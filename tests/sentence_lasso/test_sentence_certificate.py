@@ -17,7 +17,7 @@ from cflengine.sentence_lasso.model.certificate import best_bias, certify, clipp
 from cflengine.sentence_lasso.model.problem import SentenceProblem, no_sentences
 from cflengine.sentence_lasso.solvers import majorise
 from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
-from naive.sentence_lasso import Case, cases, low_value, parts, pull, random_case
+from naive.sentence_lasso import Case, cases, low_value, minus_gradient, parts, random_case
 
 SIZES = st.sampled_from([0.0, 0.01, 0.3, 1.0, 10.0, 1e3])
 
@@ -97,7 +97,7 @@ def test_ridge_needs_no_multipliers():
     problem = SentenceProblem(sparse.csr_matrix(case.X), case.y, no_sentences(), 0.0, 0.0, case.kappa)
     w = np.random.default_rng(0).normal(size=30)
     found = certify(problem, w, np.zeros(0))
-    r = pull(case, w, found.bias)
+    r = minus_gradient(case, w, found.bias)
     alpha = expit(-case.y * (case.X @ w + found.bias))
     assert found.shrink == 1.0 and found.lower_bound == pytest.approx(
         max(0.0, dual_value(alpha) - (r**2 / case.kappa).sum() / 2)

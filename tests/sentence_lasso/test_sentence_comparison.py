@@ -103,7 +103,7 @@ def test_relevance_has_a_column_for_each_model(comparison, best):
     # what tells stands in the last sentence of every document
     last = ~frame.duplicated("document", keep="last")
     assert frame.loc[last, "log_odds_sentence"].mean() > frame.loc[~last, "log_odds_sentence"].mean() + 0.1
-    assert frame.loc[last, "strength"].min() > frame.loc[~last, "strength"].max()
+    assert frame.loc[last, "group_norm"].min() > frame.loc[~last, "group_norm"].max()
 
 
 def test_words_with_a_weight_stand_where_they_are_in_the_text(comparison, best):
@@ -158,7 +158,7 @@ def test_files_say_what_the_models_say(comparison, best, texts, tmp_path):
     assert sentences.groupby("split")["document"].nunique().to_dict() == {
         "train": len(comparison.train), "dev": len(comparison.dev), "test": len(comparison.test),
     }  # fmt: skip
-    assert (sentences["selected"] == (sentences["strength"] > 0)).all()
+    assert (sentences["selected"] == (sentences["group_norm"] > 0)).all()
     documents = read["documents"]
     judged = documents[documents["split"] == "test"]
     assert (judged["label"] == judged["predicted"]).mean() == best[0].test_accuracy
@@ -183,8 +183,8 @@ def test_selected_training_sentences_of_admm_are_those_of_its_copies(comparison,
     settings = ADMMSettings(rho=1.0, max_iter=20)
     found = comparison.find_best("sentence", (1.0,), settings=settings, n_threads=1)
     frame = sentences_frame(comparison, [found], texts)
-    copies = found.results[0].sentence_strength(comparison.data.groups)
-    assert np.array_equal(frame.loc[frame["split"] == "train", "strength"], copies)
+    copies = found.results[0].sentence_norms(comparison.data.groups)
+    assert np.array_equal(frame.loc[frame["split"] == "train", "group_norm"], copies)
 
 
 def test_chances_of_many_classes_are_those_of_the_predicted_one():

@@ -237,7 +237,7 @@ def test_matrix_with_sentences_of_its_own():
     model = SentenceLassoClassifier(0.02, 0.02).fit(MATRIX, [1, 0, 1, 0], sentences=sentences)
     same = SentenceLassoClassifier(0.02, 0.02).fit(MATRIX, [1, 0, 1, 0], sentences=sparse.coo_matrix(sentences))
     np.testing.assert_array_equal(model.coef_, same.coef_)
-    assert model.sentence_strength_.shape == (2,) and model.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    assert model.sentence_norms_.shape == (2,) and model.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
 
 
 def test_negative_values_count_by_their_size_in_sentences():

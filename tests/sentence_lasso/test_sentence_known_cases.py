@@ -15,7 +15,7 @@ from cflengine import MajoriseSettings, PenalisedClassifier, SentenceLassoClassi
 from cflengine.sentence_lasso.model.problem import merge_sentences
 from cflengine.sentence_lasso.solvers import majorise
 from cflengine.sentence_lasso.solvers.iterate import Iterate
-from naive.sentence_lasso import Case, low_value, pull, random_case
+from naive.sentence_lasso import Case, low_value, minus_gradient, random_case
 
 EXACT = MajoriseSettings(tol=1e-9)
 
@@ -60,7 +60,7 @@ def test_frequency_weighted_elastic_net(case):
     lam, rho = 0.5, 0.1
     model = PenalisedClassifier("frequency", l1=lam, l2=rho, tol=1e-10).fit(case.X, case.y)
     w, b = model.coef_[0], float(model.intercept_[0])
-    r = pull(case, w, b) - rho * case.X.sum(axis=0) * w
+    r = minus_gradient(case, w, b) - rho * case.X.sum(axis=0) * w
     assert w.any()
     np.testing.assert_allclose(r[w != 0], lam * np.sign(w[w != 0]), atol=1e-3)
     assert (np.abs(r) <= lam + 1e-3).all()
@@ -100,7 +100,7 @@ def test_one_sentence_of_all_words_is_the_sparse_group_lasso():
     result = majorise.solve(Iterate(problem), MajoriseSettings(tol=1e-11))
     w, there = result.w, result.w != 0
     expected = 1.0 * w / np.linalg.norm(w) + case.lam_las * np.sign(w)
-    np.testing.assert_allclose(pull(case, w, result.bias)[there], expected[there], atol=1e-4)
+    np.testing.assert_allclose(minus_gradient(case, w, result.bias)[there], expected[there], atol=1e-4)
 
 
 def test_no_penalty_of_sentences_left_is_the_lasso(case):

@@ -12,7 +12,7 @@ from cflengine.sentence_lasso.solvers import majorise
 from cflengine.sentence_lasso.solvers.iterate import Iterate
 from cflengine.sentence_lasso.solvers.multipliers import Multipliers
 from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
-from naive.sentence_lasso import Case, left_over, multipliers, parts, pull, random_case
+from naive.sentence_lasso import Case, left_over, minus_gradient, multipliers, parts, random_case
 
 LAM_SEN, LAM = 0.2, 0.3
 
@@ -76,7 +76,7 @@ def polished(case: Case, here: Iterate, steps: int, u: np.ndarray | None = None,
     groups = here.problem.groups
     u = np.zeros(len(groups.feature)) if u is None else u.copy()
     free, free_count = owned(here, u)
-    start = pull(case, here.w, here.bias) - groups.gathered(u, len(here.w))
+    start = minus_gradient(case, here.w, here.bias) - groups.gathered(u, len(here.w))
     r = start.copy()
     beginning = np.array([1.0, np.inf])
     kernels.polish(here.groups, LAM_SEN, LAM, Free(free, free_count), Dual(u, r), beginning, steps, enough)
@@ -90,7 +90,7 @@ def test_polishing_keeps_balls_and_books_and_does_not_raise_what_is_left(case, h
     assert len(free) > 3 and left_over(groups, start, free_count, LAM) > 0, "the case must tell"
     assert left_over(groups, r, free_count, LAM) <= left_over(groups, start, free_count, LAM)
     assert (groups.norms(u) <= LAM_SEN * groups.weight * (1 + 1e-12)).all()
-    np.testing.assert_allclose(r, pull(case, here.w, here.bias) - groups.gathered(u, len(here.w)), atol=1e-10)
+    np.testing.assert_allclose(r, minus_gradient(case, here.w, here.bias) - groups.gathered(u, len(here.w)), atol=1e-10)
     given = multipliers(groups, here.w, LAM_SEN, 0.0)
     bound = np.isin(groups.group, free, invert=True)
     np.testing.assert_allclose(u[bound], given[bound])
@@ -115,7 +115,7 @@ def test_polishing_ends_in_the_minimum(case, here):
             if g in free:
                 other[at] += rng.normal(size=len(other[at])) * 10.0 ** rng.uniform(-4, 0)
                 other[at] *= min(1.0, LAM_SEN * weight / np.linalg.norm(other[at]))
-        there = pull(case, here.w, here.bias) - groups.gathered(other, len(here.w))
+        there = minus_gradient(case, here.w, here.bias) - groups.gathered(other, len(here.w))
         assert left_over(groups, there, free_count, LAM) >= least - 1e-9
 
 

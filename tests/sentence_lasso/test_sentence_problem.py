@@ -20,7 +20,7 @@ from cflengine.sentence_lasso.model.problem import (
 )
 from cflengine.sentence_lasso.solvers import majorise
 from cflengine.sentence_lasso.solvers.settings import MajoriseSettings
-from naive.sentence_lasso import Case, cases, low_value, pull, random_case
+from naive.sentence_lasso import Case, cases, low_value, minus_gradient, random_case
 
 
 @given(cases(), st.integers(0, 1000))
@@ -106,7 +106,7 @@ def test_norms_are_those_of_each_sentences_tokens():
 def test_from_lam_max_on_no_feature_has_a_weight(seed):
     case = random_case(seed)
     start = case.start()
-    top = lam_max(case.problem(), pull(case, start.w, start.bias))
+    top = lam_max(case.problem(), minus_gradient(case, start.w, start.bias))
     assert top == pytest.approx(np.abs(case.X.T @ (case.y * 0.5)).max())  # classes of one size: α = ½
     for lam_sen in (0.0, 0.2):
         above = replace(case, lam_las=top * (1 + 1e-9), lam_sen=lam_sen)

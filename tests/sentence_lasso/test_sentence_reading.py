@@ -65,7 +65,7 @@ def test_shares_are_those_of_the_training_sentences_and_rise(case):
     assert (np.diff(found.threshold) <= 0).all()
     for k, share in enumerate(SHARES):
         at_least = np.mean(found.read(k)[own])  # of equally strong sentences all are read
-        assert at_least >= min(share, np.mean(found.strength[own] > 0)) - 1e-9
+        assert at_least >= min(share, np.mean(found.group_norm[own] > 0)) - 1e-9
     assert found.dev[-1] == pytest.approx(model.accuracy(comparison.X[comparison.dev], comparison.y[comparison.dev]))
 
 

@@ -57,7 +57,7 @@ def test_log_odds_of_doing_without_each_sentence(model, labels):
             assert row["log_odds"] == pytest.approx(expected, abs=1e-10)
             k = 0 if len(model.coef_) == 1 else model.classes_.tolist().index(label)
             weights = np.repeat(model.coef_[k], own.astype(int))
-            assert row["strength"] == pytest.approx(np.linalg.norm(weights), abs=1e-10)
+            assert row["group_norm"] == pytest.approx(np.linalg.norm(weights), abs=1e-10)
 
 
 def test_places_of_sentences():
@@ -113,7 +113,7 @@ def test_no_documents_have_no_sentences():
 def test_selected_sentences_are_those_with_a_weight():
     model = SentenceLassoClassifier(0.3, 0.1).fit(TEXTS, TWO)
     expected = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
-    np.testing.assert_allclose(model.sentence_strength_, expected)
+    np.testing.assert_allclose(model.sentence_norms_, expected)
     assert model.selected_sentences_.dtype == bool and 0 < model.selected_sentences_.sum() < len(expected)
     assert model.selected_sentences_.tolist() == (expected > 0).tolist()
     assert len(model.selected_sentences_) == len(model.sentences_)
@@ -123,7 +123,7 @@ def test_admm_selects_by_its_copies():
     model = SentenceLassoClassifier(0.3, 0.1, solver="admm", settings=ADMMSettings(rho=0.1, max_iter=8)).fit(TEXTS, TWO)
     result, groups = model.results_[0], model.data_.groups
     strengths = np.append(groups.norms(result.copies), 0.0)[groups.of_sentence]
-    np.testing.assert_array_equal(model.sentence_strength_, strengths)
+    np.testing.assert_array_equal(model.sentence_norms_, strengths)
     by_weight = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
     assert (model.selected_sentences_ != (by_weight > 0)).any(), "early on, copies and weights differ"
 
@@ -132,13 +132,13 @@ def test_selected_sentences_of_each_class():
     model = SentenceLassoClassifier(0.1, 0.1).fit(TEXTS, THREE)
     assert model.selected_sentences_.shape == (3, len(model.sentences_))
     expected = np.sqrt(model.sentences_.counts.toarray() @ (model.coef_**2).T).T
-    np.testing.assert_allclose(model.sentence_strength_, expected)
+    np.testing.assert_allclose(model.sentence_norms_, expected)
 
 
 def test_baselines_have_strengths_of_sentences_too():
     model = PenalisedClassifier("lasso", l1=0.3).fit(TEXTS, TWO)
     expected = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
-    np.testing.assert_allclose(model.sentence_strength_, expected)
+    np.testing.assert_allclose(model.sentence_norms_, expected)
 
 
 def test_sentences_without_a_word_are_never_selected():

@@ -158,7 +158,7 @@ def test_ten_thousand_identical_sentences():
     assert problem.groups.n_groups == 3 and problem.groups.weight.max() == 10_000
     result = solved(case)
     assert result.reason == TerminationReason.CONVERGED and result.gap <= TOL
-    assert len(result.sentence_strength(problem.groups)) == 10_002
+    assert len(result.sentence_norms(problem.groups)) == 10_002
 
 
 def test_another_scale():
@@ -199,7 +199,7 @@ def test_strength_of_a_sentence_is_the_norm_over_its_tokens():
     result = solved(case)
     copies = case.M @ result.w
     expected = [np.linalg.norm(copies[case.tokens[:, 0] == s]) for s in range(len(case.counts))]
-    np.testing.assert_allclose(result.sentence_strength(case.problem().groups), expected, atol=1e-12)
+    np.testing.assert_allclose(result.sentence_norms(case.problem().groups), expected, atol=1e-12)
     assert 0 < np.count_nonzero(expected) < len(expected)
 
 

@@ -52,7 +52,8 @@ class Objective:
     """f(δ) = loss(scores(base + Pδ)) + ridge/2 ‖base + Pδ‖².
 
     In the space of all weights P is the identity and base 0. In that of clusters ``model`` is tied or merged, base are
-    the weights that δ starts from, ``base_scores`` theirs, ``pull`` = Pᵀ base, ``count`` the members of each cluster.
+    the weights that δ starts from, ``base_scores`` theirs, ``base_sums`` = Pᵀ base, ``count`` the members of each
+    cluster.
     """
 
     model: ScoreModel
@@ -60,7 +61,7 @@ class Objective:
     work: Work = field(default_factory=Work)
     base_scores: np.ndarray | None = None
     base_square: float = 0.0
-    pull: np.ndarray | None = None
+    base_sums: np.ndarray | None = None
     count: np.ndarray | None = None
 
     def at(self, w: np.ndarray) -> Point:
@@ -79,8 +80,8 @@ class Objective:
         self.work.passes += self.model.cost[2]
         value = loss + 0.5 * self.ridge * (self.base_square + self.inner(w, w) + 2 * self._pulled(w))
         gradient = gathered + self.ridge * self.weighted(w)
-        if self.pull is not None:
-            gradient += self.ridge * self.pull
+        if self.base_sums is not None:
+            gradient += self.ridge * self.base_sums
         entropy = loss - float(derivative @ scores)
         return Point(w, scores, derivative, gathered, gradient, value, loss, entropy, age=age)
 
@@ -99,7 +100,7 @@ class Objective:
         return float(self.weighted(a) @ b)
 
     def _pulled(self, w: np.ndarray) -> float:
-        return 0.0 if self.pull is None else float(self.pull @ w)
+        return 0.0 if self.base_sums is None else float(self.base_sums @ w)
 
     def restricted(self, cluster_of: np.ndarray, n_clusters: int, *, base: Point | None, merge: bool) -> Objective:
         """f on Pδ, or, with ``base``, on base + Pδ. merge: pre-aggregate the features."""
@@ -118,7 +119,7 @@ class Objective:
             there,
             base_scores=base.scores,
             base_square=float(base.w @ base.w),
-            pull=collected(base.w, cluster_of, n_clusters),
+            base_sums=collected(base.w, cluster_of, n_clusters),
         )
 
 

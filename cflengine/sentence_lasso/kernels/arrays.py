@@ -74,7 +74,7 @@ class Free(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """u: float64 (E,), multipliers; r: float64 (V,), what they have left of the pull."""
+    """u: float64 (E,), multipliers; r: float64 (V,), what they leave of the gradient's negative."""
 
     u: np.ndarray
     r: np.ndarray

@@ -86,13 +86,13 @@ def descend(columns, active, lam, model, point, bias, passes, tol):
             moved[d] += step
         largest = stiffness * step * step
         for j in active:
-            pull = q[j] * w[j] - linear[j]
+            partial = q[j] * w[j] - linear[j]
             for p in range(indptr[j], indptr[j + 1]):
-                pull += values[p] * derivative[rows[p]]
+                partial += values[p] * derivative[rows[p]]
             a = curvature[j] + q[j]
             if a <= 0.0:
                 continue
-            target = w[j] - pull / a
+            target = w[j] - partial / a
             following = max(abs(target) - lam / a, 0.0)
             if target < 0.0:
                 following = -following

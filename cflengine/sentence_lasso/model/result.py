@@ -33,7 +33,7 @@ class SentenceResult(Result):
         """Number of features whose weight is not 0."""
         return int(np.count_nonzero(self.w))
 
-    def sentence_strength(self, groups: SentenceGroups, *, by: str = "copies") -> np.ndarray:
+    def sentence_norms(self, groups: SentenceGroups, *, by: str = "copies") -> np.ndarray:
         """float64 (S,) for every training sentence: by "copies" ‖v_{d,s}‖, the paper's choice (§5.4), where there are
         any; by "weights", and else, ‖w_{d,s}‖."""
         own = self.copies if by == "copies" and self.copies is not None else groups.copies(self.w)

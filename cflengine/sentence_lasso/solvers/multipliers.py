@@ -58,8 +58,8 @@ class Multipliers:
         n_free = kernels.own_multipliers(here.groups, here.w, problem.lam_sen, self.u, self.free)
         free = Free(self.free.groups[:n_free], self.free.counts)
         derivative, hessian = here.derivatives()
-        pull = -here.gathered(derivative) - problem.kappa * here.w
-        self.r = self._residual(pull)
+        minus_gradient = -here.gathered(derivative) - problem.kappa * here.w
+        self.r = self._residual(minus_gradient)
         lam = problem.lam_las
         state = _beginning()
         for _ in range(_CHUNKS << min(2 * patience, _MOST_PATIENCE)):
@@ -76,7 +76,7 @@ class Multipliers:
             if patience:
                 continue
             norms = kernels.free_norms(here.groups, free.groups, p)
-            descent = float(pull @ p) - lam * float(np.abs(p).sum()) - problem.lam_sen * norms
+            descent = float(minus_gradient @ p) - lam * float(np.abs(p).sum()) - problem.lam_sen * norms
             if descent > _SHARE * promised:
                 break
         loose = np.flatnonzero((excess != 0) & (free.counts == 0))  # in sentences that are there already
@@ -102,8 +102,8 @@ class Multipliers:
         here.move(here.w, found.bias, here.scores + (found.bias - here.bias))
         return found, u
 
-    def _residual(self, pull: np.ndarray) -> np.ndarray:
-        r = pull.copy()
+    def _residual(self, minus_gradient: np.ndarray) -> np.ndarray:
+        r = minus_gradient.copy()
         kernels.subtract_gathered(self.here.groups, self.u, r)
         return r
 

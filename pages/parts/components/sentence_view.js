@@ -47,7 +47,7 @@ function legend(list, { models, classes }) {
 
 function rowOf(row, data, largest, heaviest) {
   const plain = data.strongest === 0; // nothing is kept or left out
-  const kept = row.strength > 0;
+  const kept = row.group_norm > 0;
   const node = make("div", plain ? "sv-row plain" : kept ? "sv-row kept" : "sv-row");
   node.role = "listitem";
   const body = make("div");
@@ -66,8 +66,8 @@ function rowOf(row, data, largest, heaviest) {
   const strength = make("div", "sv-strength");
   if (kept) {
     const bar = make("i");
-    bar.style.setProperty("--share", Math.min(1, row.strength / data.strongest));
-    strength.append(bar, `kept, strength ${short(row.strength)}`);
+    bar.style.setProperty("--share", Math.min(1, row.group_norm / data.strongest));
+    strength.append(bar, `kept, norm ${short(row.group_norm)}`);
   } else strength.append("left out");
   body.append(text);
   if (!plain) body.append(strength);

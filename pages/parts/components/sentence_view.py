@@ -41,14 +41,14 @@ def sentence_view(
 ) -> None:
     """Show the sentences of a document.
 
-    sentences: dicts of "pieces", a list of (text, weight) that make up the sentence, "strength" (0: left out) and
-    "odds", a number for each of ``models``, above 0 for the second of ``classes``. strongest: the strength of a full
+    sentences: dicts of "pieces", a list of (text, weight) that make up the sentence, "group_norm" (0: left out) and
+    "odds", a number for each of ``models``, above 0 for the second of ``classes``. strongest: the group norm of a full
     bar; 0 where sentences are neither kept nor left out. height: in pixels, at most.
     """
     rows = [
         {
             "pieces": [[text, round(weight, 6)] for text, weight in one["pieces"]],
-            "strength": round(float(one["strength"]), 6),
+            "group_norm": round(float(one["group_norm"]), 6),
             "odds": [round(float(value), 6) for value in one["odds"]],
         }
         for one in sentences

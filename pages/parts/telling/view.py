@@ -128,7 +128,8 @@ def draw_document(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarr
         parts = {"test": "test", "dev": "development", "train": "training"}
         usual = comparison.part_names[opened] if opened is not None else "test" if len(comparison.test) else "dev"
         part = st.segmented_control(
-            "Documents", list(parts), default=usual, format_func=parts.get, required=True, key=f"comparison_part_{opened}",
+            "Documents", list(parts), default=usual, format_func=parts.get, required=True,
+            key=f"comparison_part_{opened}",
         )  # fmt: skip
         wrong = st.toggle("only those it gets wrong", key="comparison_wrong")
         where = getattr(comparison, part)
@@ -168,11 +169,11 @@ def _sentences(
     copied = rows[0].copies is not None and comparison.part_names[position] == "train"
     first = int(np.searchsorted(comparison.table.document, position))
     here = slice(first, first + len(frame))
-    strength = np.where(read[here], found.strength[here], 0.0)
-    strongest = float(found.strength.max(initial=0.0))
+    group_norm = np.where(read[here], found.group_norm[here], 0.0)
+    strongest = float(found.group_norm.max(initial=0.0))
     if copied:
-        copies = np.max([row.sentence_strength(comparison.data.groups) for row in rows], axis=0)
-        strength, strongest = copies[comparison.training_sentences(position)], float(copies.max(initial=0.0))
+        copies = np.max([row.sentence_norms(comparison.data.groups) for row in rows], axis=0)
+        group_norm, strongest = copies[comparison.training_sentences(position)], float(copies.max(initial=0.0))
     text = loaded.corpus.texts[int(comparison.documents[position])]
     two = len(classes) == 2
     words = comparison.weighted_words(text, rows[0].w if two else rows[own].w)
@@ -180,10 +181,10 @@ def _sentences(
     sentences = [
         {
             "pieces": cut_pieces(text, row["start"], row["end"], words),
-            "strength": float(kept),
+            "group_norm": float(kept),
             "odds": [sign * row[f"log_odds_{kind}"] for kind in models],
         }
-        for row, kept in zip(frame.to_dict("records"), strength.tolist(), strict=True)
+        for row, kept in zip(frame.to_dict("records"), group_norm.tolist(), strict=True)
     ]
     sides = (classes[0], classes[1]) if two else ("the others", classes[own])
     sentence_view(sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="comparison_view")
@@ -191,9 +192,9 @@ def _sentences(
         f"A bar is a sentence's log-odds for the document's class, {plain(classes[own])}: the log of its probability "
         "with all sentences, less that without this one. "
         + (
-            "Kept and strength are those of ADMM's copy of the weights for this sentence."
+            "Kept and norm are those of ADMM's copy of the weights for this sentence."
             if copied
-            else "Kept is what is read with the share above; strength is the norm of the weights of its words"
+            else "Kept is what is read with the share above; norm is that of the weights of its words"
             + (": ADMM has copies for the training documents only." if rows[0].copies is not None else ".")
         )
     )

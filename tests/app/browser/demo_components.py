@@ -198,11 +198,11 @@ def show_sentences() -> None:
     sentences = [
         {
             "pieces": [(HOSTILE[:40], 0.0), ("good", 2.0), (" and ", 0.0), ("bad", -1.0)],
-            "strength": 2.0,
+            "group_norm": 2.0,
             "odds": [0.5, -0.2],
         },
-        {"pieces": [(HEBREW, 0.0)], "strength": 0.0, "odds": [0.0, 0.0004]},
-        {"pieces": [("fine", 0.5)], "strength": 0.5, "odds": [0.25, 0.001]},
+        {"pieces": [(HEBREW, 0.0)], "group_norm": 0.0, "odds": [0.0, 0.0004]},
+        {"pieces": [("fine", 0.5)], "group_norm": 0.5, "odds": [0.25, 0.001]},
     ]
     classes = (HOSTILE[:24], "up")
     sentence_view(sentences, classes=classes, models=["sentence", "lasso"], strongest=4.0, key="sentences")

@@ -47,7 +47,8 @@ def draw_solver() -> bool:
     """Which algorithm solves at the sliders' λ; whether it is the paper's ADMM."""
     names = {"exact": "the certified optimum", "admm": "the paper's ADMM"}
     chosen = st.segmented_control(
-        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True, key="comparison_solver",
+        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True,
+        key="comparison_solver",
         help="The optimum lets a sentence go when all weights of its words are 0. ADMM, the paper's algorithm, has a "
         "copy of the weights for every training sentence, stops early by its own rule, and lets a sentence go when its "
         "copy is 0.",
@@ -99,8 +100,8 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
     comparison = run.comparison
     assert comparison is not None
     model, copied = LinearModel.of(rows), rows[0].copies is not None
-    strength = np.max([row.sentence_strength(comparison.data.groups) for row in rows], axis=0)
-    kept, words = np.mean(strength > 0), model.size / max(1, len(comparison.names))
+    group_norm = np.max([row.sentence_norms(comparison.data.groups) for row in rows], axis=0)
+    kept, words = np.mean(group_norm > 0), model.size / max(1, len(comparison.names))
     how = "Training sentences of which at least one word has a weight, for some class."
     if copied:
         how = "Training sentences whose copy of the weights, v, is not 0: the paper's choice (§5.4)."
@@ -121,7 +122,7 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
     )
     if copied:
         by_weights = float(
-            np.mean(np.max([row.sentence_strength(comparison.data.groups, by="weights") for row in rows], axis=0) > 0)
+            np.mean(np.max([row.sentence_norms(comparison.data.groups, by="weights") for row in rows], axis=0) > 0)
         )
         steps, reasons = sum(row.n_iterations for row in rows), sorted({str(row.reason) for row in rows})
         st.caption(
@@ -201,9 +202,9 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     k = 0 if over == "lam_sen" else 1
     models = [LinearModel.of(rows) for _, rows in points]
     groups = comparison.data.groups
-    strengths = [np.max([one.sentence_strength(groups) for one in rows], axis=0) for _, rows in points]
+    strengths = [np.max([one.sentence_norms(groups) for one in rows], axis=0) for _, rows in points]
     shares = {
-        "sentences with a weight": [float(np.mean(strength > 0)) for strength in strengths],
+        "sentences with a weight": [float(np.mean(group_norm > 0)) for group_norm in strengths],
         "words kept": [model.size / max(1, len(comparison.names)) for model in models],
         "right, test": [run.accuracy(model, "test") for model in models],
         "right, development": [run.accuracy(model, "dev") for model in models],
