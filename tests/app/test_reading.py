@@ -62,6 +62,15 @@ def test_the_same_texts_under_another_name_have_that_name(open_app):
     assert "second.csv" in sidebar(upload(app, "second.csv", TINY.encode()))
 
 
+def test_two_tabs_with_the_address_of_one_reading(open_app, slow):
+    app = begin(open_app())
+    other = open_app(reading=in_address(app, "reading"))
+    slow.set()
+    read(app)
+    sound(other.run())
+    assert "long.csv" in sidebar(app) and not other.error
+
+
 def test_a_reading_that_is_stopped_leaves_the_corpus_alone(open_app, slow):
     app = begin(open_app())
     sound(app.button(key="stop_reading").click().run())

@@ -74,8 +74,10 @@ def take_read() -> None:
     if job.state == FAILED:
         state.reading_error = job.error
         return
-    found: Reading = job.result
+    found: Reading | None = job.result
     job.result = None  # it is the session's from here on
+    if found is None:  # another tab with the same address has taken it
+        return
     if found.run is not None:
         keep_path(found.loaded, found.run)
     if found.settings is not None:
