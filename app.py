@@ -46,7 +46,8 @@ MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
 STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 4rem; }
 .st-key-bar { row-gap: 0.25rem; }
 .stMainBlockContainer h2 { font-size: 1.5rem; }
-[data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] p, span[data-baseweb="tag"] span,
+[data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p,
+span[data-baseweb="tag"] span,
 [data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
 [data-testid^="stBaseButton"] kbd { opacity: 1; color: inherit; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }

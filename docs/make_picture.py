@@ -17,7 +17,8 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = Path(__file__).parent / "first.webp"
-SIZE, SHOWN = {"width": 1180, "height": 720}, (900, 549)
+SIZE = {"width": 1500, "height": 1500}
+PART, SHOWN = {"width": 1060, "height": 640}, (900, 543)  # of the page, from the element that a scene is about
 FRAME_MS, PAUSE_MS = 110, 1400
 
 
@@ -48,10 +49,18 @@ class Film:
         self.page = page
         self.frames: list[Image.Image] = []
         self.times: list[int] = []
+        self.part: dict[str, float] = {}
+
+    def look_at(self, selector: str, above: int = 16) -> None:
+        """Frames begin a little above this element."""
+        box = self.page.locator(selector).first.bounding_box()
+        assert box is not None
+        self.part = {"x": max(0.0, box["x"] - 16), "y": max(0.0, box["y"] - above)} | PART
 
     def take(self, shown_ms: int = FRAME_MS) -> None:
-        """What the page shows now."""
-        raw = Image.open(io.BytesIO(self.page.screenshot(animations="allow"))).convert("RGB")
+        """What that part of the page shows now."""
+        shot = self.page.screenshot(animations="allow", clip=self.part)  # type: ignore[arg-type]
+        raw = Image.open(io.BytesIO(shot)).convert("RGB")
         self.frames.append(raw.resize(SHOWN, Image.Resampling.LANCZOS))
         self.times.append(shown_ms)
 
@@ -63,6 +72,7 @@ class Film:
 
 def drag_lambda(film: Film) -> None:
     """The slider of the first screen, from single words to long phrases and back to the middle."""
+    film.look_at(".lt-line")
     slider = film.page.locator(".lt-bar input")
     last = int(slider.get_attribute("max") or 0)
     for value in [*range(last + 1), *range(last, last // 2 - 1, -1)]:
@@ -77,7 +87,9 @@ def run_homotopy(film: Film) -> None:
     """A run on the solver's page, from the first row to the proved end."""
     film.page.get_by_role("button", name="Run").first.click()
     film.page.locator(".cfl-live-status").first.wait_for()
-    for _ in range(120):
+    film.page.wait_for_timeout(300)
+    film.look_at("[data-testid=stMetric]")
+    for _ in range(160):
         film.take()
         if "finished" in film.page.locator(".cfl-live-status").first.inner_text():
             break
@@ -94,7 +106,6 @@ def main() -> None:
         page.goto(address)
         page.locator(".lt-line b").first.wait_for(timeout=120_000)
         page.wait_for_timeout(2000)
-        page.locator(".lt-line").scroll_into_view_if_needed()
         drag_lambda(film)
         page.goto(f"{address}/solve")
         page.get_by_role("button", name="Run").first.wait_for()

@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 #: file of results -> what makes parts of it; the command that measures it
 PARTS = {
     "compression-solvers": (compression.parts, "compression-peers --sections solvers"),
-    "ablations": (ablations.parts, "ablations --repeats 2 --limit 25"),
+    "ablations": (ablations.parts, "ablations --repeats 3 --limit 15"),
     "tasks": (tasks.parts, "tasks"),
     "loglinear": (loglinear.parts, "loglinear --sections crf"),
     "plq": (plq.parts, "plq"),

@@ -46,11 +46,11 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     network : str, default: 'cnn'
         "mean" (of vectors, under a linear layer), "cnn" (convolutions over 3, 4 and 5 words), "gru", "bilstm".
     regulariser : str, default: 'wmmd'
-        The penalty and its strength λ; None: a usual one of that penalty.
+        The penalty, a key of :data:`~cflengine.embedding.settings.REGULARISERS`.
     lam : float or None, default: None
-        the penalty and its strength λ; None: a usual one of that penalty.
+        λ of the penalty; None: a usual one of that penalty.
     dimension : int, default: 20
-        R, where no vectors are given.
+        r, where no vectors are given.
     initial : str, default: 'random'
         Where M begins then: "random" (normal), or "learnt" from the documents by PPMI and a singular value
         decomposition.

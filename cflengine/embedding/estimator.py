@@ -41,7 +41,7 @@ class WordMMD(BaseEstimator):
     stop_words : object, default: None
         None, "english" or a list: words that are left out.
     min_count : int, default: 1
-        Occurrences below which a word is.
+        Occurrences below which a word is left out.
     token_pattern : str, default: '\\w+'
         What a word is.
     lowercase : bool, default: True

@@ -137,13 +137,13 @@ def loss_and_gradient(
 
 @partial(jax.jit, static_argnames=("max_norm",))
 def update(
-    tree: Params, state: Any, gradient: Params, own_gradient: jax.Array, rate: jax.Array, max_norm: float | None
+    tree: Params, state: Any, gradient: Params, penalty_gradient: jax.Array, rate: jax.Array, max_norm: float | None
 ) -> Any:
-    """A step of Adam; own_gradient: float32 (V, r), what is added to the gradient of M. Returns the tree and Adam's
+    """A step of Adam; penalty_gradient: float32 (V, r), what is added to the gradient of M. Returns the tree and Adam's
     state."""
     import optax
 
-    gradient = gradient | {"M": gradient["M"] + own_gradient}
+    gradient = gradient | {"M": gradient["M"] + penalty_gradient}
     steps, state = optax.scale_by_adam().update(gradient, state)
     tree = jax.tree.map(lambda value, step: value - rate * step, tree, steps)
     if max_norm is not None:

@@ -193,13 +193,13 @@ class Training:
         (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
             own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(min(own.lam, _LARGEST)), key
         )
-        value, own_gradient = 0.0, np.zeros((1, 1), dtype=np.float32)
+        value, penalty_gradient = 0.0, np.zeros((1, 1), dtype=np.float32)
         if self.penalty is not None and own.lam > 0 and math.isfinite(float(entropy)):
             value, towards = self.penalty(batch, np.asarray(self.tree["M"], dtype=np.float64))
             with np.errstate(over="ignore"):
-                own_gradient = (-own.lam * towards).astype(np.float32)
+                penalty_gradient = (-own.lam * towards).astype(np.float32)
         self.tree, self.state = self.networks.update(
-            self.tree, self.state, gradient, own_gradient, jnp.float32(min(rate, _LARGEST)), own.max_norm
+            self.tree, self.state, gradient, penalty_gradient, jnp.float32(min(rate, _LARGEST)), own.max_norm
         )  # fmt: skip
         return float(entropy), float(correct), value
 

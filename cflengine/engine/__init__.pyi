@@ -5,7 +5,7 @@ from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
 from .memory import MemoryLimitError, peak_bytes
 from .output import locked_folder, new_files, output_path
-from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch
+from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
 from .registry import Solver
 from .results import versions
 
@@ -25,6 +25,7 @@ __all__ = [
     "defuse_cell",
     "finite",
     "frame_csv",
+    "go_on",
     "locked_folder",
     "new_files",
     "output_path",

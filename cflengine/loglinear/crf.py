@@ -56,9 +56,9 @@ class ChainCRF(SavedModel, BaseEstimator):
     all_possible_transitions : bool, default: False
         Also the features that no training sentence has.
     settings : Settings or None, default: None
-        The solver's, tol included. max_iter, time_limit : of settings, where those are None.
+        The solver's, tol included.
     max_iter : int, default: 10000
-        Of the solver's iterations.
+        Of the solver's iterations, where ``settings`` are None.
     time_limit : float or None, default: None
         Seconds, or None.
     n_threads : int or None, default: None

@@ -219,7 +219,7 @@ class PLQClassifier(_PLQ, LinearClassifier):
     random_state : int, default: 0
         Of the order of the visits.
     settings : DescentSettings or None, default: None
-        :class:`~cflengine.plq.settings.DescentSettings`, in place of those four.
+        :class:`~cflengine.plq.settings.DescentSettings`, in place of tol, max_iter, time_limit and random_state.
     n_threads : int or None, default: None
         None for all cores.
     listeners : Sequence[Listener], default: ()
@@ -289,6 +289,8 @@ class PLQRegressor(RegressorMixin, _PLQ):
     Minimises C Σ_i w_i L(x_iᵀβ + β₀ − y_i) + (1 − l1_ratio)/2 ‖β‖² + l1_ratio ‖β‖₁ subject to Aβ + b ≥ 0 (Dai and
     Qiu, NeurIPS 2023). β₀ is free: it is not penalised.
 
+    Attributes and what is raised: as :class:`PLQClassifier` has them; coef_ is (d,), intercept_ a number.
+
     Parameters
     ----------
     loss : str or Loss, default: 'huber:1.35'
@@ -312,11 +314,11 @@ class PLQRegressor(RegressorMixin, _PLQ):
     max_iter : int, default: 10000
         Passes over the data at most.
     time_limit : float or None, default: None
-        Seconds for all classes, or None.
+        Seconds, or None.
     random_state : int, default: 0
         Of the order of the visits.
     settings : DescentSettings or None, default: None
-        :class:`~cflengine.plq.settings.DescentSettings`, in place of those four.
+        :class:`~cflengine.plq.settings.DescentSettings`, in place of tol, max_iter, time_limit and random_state.
     n_threads : int or None, default: None
         None for all cores.
     listeners : Sequence[Listener], default: ()

@@ -19,7 +19,7 @@ from cflengine.plq.losses import Loss
 
 @dataclass(frozen=True, kw_only=True)
 class RiskComparison:
-    """A comparison whose target is a class or a number.
+    """Split documents whose target is a class or a number.
 
     values: float64 (n,), the numbers, or None for classes; n_unread: values of the column that were no numbers;
     sensitive: float64 (n,), the column of a fairness constraint, or None.

@@ -120,6 +120,8 @@ class SentenceLassoClassifier(GroupClassifier):
 class PenalisedClassifier(GroupClassifier):
     """Logistic regression with the penalties that the sentence regulariser is compared with, certified as it is.
 
+    Attributes and what is raised: as :class:`SentenceLassoClassifier` has them.
+
     Parameters
     ----------
     penalty : str, default: 'lasso'

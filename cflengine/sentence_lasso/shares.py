@@ -81,9 +81,9 @@ def towards(added: np.ndarray, k: int) -> np.ndarray:
 def telling_sentences(
     comparison: SentenceComparison, texts: Sequence[str], found: Reading, k: int, most: int = 20
 ) -> pd.DataFrame:
-    """The sentences that most say class k, the strongest first: sentence (its number in the comparison's table),
-    position (of the document in the comparison), start, end, said (what it adds), times (how often the very words stand
-    in the documents; it is listed once). texts: of the corpus."""
+    """The sentences that most say class k, the strongest first: sentence (its number in the table of sentences),
+    position (of the document among the split ones), start, end, said (what it adds), times (how often the very words
+    stand in the documents; it is listed once). texts: of the corpus."""
     said, table = towards(found.added, k), comparison.table
     order = np.argsort(-said, kind="stable")
     rows: dict[str, list[float]] = {}

@@ -64,7 +64,7 @@ def encode_with_vocabulary(
 
 def _prune(coder: Coder, cover: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, float]:
     """From one solution on: its K-grams priced by use, then free, until that brings no gain."""
-    objective, _, _ = coder.evaluate(cover)
+    cover, objective, _ = coder.re_encode(cover)
     for candidate, value, _ in coder.price_by_use(count_uses(coder.index, cover), least=1.0, allowed=allowed):
         if not value < objective:
             break

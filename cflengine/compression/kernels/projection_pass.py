@@ -63,7 +63,7 @@ def _move(w, prices, change, iterate, d, a, rule, sums):
             place = slot[k, a + i]
             if place < 0:
                 continue
-            price = np.float64(pointer_price(d, k + 1, a + i))
+            price = pointer_price(d, k + 1, a + i)
             new = w[k, i] + moved[i]
             sums[0] += moved[i] * moved[i]
             sums[1] += (new - z[k, a + i]) * (new - z[k, a + i])
@@ -211,7 +211,7 @@ def reweight_blocks(best, iterate, d, blocks, chunk, rho, epsilon):
             for i in range(a, e):
                 place = slot[k, i]
                 if place >= 0:
-                    price = np.float64(pointer_price(d, k + 1, i))
+                    price = pointer_price(d, k + 1, i)
                     new = np.float32(max(1.0, 1.0 / (max(np.float64(best[k, i]), 0.0) + epsilon)))
                     data[place] += (weight[place] - new) * price / rho
                     weight[place] = new

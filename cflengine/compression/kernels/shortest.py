@@ -29,9 +29,10 @@ from cflengine.engine.jit import kernel, parallel_kernel
 @kernel
 def pointer_price(d, k, i):
     """d of the pointer of length k at token i."""
+    price = np.float64(d.length[k - 1])
     if d.extra.shape[1] > 0:
-        return d.length[k - 1] + d.extra[k - 1, i]
-    return d.length[k - 1]
+        price += d.extra[k - 1, i]
+    return price
 
 
 @kernel

@@ -83,7 +83,9 @@ class Coder:
             price = self.costs.dictionary / np.maximum(uses, least)
             if allowed is not None:
                 price = np.where(allowed, price, np.inf)
-            cover, objective, used = self.re_encode(self.encode(price))
+            cover = self.encode(price)
+            del price  # it would be the peak of a solver's memory
+            cover, objective, used = self.re_encode(cover)
             yield cover, objective, used
             uses = count_uses(self.index, cover, np.float32)  # half the bytes, at the peak of a solver's memory
 

@@ -10,12 +10,13 @@ from cflengine.engine.settings import Limits
 
 @dataclass(frozen=True, kw_only=True)
 class ReweightingSettings(Limits):
-    """Every parameter of the solver; where they come from is said in the module's docstring.
+    """Every parameter of the solver; where they come from is said in the docstring of reweighting.py.
 
     Parameters
     ----------
     tol : float or None, default: None
-        End when the best solution's gap is proved to be at most this, None to go on by the rules above.
+        End when the best solution's gap is proved to be at most this, None to go on by ``binary``, ``patience`` and
+        ``rounds``.
     time_limit : float or None, default: None
         Seconds, or None.
     rho : float or None, default: None

@@ -21,7 +21,7 @@ from cflengine.text.kgrams import KGramIndex
 
 
 class WeightedAdmm:
-    """ADMM on one weighted relaxation after the other: vectors and steps; the outer loop is below.
+    """ADMM on one weighted relaxation after the other: vectors and steps; the outer loop is in reweighting.py.
 
     data: float32 (m,), by the layout, v before the prox and w after it; weight: float32 (m,), D; z, best: float32
     (K, n), the projection and the round's best one; beta: float64 (n,), α/ρ. After a step: ``r`` = ‖w − z‖ and

@@ -78,7 +78,7 @@ class Objective:
         """The point whose loss and derivative are known; half a pass for the gradient."""
         gathered = self.model.gather(derivative)
         self.work.passes += self.model.cost[2]
-        value = loss + 0.5 * self.ridge * (self.base_square + self.inner(w, w) + 2 * self._pulled(w))
+        value = loss + 0.5 * self.ridge * (self.base_square + self.inner(w, w) + 2 * self._base_product(w))
         gradient = gathered + self.ridge * self.weighted(w)
         if self.base_sums is not None:
             gradient += self.ridge * self.base_sums
@@ -99,7 +99,7 @@ class Objective:
         """(Pa)ᵀ(Pb)."""
         return float(self.weighted(a) @ b)
 
-    def _pulled(self, w: np.ndarray) -> float:
+    def _base_product(self, w: np.ndarray) -> float:
         return 0.0 if self.base_sums is None else float(self.base_sums @ w)
 
     def restricted(self, cluster_of: np.ndarray, n_clusters: int, *, base: Point | None, merge: bool) -> Objective:

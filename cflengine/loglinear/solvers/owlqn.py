@@ -17,11 +17,11 @@ def owlqn(objective: Objective, point: Point, lasso: float, *, memory: int = 20)
     """The points after ``point``; their ``value`` is without c₁‖w‖₁. Ends where no step decreases the sum any more."""
     history = History(objective.model.n_weights, memory)
     while True:
-        pseudo = pseudo_gradient(point.w, point.gradient, lasso)
-        direction = history.direction(pseudo)
-        direction[direction * pseudo >= 0] = 0.0  # only where it goes down
-        first = 1.0 if history.count else unit_step(pseudo)
-        found = _step(objective, point, direction, pseudo, lasso, first)
+        subgradient = pseudo_gradient(point.w, point.gradient, lasso)
+        direction = history.direction(subgradient)
+        direction[direction * subgradient >= 0] = 0.0  # only where it goes down
+        first = 1.0 if history.count else unit_step(subgradient)
+        found = _step(objective, point, direction, subgradient, lasso, first)
         if found is None:
             if not history.count:
                 return
@@ -34,23 +34,23 @@ def owlqn(objective: Objective, point: Point, lasso: float, *, memory: int = 20)
 
 def pseudo_gradient(w: np.ndarray, gradient: np.ndarray, lasso: float) -> np.ndarray:
     """The smallest subgradient of f + c₁‖·‖₁."""
-    pseudo = gradient + lasso * np.sign(w)
+    subgradient = gradient + lasso * np.sign(w)
     zero = w == 0
-    pseudo[zero] = np.sign(gradient[zero]) * np.maximum(np.abs(gradient[zero]) - lasso, 0.0)
-    return pseudo
+    subgradient[zero] = np.sign(gradient[zero]) * np.maximum(np.abs(gradient[zero]) - lasso, 0.0)
+    return subgradient
 
 
 def _step(
-    objective: Objective, point: Point, direction: np.ndarray, pseudo: np.ndarray, lasso: float, length: float
+    objective: Objective, point: Point, direction: np.ndarray, subgradient: np.ndarray, lasso: float, length: float
 ) -> Point | None:
     """Halve the step until it decreases enough; a weight that would change its sign stops at 0."""
-    orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(pseudo))
+    orthant = np.where(point.w != 0, np.sign(point.w), -np.sign(subgradient))
     before = point.value + lasso * float(np.abs(point.w).sum())
     for _ in range(_HALVINGS):
         w = point.w + length * direction
         w[w * orthant <= 0] = 0.0
         there = objective.at(w)
-        expected = float(pseudo @ (w - point.w))
+        expected = float(subgradient @ (w - point.w))
         if expected < 0 and there.value + lasso * float(np.abs(w).sum()) <= before + _SUFFICIENT * expected:
             return there
         length *= 0.5

@@ -37,7 +37,7 @@ class LBFGSSettings(Iterations):
     max_iter : int, default: 10000
         Steps, at most.
     memory : int, default: 20
-        M, pairs that are remembered.
+        Pairs that are remembered, m in the paper.
     curvature : float or None, default: None
         Of the strong Wolfe conditions, below 1; None for 0.1 where a trial step costs no pass over the data, which
         saves a tenth or so of the passes, and 0.9 elsewhere.

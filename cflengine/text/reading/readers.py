@@ -81,7 +81,7 @@ def preview_corpus(
     n_rows : int, default: 50
         Records to return.
     format : str or None, default: None
-        Csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+        csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
     documents : {'line', 'paragraph'}, default: 'line'
         What a document is in a TXT file, a line or a paragraph between blank lines.
     encoding : str or None, default: None
@@ -135,7 +135,7 @@ def read_corpus(
     text_column : str or None, default: None
         The column that holds the documents; found by the rules of :mod:`columns` if None.
     format : str or None, default: None
-        Csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+        csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
     documents : {'line', 'paragraph'}, default: 'line'
         What a document is in a TXT file, a line or a paragraph between blank lines.
     min_words : int, default: 1

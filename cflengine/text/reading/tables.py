@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cflengine.engine.progress import Stopped
 from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.reading.archives import FileSet
 from cflengine.text.reading.columns import unique_names
@@ -278,7 +279,7 @@ class ParquetTable:
                 values = [batch.column(i).to_pylist() for i in self._kept]
                 for row in zip(*values, strict=True):
                     yield dict(zip(self.columns, row, strict=True))
-        except CorpusError:
+        except (CorpusError, Stopped):
             raise
         except Exception as error:  # as above
             raise self._damaged(error) from error

@@ -22,7 +22,8 @@ class BackendAddress:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+        wanted = scope["type"] == "http" and scope["method"] == "GET"
+        if not wanted or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
         plain = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
@@ -39,8 +40,10 @@ class _Addition:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            kind = Headers(raw=message["headers"]).get("content-type", "")
-            if message["status"] == 200 and kind.startswith("text/html"):
+            headers = Headers(raw=message["headers"])
+            page = headers.get("content-type", "").startswith("text/html")
+            # what is downloaded, a report for instance, stays as it is
+            if message["status"] == 200 and page and "content-disposition" not in headers:
                 self.start = message
                 return
         if self.start is None or message["type"] != "http.response.body":

@@ -15,14 +15,14 @@ const ACT = {
 };
 
 function followKeys(tools) {
-  let going = 0;
+  let going = -Infinity;
   const pressed = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.composedPath()[0].matches?.(TYPING)) return;
     const { actions, pages } = tools.keys;
     const page = performance.now() - going < GO_MS ? pages[event.key] : undefined;
-    going = event.key === "g" && page === undefined ? performance.now() : 0;
+    going = event.key === "g" && page === undefined ? performance.now() : -Infinity;
     const act = page !== undefined ? () => open(page) : ACT[actions[event.key]];
-    if (!going && !act) return;
+    if (going < 0 && !act) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // Streamlit has letters of its own
     act?.();
@@ -34,10 +34,7 @@ function followKeys(tools) {
 function showKeys(tools) {
   for (const [letter, page] of Object.entries(tools.keys.pages)) {
     const link = linkTo(page);
-    if (link && link.getAttribute("aria-keyshortcuts") !== `g ${letter}`) {
-      link.setAttribute("aria-keyshortcuts", `g ${letter}`);
-      link.title = `g, then ${letter}`;
-    }
+    if (link) link.title = `g, then ${letter}`; // aria-keyshortcuts has no word for one key after another
   }
 }
 
@@ -57,7 +54,7 @@ function showTable(tries = 20) {
 
 function searchBox() {
   const boxes = seen('input[type="text"], input[type="search"]').filter((box) => box.closest('[data-testid="stMain"]'));
-  return boxes.find((box) => /^(find|search)/i.test(box.getAttribute("aria-label") ?? "")) ?? boxes[0];
+  return boxes.find((box) => /^(find|search|look for|filter)/i.test(box.getAttribute("aria-label") ?? ""));
 }
 
 function step(key) {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from cflengine.engine import Stopped, Watch
+from cflengine.engine import Stopped, Watch, go_on
 from cflengine.text import CorpusError, reading_watched
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
@@ -41,7 +41,7 @@ def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> None:
     if before is not None:
         before.stop.set()
     state.reading_error = ""
-    job = Job(name, (state.corpus_id, READ), lambda job: _work(job, read), passing=True)
+    job = Job(name, (state.corpus_id, READ), lambda job: _work(job, read))
     job.so_far = Watch(job.poll)
     job.so_far.begin("reading", "bytes", total)
     state[f"{READ}_id"] = job.id
@@ -56,7 +56,9 @@ def _work(job: Job, read: Callable[[Watch], Reading]) -> Reading:
     try:
         with reading_watched(job.so_far):
             found = read(job.so_far)
+        go_on(job.poll)
         found.loaded.count(job.so_far)
+        go_on(job.poll)
     except Stopped:
         raise CorpusError("Reading was stopped; the corpus from before is still here.") from None
     if found.loaded.table.n_tokens == 0:
@@ -72,10 +74,11 @@ def take_read() -> None:
         return
     state[f"{READ}_id"] = None
     if job.state == FAILED:
-        state.reading_error = job.error
+        job.passing = True
+        state.update(reading_error=job.error, notice=job.error, path_read=None)
         return
     found: Reading | None = job.result
-    job.result = None  # it is the session's from here on
+    job.result, job.passing = None, True  # it is the session's from here on
     if found is None:  # another tab with the same address has taken it
         return
     if found.run is not None:
@@ -117,6 +120,6 @@ def _reading(job_id: str) -> None:
 def how_far(watch: Watch) -> str:
     """The stage of a watched piece of work, and how much of it is done."""
     if watch.unit == "bytes":
-        done, total = f"{watch.done / 1e6:,.0f}", f" of {watch.total / 1e6:,.0f}" if watch.total else ""
-        return f"{watch.stage}, {done}{total} MB"
+        done, total = f"{watch.done / 1e6:,.1f}", f" of {watch.total / 1e6:,.1f}" if watch.total else ""
+        return f"{watch.stage}, {done}{total} MB" if watch.done else f"{watch.stage} …"
     return f"{watch.stage}, {watch.done:,} of {watch.total:,} {watch.unit}" if watch.total else watch.stage

@@ -49,7 +49,7 @@ def _pending() -> None:
     if waiting is None:
         return
     st.warning(
-        f"A solve of {plain(current_corpus().corpus.name)} is still running. Stop it and go on with "
+        f"Work on {plain(current_corpus().corpus.name)} is still running. Stop it and go on with "
         f"{plain(waiting.corpus.name)}?"
     )
     with st.container(horizontal=True, gap="small"):

@@ -207,7 +207,7 @@ def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         rows.append(
             {
                 "pieces": cut_pieces(text, start, end, weights),
-                "strength": 0.0,
+                "group_norm": 0.0,
                 "odds": [sum(inside) / max(len(weights), 1)],
             }
         )

@@ -255,7 +255,7 @@ def _numbers(job_id: str) -> None:
     bound = result.lower_bound if result else row.get("bound", math.nan)
     gap = result.gap if result else row.get("gap", math.nan)
     metrics = [
-        ("Best cost", number(best), "Pointers × λ plus the dictionary."),
+        ("Best cost", number(best), "What all pointers cost, and the dictionary."),
         ("Proved bound", number(bound), "No dictionary of phrases of up to K words is cheaper."),
         ("Gap, proved", percent(gap)),
     ]

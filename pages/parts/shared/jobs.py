@@ -1,4 +1,5 @@
-"""Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace.
+"""Solves in the background: one worker, a registry that outlives page runs, a route that pushes the trace. Reading has
+threads of its own.
 
 The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
 takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page
@@ -172,7 +173,7 @@ class JobBoard:
     @property
     def busy(self) -> bool:
         """Whether a job runs or waits."""
-        return any(job.active for job in list(self._jobs.values()))
+        return any(job.active and not job.beside for job in list(self._jobs.values()))
 
     def keep(self, job: Job) -> None:
         """List a job that is done, for as long as the server runs."""

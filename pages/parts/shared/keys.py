@@ -1,4 +1,4 @@
-"""Keys that work on every page, in one table: drawn beside the glossary, and followed by page_tools.js."""
+"""Keys that work on every page, in one table: drawn beside the glossary, and followed by keys.js."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 RUN, STOP = "Ctrl+Enter", "Alt+S"  # Streamlit's own shortcuts, shown on their buttons
 
-#: key -> (what it does, in the words of page_tools.js; what it does, for the user)
+#: key -> (what it does, in the words of keys.js; what it does, for the user)
 ACTIONS = {
     "?": ("words", "These keys, and what the words mean"),
     "/": ("find", "The page's search box"),
@@ -21,7 +21,7 @@ ACTIONS = {
 
 
 def key_data(pages: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What page_tools.js follows; pages: letter -> the page's module. The first page's address is empty."""
+    """What keys.js follows; pages: letter -> the page's module. The first page's address is empty."""
     first = next(iter(pages))
     return {
         "actions": {key: action for key, (action, _) in ACTIONS.items()},

@@ -30,7 +30,6 @@ from cflengine.compression import (
     PreparedCorpus,
     RelaySettings,
     StageSnapshot,
-    count_uses,
     estimated_seconds,
     pointers_by_length,
     read_lambda_path,
@@ -364,7 +363,9 @@ def _cost(point: PathPoint, lam: float) -> float:
 
 
 def _uses(cover: np.ndarray, index: KGramIndex) -> Uses:
-    counts = count_uses(index, cover)
+    # numpy: the first screen waits for nothing that is compiled
+    pointers = np.concatenate([row[cover >> k & 1 == 1] for k, row in enumerate(index.gram_of)])
+    counts = np.bincount(pointers, minlength=index.n_grams)
     gram = np.flatnonzero(counts)
     gram = gram[np.lexsort((gram, -counts[gram]))]
     length = np.searchsorted(index.len_ptr, gram, side="right")

@@ -81,10 +81,10 @@ def _running(job: Job, kind: str) -> None:
     ahead = BOARD.before(job)
     if job.state == QUEUED and ahead:
         st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
+    elif kind == READ:
+        st.markdown("Stopping …" if job.stop.is_set() else plain(how_far(job.so_far)))
     elif job.stop.is_set():
         st.markdown("Stopping: certifying the best solution so far …")
-    elif kind == READ:
-        st.markdown(plain(how_far(job.so_far)))
     elif getattr(job.so_far, "stage", None) and engine_is_warm():
         st.markdown(plain(job.so_far.stage))
     elif not job.rows:

@@ -114,7 +114,7 @@ def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Ser
     for a, b in sentence_spans(text).tolist():
         inside = [(s, e, w) for s, e, w in words if a <= s < b]
         sentences.append(
-            {"pieces": cut_pieces(text, a, b, inside), "strength": 0.0, "odds": [sum(w for *_, w in inside)]}
+            {"pieces": cut_pieces(text, a, b, inside), "group_norm": 0.0, "odds": [sum(w for *_, w in inside)]}
         )
     sides = ("lower", "higher") if number else (truth, said)
     sentence_view(sentences, classes=sides, models=["adds"], strongest=0.0, key=f"tasks_view_{task.target.column}")

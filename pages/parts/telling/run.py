@@ -1,4 +1,4 @@
-"""A comparison of labelled sentences in the solver's thread: first a model in about a second, then every model's grid
+"""Models of labelled sentences in the solver's thread: first a model in about a second, then every model's grid
 beside it, and solves wherever the sliders stand.
 
 ``best``, ``solved`` and ``by_admm`` are filled by that thread and read by pages; what is in them never changes.

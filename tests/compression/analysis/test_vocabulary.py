@@ -62,7 +62,8 @@ def naive_use(index: KGramIndex, costs: StorageCosts, chosen: np.ndarray) -> flo
 
     found = [encoded(np.where(words, 0.0, np.inf))[0]]
     for start in (0 * c, c / index.counts()):
-        value, uses = encoded(np.where(chosen, start, np.where(words, c, np.inf)))
+        _, uses = encoded(np.where(chosen, start, np.where(words, c, np.inf)))
+        value, uses = encoded(np.where(np.array([uses[s] for s in range(index.n_grams)]) > 0, 0.0, np.inf))
         while True:
             used = np.array([uses[s] for s in range(index.n_grams)])
             _, priced = encoded(np.where(chosen | words, c / np.maximum(used, 1), np.inf))
