@@ -50,6 +50,7 @@ STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 
 span[data-baseweb="tag"] span,
 [data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
 [data-testid^="stBaseButton"] kbd { opacity: 1; color: inherit; }
+@media (pointer: coarse) { [data-testid^="stBaseButton"] kbd { display: none; } }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }

@@ -409,8 +409,8 @@ def test_sentences_say_without_colour_what_is_kept_and_for_whom(page, demo_url):
     assert page.evaluate("window.pwned") is None
     assert rows.evaluate_all("nodes => nodes.map((node) => node.classList.contains('kept'))") == [True, False, True]
     said = page.locator(".sv-strength").all_inner_texts()
-    assert said == ["kept, strength 2", "left out", "kept, strength 0.5"]
-    # the bar of a strength is as long as its share of the strongest
+    assert said == ["kept, norm 2", "left out", "kept, norm 0.5"]
+    # the bar of a norm is as long as its share of the strongest
     widths = page.locator(".sv-strength i").evaluate_all("nodes => nodes.map((node) => node.clientWidth)")
     assert len(widths) == 2 and widths[0] == pytest.approx(4 * widths[1], abs=2)
     # log-odds stand on the side of the class they speak for, small ones without a number, tiny ones not at all
