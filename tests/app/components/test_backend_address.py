@@ -59,8 +59,12 @@ def ask(path: str, accept: str, method: str = "GET") -> Answer:
         "server": ("localhost", 80), "client": ("localhost", 1),
     }  # fmt: skip
     sent: list[dict] = []
+    asked: list[int] = []
 
     async def receive() -> dict:
+        if asked:
+            await asyncio.Event().wait()  # the browser stays: nothing more comes from it
+        asked.append(1)
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: dict) -> None:
