@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     minutes = 0.5 if arguments.quick else arguments.minutes
     tokens = 50_000 if arguments.quick else arguments.tokens
     results: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as folder, _server(Path(folder)) as (url, process), sync_playwright() as play:
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, process), sync_playwright() as play:
         large = _larger(Path(folder), tokens)
         browser = play.chromium.launch(
             executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--enable-precise-memory-info"]
@@ -94,7 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
+def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The app's address and process, as long as the block lasts; what it prints goes into ``folder``."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

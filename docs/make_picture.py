@@ -1,45 +1,21 @@
-"""The moving picture of the README: ``python docs/make_picture.py`` starts the app, drives it in headless Chromium and
+"""The moving picture of the README: ``python -m docs.make_picture`` starts the app, drives it in headless Chromium and
 writes docs/first.webp. Needs ``pip install -e ".[test]"`` and Debian's package chromium."""
 
 from __future__ import annotations
 
 import io
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.app import CHROMIUM, served
+
 PICTURE = Path(__file__).parent / "first.webp"
 SIZE = {"width": 1500, "height": 1500}
 PART, SHOWN = {"width": 1060, "height": 640}, (900, 543)  # of the page, from the element that a scene is about
 FRAME_MS, PAUSE_MS = 110, 1400
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """The app's address, as long as the block lasts."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with socket.socket() as asked:
-                if asked.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield f"http://localhost:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
 
 
 class Film:
@@ -99,8 +75,8 @@ def run_homotopy(film: Film) -> None:
 
 def main() -> None:
     """Drive the app and write the picture."""
-    with served() as address, sync_playwright() as player:
-        browser = player.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--headless"])
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _), sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--headless"])
         page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
         film = Film(page)
         page.goto(address)

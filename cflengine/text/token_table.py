@@ -192,12 +192,12 @@ def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
 
 def find_tokens(texts: Sequence[str], pattern: str, watch: Watch | None = None) -> TokenTable:
     """The general path: text by text. watch: told of the documents that are done."""
-    find = span_finder(pattern)
+    watch, find = watch or Watch(), span_finder(pattern)
     vocabulary: dict[str, int] = {}
     ids, starts, ends, counts = [], [], [], [0]
     ends_s = math.inf if preset_of(pattern) is not None else time.monotonic() + SLOWEST_S
     for done, text in enumerate(texts):
-        if watch is not None and done % _DOCUMENTS_AT_ONCE == 0:
+        if done % _DOCUMENTS_AT_ONCE == 0:
             watch.at(done)
         if time.monotonic() > ends_s:
             raise InputError(f"token_pattern {pattern!r} takes more than {SLOWEST_S:g} s: write a simpler one.")

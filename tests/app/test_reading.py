@@ -16,7 +16,7 @@ from pages.parts.shared.jobs import BOARD
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Reading that waits to be let go, and shows its place meanwhile; nobody waits for it in a script run."""
+    """Reading that waits to be let go, and shows its place meanwhile; no script run waits for it."""
     go_on, read_it = threading.Event(), sources.read_corpus
     monkeypatch.setattr(reading, "PATIENCE_S", 0.01)
 

@@ -75,7 +75,7 @@ def test_every_composite_is_convex_plq_and_comes_back_the_same(relu, rehu_parts,
     again = pieces.parts()
     np.testing.assert_allclose(again.value(GRID), parts.value(GRID), atol=1e-7)
     # Theorem 1: what is left is its least value, and all parts are at least 0
-    where = np.append(np.linspace(-50, 50, 40_001), pieces.knots)  # a flat slope may have its knot far out
+    where = np.append(np.linspace(-50, 50, 40_001), pieces.knots)  # a nearly flat piece may have its knot far out
     assert again.constant == pytest.approx(parts.value(where).min(), abs=1e-2)
     assert all(tau >= 0 for *_, tau in again.rehu)
 

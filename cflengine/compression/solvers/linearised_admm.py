@@ -202,10 +202,8 @@ class LinearisedAdmm:
         """The cover ψ of w and its multiplier into ``cover``, of all documents or of those alone that are cut; False if
         stopped."""
         lay = self.layout
-        carry, theta = (
-            carry_of(lay.blocks, self.index.max_gram),
-            Theta(self.index.gram_of, multiplier, cover, self.used),
-        )
+        carry = carry_of(lay.blocks, self.index.max_gram)
+        theta = Theta(self.index.gram_of, multiplier, cover, self.used)
 
         def encode_run(chunk: tuple[int, int]) -> None:
             kernels_homotopy.theta_blocks(w, lay.slot, theta, lay.blocks, chunk, pieces_alone, np.float32(zeta), carry)

@@ -80,7 +80,7 @@ def _size(n_bytes: int) -> str:
 _DEADLINE: ContextVar[float | None] = ContextVar("reading deadline", default=None)
 
 
-#: Who is told of the bytes that are read, compressed ones where they are; None for nobody. Set by
+#: Told of the bytes that are read, of compressed ones where they are; None for no report. Set by
 #: :func:`reading_watched`.
 _WATCH: ContextVar[Watch | None] = ContextVar("reading watch", default=None)
 
@@ -126,7 +126,8 @@ class Budget:
         self.spent += n_bytes
         watch = _WATCH.get()
         if watch is not None:
-            watch.at(self.spent if packed is None else packed)
+            # of some formats ``packed`` is the whole file's size from the first bytes on
+            watch.at(self.spent if packed is None else min(self.spent, packed))
         deadline = _DEADLINE.get()
         if deadline is not None and time.monotonic() > deadline:
             raise CorpusError(

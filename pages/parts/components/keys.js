@@ -1,4 +1,4 @@
-// Keyboard shortcuts: letters act where nobody types. What a key does is found on the page by what is there for a mouse,
+// Keyboard shortcuts: letters act outside of text boxes. What a key does is found on the page by what is there for a mouse,
 // so that a key does nothing else than a click would.
 
 const TYPING = 'input:not([type=range], [type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable="true"]';
@@ -32,18 +32,14 @@ function followKeys(tools) {
 }
 
 function showKeys(tools) {
-  for (const [letter, page] of Object.entries(tools.keys.pages)) {
-    const link = linkTo(page);
-    if (link) link.title = `g, then ${letter}`; // aria-keyshortcuts has no word for one key after another
-  }
+  const letters = new Map(Object.entries(tools.keys.pages).map(([letter, page]) => [page, letter]));
+  // aria-keyshortcuts has no word for one key after another
+  for (const link of navigation()) link.title = `g, then ${letters.get(pageOf(link))}`;
 }
 
-function linkTo(page) {
-  const links = [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')];
-  return links.find((link) => new URL(link.href).pathname.split("/").at(-1) === page);
-}
-
-const open = (page) => linkTo(page)?.click();
+const navigation = () => [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')];
+const pageOf = (link) => new URL(link.href).pathname.split("/").at(-1);
+const open = (page) => navigation().find((link) => pageOf(link) === page)?.click();
 
 function showTable(tries = 20) {
   const tab = [...document.querySelectorAll('[data-testid="stPopoverBody"] [role="tab"]')].find((one) => one.textContent === "Keys");

@@ -63,14 +63,14 @@ function rowOf(row, data, largest, heaviest) {
     word.title = `weight ${signed(weight)}`;
     text.append(word);
   }
-  const strength = make("div", "sv-strength");
+  const norm = make("div", "sv-norm");
   if (kept) {
     const bar = make("i");
     bar.style.setProperty("--share", Math.min(1, row.group_norm / data.strongest));
-    strength.append(bar, `kept, norm ${short(row.group_norm)}`);
-  } else strength.append("left out");
+    norm.append(bar, `kept, norm ${short(row.group_norm)}`);
+  } else norm.append("left out");
   body.append(text);
-  if (!plain) body.append(strength);
+  if (!plain) body.append(norm);
   const odds = make("div", "sv-odds");
   row.odds.forEach((value, k) => odds.append(oddsOf(value, k, data, largest)));
   node.append(body, odds);

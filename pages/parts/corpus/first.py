@@ -32,10 +32,9 @@ def draw_first(job: Job) -> None:
 
 
 def _first(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     run: PathRun = job.so_far
     loaded = current_corpus()
     if job.state == FAILED:

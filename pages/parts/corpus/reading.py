@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import streamlit as st
 
@@ -31,8 +32,9 @@ class Reading:
     settings: Settings | None = None
 
 
-def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> None:
-    """Read a corpus and make it the session's; where that takes long, the page goes on and shows how far it is.
+def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> NoReturn:
+    """Read a corpus and make it the session's; where that takes long, the page goes on and shows how far it is. Ends
+    the script run and begins another.
 
     total: the bytes of the file, 0 where they are not known.
     """
@@ -105,10 +107,9 @@ def draw_reading() -> None:
 
 
 def _reading(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     watch: Watch = job.so_far
     with st.container(horizontal=True, vertical_alignment="center"):
         share = watch.fraction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -133,7 +133,7 @@ def _read(file: dict[str, Any]) -> None:
     _choose(file, options)
 
 
-def _choose(file: dict[str, Any], options: dict[str, Any]) -> None:
+def _choose(file: dict[str, Any], options: dict[str, Any]) -> NoReturn:
     choose(lambda watch: Reading(_loaded(file, options, watch)), file["name"], _size(file["path"]))
 
 

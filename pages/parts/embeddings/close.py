@@ -229,10 +229,9 @@ def _take_shapes() -> None:
 
 
 def _simulation(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     if job.state == FAILED:
         st.error(plain(job.error))

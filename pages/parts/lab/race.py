@@ -207,10 +207,9 @@ def draw_standings(job: Job) -> None:
 
 
 def _standings(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     race = job.result or job.so_far
     if race is not None:

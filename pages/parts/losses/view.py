@@ -175,10 +175,9 @@ def draw_race(run: LossRun, job: Job) -> None:
 
 
 def _race(job_id: str) -> None:
-    job, race = BOARD.get(job_id), BOARD.get(st.session_state.get("loss_race"))
+    job, race = BOARD.seen(job_id), BOARD.get(st.session_state.get("loss_race"))
     if job is None:
         return
-    job.touch()
     if race is not None and race.active:
         race.touch()
         row = race.rows[-1] if race.rows else None

@@ -118,10 +118,9 @@ def draw_training(job: Job) -> None:
 
 
 def _training(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     row = job.rows[-1] if job.rows else {}
     if row:

@@ -92,10 +92,9 @@ def draw_path(job: Job) -> None:
 
 
 def _path(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     run: PathRun = job.so_far
     if job.active or not run.points:

@@ -245,10 +245,9 @@ def live_numbers(job: Job) -> None:
 
 
 def _numbers(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     row = job.rows[-1] if job.rows else {}
     result = getattr(job.result, "result_", None)
     best = result.objective if result else row.get("best", math.nan)
@@ -291,10 +290,9 @@ def draw_stage(job: Job, *, shown: bool = False) -> None:
 
 
 def _stage(job_id: str, shown: bool) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     st.caption(f"{plain(job.so_far.stage)} …")
     if not shown and getattr(job.so_far, "ready", False):
@@ -308,10 +306,9 @@ def draw_waiting(job: Job, before: str) -> None:
 
 
 def _waiting(job_id: str, before: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     if not job.rows:
         st.caption(before)

@@ -91,7 +91,7 @@ def remember(
     loaded = LoadedCorpus(name or content + told_id, corpus, source, options or {}, content, tokens)
     with _lock:
         known = _corpora.pop(loaded.id, None) or _in_use.get(loaded.id)
-        if known is not None and known.content == content and known.options == loaded.options:
+        if known is not None and known.content == content:
             loaded = known  # its tokens may be there already
         else:
             same = [one for one in _in_use.values() if one.content == content and "table" in one.__dict__]

@@ -35,10 +35,9 @@ def _nothing_yet() -> None:
 
 def _waiting(job_id: str) -> None:
     """Until the first λ is certified."""
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     queue_notes(job)
     st.caption(f"Looking for the cheapest pieces: {plain(job.rows[-1]['stage'])} …" if job.rows else "Reading …")
     if job.so_far.points:

@@ -184,6 +184,13 @@ class JobBoard:
         """A job by its id; None if there is none (any more)."""
         return (self._jobs.get(job_id) or self._kept.get(job_id)) if job_id else None
 
+    def seen(self, job_id: str | None) -> Job | None:
+        """A job by its id, with the sign that a browser is looking at it (:meth:`Job.touch`)."""
+        job = self.get(job_id)
+        if job is not None:
+            job.touch()
+        return job
+
     def before(self, job: Job) -> int:
         """How many active jobs stand before this one."""
         with self._lock:

@@ -56,10 +56,9 @@ def _warming() -> None:
 
 
 def _job_status(job_id: str, kind: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     st.divider()
     if job.active:
         _running(job, kind)

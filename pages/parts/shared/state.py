@@ -194,8 +194,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
 _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
     "counted", "corpus_check", "phrase_places", "find_counts", "selected_group", "gram", "names_chosen",
-    "comparison_open",
-    "boilerplate_group", "boilerplate_document",
+    "comparison_open", "boilerplate_group", "boilerplate_document",
 )  # fmt: skip
 
 

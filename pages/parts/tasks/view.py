@@ -51,10 +51,9 @@ def draw_live(job: Job) -> None:
 
 
 def _live(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     run: TasksRun = job.so_far
     queue_notes(job)
     st.caption(f"{plain(run.stage)} …")

@@ -134,10 +134,9 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
 
 
 def _solving(job_id: str, place: tuple[float, float, bool]) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     if isinstance(job.so_far, ComparisonRun) and job.so_far.at(*place[:2], admm=place[2]) is not None:
         st.rerun()
     if job.state == FAILED:
@@ -190,11 +189,10 @@ def _path_job(run: ComparisonRun, job: Job, lams: tuple[float, float], over: str
 
 
 def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     solving = BOARD.get(st.session_state.get("comparison_path"))
     if job is None:
         return
-    job.touch()
     run: ComparisonRun = job.so_far
     comparison = run.comparison
     assert comparison is not None

@@ -29,10 +29,9 @@ def draw_others(job: Job) -> None:
 
 
 def _others(job_id: str) -> None:
-    job = BOARD.get(job_id)
+    job = BOARD.seen(job_id)
     if job is None:
         return
-    job.touch()
     run: ComparisonRun = job.so_far
     if job.active:
         for kind in MODELS:

@@ -408,10 +408,10 @@ def test_sentences_say_without_colour_what_is_kept_and_for_whom(page, demo_url):
     assert rows.count() == 3 and page.locator(".sv script, .sv img").count() == 0
     assert page.evaluate("window.pwned") is None
     assert rows.evaluate_all("nodes => nodes.map((node) => node.classList.contains('kept'))") == [True, False, True]
-    said = page.locator(".sv-strength").all_inner_texts()
+    said = page.locator(".sv-norm").all_inner_texts()
     assert said == ["kept, norm 2", "left out", "kept, norm 0.5"]
     # the bar of a norm is as long as its share of the strongest
-    widths = page.locator(".sv-strength i").evaluate_all("nodes => nodes.map((node) => node.clientWidth)")
+    widths = page.locator(".sv-norm i").evaluate_all("nodes => nodes.map((node) => node.clientWidth)")
     assert len(widths) == 2 and widths[0] == pytest.approx(4 * widths[1], abs=2)
     # log-odds stand on the side of the class they speak for, small ones without a number, tiny ones not at all
     sides = page.locator(".sv-odd").evaluate_all(
