@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -182,6 +183,11 @@ def _go(page: Any, name: str) -> None:
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
 
+def _button(page: Any, name: str) -> Any:
+    """A button, whether or not it says its shortcut beside its name."""
+    return page.get_by_role("button", name=re.compile(rf"^{name}( Shortcut .*)?$"))
+
+
 def _solve(page: Any, file: Path) -> dict[str, Any]:
     """A larger corpus: until its first λ can be read, and how soon Stop is heard."""
     _go(page, "Corpus")
@@ -190,11 +196,9 @@ def _solve(page: Any, file: Path) -> dict[str, Any]:
     page.get_by_text("Still improving").wait_for(timeout=900_000)
     readable = time.perf_counter() - began
     time.sleep(20)  # a few λ more, so that the slider has some
-    stop = page.get_by_role("button", name="Stop", exact=True).first
     began = time.perf_counter()
-    if stop.count():
-        stop.click()
-        page.get_by_text("Still improving").wait_for(state="detached", timeout=120_000)
+    _button(page, "Stop").first.click()
+    page.get_by_text("Still improving").wait_for(state="detached", timeout=120_000)
     return {"first text, s": readable, "Stop, s": time.perf_counter() - began}
 
 
@@ -211,7 +215,7 @@ def _use(page: Any, pid: int, minutes: float) -> dict[str, Any]:
             page.locator(".lt-line b").first.wait_for()
         page.locator(".lt-bar input").first.evaluate(_DRAG)
         _go(page, "Telling sentences")
-        page.get_by_role("button", name="Learn", exact=True).click()
+        _button(page, "Learn").click()
         page.locator(".tl li").first.wait_for()
         for name in PAGES:
             _go(page, name)

@@ -1,6 +1,7 @@
 from ._version import __version__
 from .compression.estimator import CompressiveFeatures
 from .compression.session import CompressionSession, ConstraintPrice
+from .compression.shards.settings import ShardedSettings
 from .compression.solvers.exact import ExactSettings
 from .compression.solvers.guided.settings import GuidedSettings
 from .compression.solvers.homotopy import HomotopySettings
@@ -47,6 +48,7 @@ __all__ = [
     "RelaySettings",
     "ReweightingSettings",
     "SentenceLassoClassifier",
+    "ShardedSettings",
     "WordMMD",
     "WordMMDEmbedding",
     "__version__",

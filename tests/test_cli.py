@@ -164,6 +164,14 @@ def test_bad_lams_end_with_one_sentence(run, tmp_path, lams):
     ends_with_one_line(run("path", SAMPLE, f"--lams={lams}", "--out", tmp_path / "out"), "0.01:3:10")
 
 
+def test_shards_are_a_solver_of_their_own(compress, tmp_path):
+    (tmp_path / "scratch").mkdir()
+    report = compress(SAMPLE, "--limit", 80, "--shards", 3, "--scratch", tmp_path / "scratch", "--gap", 0.01).report
+    assert report["solver"] == "sharded" and report["settings"]["shards"] == 3 and report["gap"] <= 0.01
+    assert not list((tmp_path / "scratch").iterdir())
+    assert compress(SAMPLE, "--limit", 20, "--solver", "sharded").report["settings"]["shards"] == 4
+
+
 def test_the_number_of_threads_changes_nothing(compress):
     one, two = (compress(SAMPLE, "--limit", 80, "--threads", n, "--quiet").folder for n in (1, 2))
     for name in FILES - {"trace.csv", "report.json"}:
@@ -306,6 +314,9 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
         (["{csv}", "--last-zeta", "1.5"], "between 0 and 1"),
         (["{csv}", "--last-zeta", "0.5"], "is for --solver homotopy or relay, not guided"),
         (["{csv}", "--solver", "exact", "--rounds", "3"], "is for --solver reweighting, not exact"),
+        (["{csv}", "--solver", "homotopy", "--shards", "3"], "--shards is for --solver sharded, not homotopy"),
+        (["{csv}", "--shards", "0"], "at least 1"),
+        (["{csv}", "--shards", "2", "--scratch", "{csv}/none"], "shards cannot rest in"),
         (["{csv}", "--polish"], "the solver 'guided' needs none"),
         (["{csv}", "--gap", "-1"], "at least 0"),
         (["{csv}", "--limit", "0"], "at least 1"),

@@ -63,12 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         with _exit_at_interrupt():
-            from cflengine.cli.options import settle_tokens
+            from cflengine.cli.options import settle_solver, settle_tokens
 
             _prepare_streams()
             arguments = build_parser().parse_args(argv)
             name = f"cflengine {arguments.command}"
             settle_tokens(arguments)
+            settle_solver(arguments)
         return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()

@@ -18,8 +18,10 @@ from cflengine.text import PRESETS, preset_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
 SOLVER_OPTIONS = {
-    "gap": ("guided", "exact", "homotopy", "reweighting", "relay"),
-    "relaxation_gap": ("guided", "homotopy", "relay"),
+    "gap": ("guided", "sharded", "exact", "homotopy", "reweighting", "relay"),
+    "relaxation_gap": ("guided", "sharded", "homotopy", "relay"),
+    "shards": ("sharded",),
+    "scratch": ("sharded",),
     "last_zeta": ("homotopy", "relay"),
     "stage_iterations": ("homotopy", "relay"),
     "rounds": ("reweighting",),
@@ -77,6 +79,12 @@ def settle_tokens(arguments: argparse.Namespace) -> None:
     if name is not None or drop:
         by_words = arguments.command == "embed" or getattr(arguments, "features", None) == "words"
         arguments.token_pattern = preset_pattern(name or "words", punctuation=not (drop or by_words))
+
+
+def settle_solver(arguments: argparse.Namespace) -> None:
+    """Where --shards is given, the solver is the sharded one, unless another is asked for."""
+    if getattr(arguments, "shards", None) is not None and arguments.solver == "guided":
+        arguments.solver = "sharded"
 
 
 def pattern(text: str) -> str:
@@ -211,10 +219,18 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     solver = command.add_argument_group("solver")
     solver.add_argument(
         "--solver",
-        choices=("guided", "homotopy", "reweighting", "relay", "exact"),
+        choices=("guided", "homotopy", "reweighting", "relay", "sharded", "exact"),
         default="guided",
         help="guided: nearly optimal and fast (default); homotopy, reweighting: the papers'; relay: homotopy, then "
-        "guided; exact: small corpora",
+        "guided; sharded: guided, for corpora larger than memory; exact: small corpora",
+    )
+    solver.add_argument(
+        "--shards", type=number(int, 1), metavar="N",
+        help="sharded: cut the documents into N parts that wait on disk, so that memory goes with the largest "
+        "(default: 4; implies --solver sharded)",
+    )  # fmt: skip
+    solver.add_argument(
+        "--scratch", metavar="DIR", help="sharded: where they wait (default: the system's temporary folder)"
     )
     solver.add_argument(
         "--gap",
@@ -259,6 +275,10 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
         given["homotopy"] = HomotopySettings(**own)
     if "gap" in given:
         given["tol"] = given.pop("gap")
+    if arguments.solver == "sharded" and "relaxation_gap" in given:
+        from cflengine.compression import GuidedSettings
+
+        given["guided"] = GuidedSettings(relaxation_gap=given.pop("relaxation_gap"))
     return solver.check(solver.settings(**given, time_limit=time_limit), polish=arguments.polish)
 
 

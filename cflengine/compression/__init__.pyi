@@ -20,6 +20,8 @@ from .passes.layout import PointerLayout
 from .path_file import read_lambda_path, write_lambda_path
 from .project_file import SUFFIX, Project, is_project, read_project, write_project
 from .session import QUICK, CompressionSession, ConstraintPrice
+from .shards.settings import ShardedSettings
+from .shards.solver import solve_sharded
 from .solvers.exact import ExactSettings
 from .solvers.guided.settings import GuidedSettings
 from .solvers.guided.solver import GuidedSolver
@@ -72,6 +74,7 @@ __all__ = [
     "RelaySettings",
     "ReweightingSettings",
     "RhoRule",
+    "ShardedSettings",
     "StageSnapshot",
     "StorageCosts",
     "bursts",
@@ -105,6 +108,7 @@ __all__ = [
     "solve_homotopy",
     "solve_path",
     "solve_relay",
+    "solve_sharded",
     "storage_costs",
     "warm_up",
     "weight_by_chance",

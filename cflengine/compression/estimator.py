@@ -22,19 +22,22 @@ from cflengine.compression.model.corpus import DictionaryCost, PreparedCorpus, d
 from cflengine.compression.model.problem import StorageCosts, check_lam, mean_pointer_cost
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.saved import dictionary_frame
+from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.lambda_path import solve_path
-from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.solvers.memory import sharded_bytes, state_bytes
 from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
-from cflengine.engine.memory import require_bytes
+from cflengine.engine.memory import fits, require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+
+SHARDS_TRIED = (2, 4, 8, 16, 32, 64)  # of a corpus that does not fit
 
 
 class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -53,7 +56,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         K, the longest K-gram in words, 1 to 8.
     solver : str, default: 'guided'
         "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay", the
-        homotopy and then the guided solver from its solution; "exact", by HiGHS, for small corpora.
+        homotopy and then the guided solver from its solution; "sharded", guided in parts that wait on disk, for corpora
+        that do not fit into memory; "exact", by HiGHS, for small corpora.
     token_pattern : str, default: '\\w+|[^\\w\\s]'
         Regular expression; every match is a token.
     lowercase : bool, default: True
@@ -90,8 +94,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         Cost of carrying one token of an unseen document that the dictionary cannot express; None for a pointer plus the
         storage of a word, and for 3 where ``counting`` is "soft", whose pointers cost 1.
     settings : Settings or None, default: None
-        :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings or ExactSettings: every
-        other parameter of the solver, random_state included.
+        :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings, ShardedSettings or
+        ExactSettings: every other parameter of the solver, random_state included.
     polish : bool, default: False
         Better the solution of the homotopy or of reweighting by the guided solver's local search.
 
@@ -202,20 +206,31 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             raise InputError(
                 "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
             )
-        require_bytes(
-            state_bytes(
-                table.n_tokens, max_gram, self.solver, grams_per_token=0.2 * max_gram,
-                longest=int(np.diff(table.segment_ptr).max()),
-            ),
-            f"Compressing {table.n_tokens:,} tokens with K = {max_gram}",
-            "take fewer documents or a smaller K.",
-        )  # fmt: skip
+        self._require_memory(table, max_gram)
         index = index_kgrams(table.tokens, table.segment_ptr, max_gram)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
         corpus.costs(float(self.lam))  # refuses costs that are none
         return corpus
+
+    def _require_memory(self, table: TokenTable, max_gram: int) -> None:
+        """Raises MemoryLimitError for a corpus that does not fit, with what would."""
+        n_tokens, longest, rate = table.n_tokens, int(np.diff(table.segment_ptr).max()), 0.2 * max_gram
+
+        def in_shards(n: int) -> int:
+            return sharded_bytes(n_tokens, max_gram, n, grams_per_token=rate, longest=longest)
+
+        settings = self._solver_settings()
+        if isinstance(settings, ShardedSettings):
+            needed = in_shards(1 if settings.in_memory else settings.shards)
+        else:
+            needed = state_bytes(n_tokens, max_gram, self.solver, grams_per_token=rate, longest=longest)
+        enough = next((n for n in SHARDS_TRIED if fits(in_shards(n))), None)
+        advice = "take fewer documents or a smaller K"
+        if enough is not None:
+            advice += f", or have it done in {enough} shards that wait on disk (--shards, solver='sharded')"
+        require_bytes(needed, f"Compressing {n_tokens:,} tokens with K = {max_gram}", f"{advice}.")
 
     def costs_at(self, lam: float) -> StorageCosts:
         """The fitted corpus's costs with another pointer cost; the dictionary's stay."""

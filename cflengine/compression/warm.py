@@ -24,6 +24,7 @@ def _compress(solver: str) -> None:
 
 def _settings(solver: str) -> Any:
     """Settings under which a solver comes through all of its kernels, quickly."""
+    from cflengine.compression.shards.settings import ShardedSettings
     from cflengine.compression.solvers.guided.settings import GuidedSettings
     from cflengine.compression.solvers.homotopy import HomotopySettings
     from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
@@ -35,8 +36,9 @@ def _settings(solver: str) -> Any:
         ),
         "reweighting": ReweightingSettings(rounds=1),
     }
+    toys["sharded"] = ShardedSettings(tol=0.0, shards=2, in_memory=True, guided=toys["guided"])
     return toys[solver]
 
 
 #: Warm these solvers up, by default all that have kernels: seconds from the cache, about a minute the first time ever.
-warm_up = WarmUp({name: partial(_compress, name) for name in ("guided", "homotopy", "reweighting")})
+warm_up = WarmUp({name: partial(_compress, name) for name in ("guided", "homotopy", "reweighting", "sharded")})

@@ -63,10 +63,16 @@ def peak_bytes() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def fits(needed: int) -> bool:
+    """Whether so many bytes are available, with a tenth to spare; also where that is unknown."""
+    free = available_bytes()
+    return free is None or needed <= 0.9 * free
+
+
 def require_bytes(needed: int, what: str, advice: str) -> None:
     """Raise :class:`MemoryLimitError` when ``needed`` bytes are not available (with a tenth to spare)."""
     free = available_bytes()
-    if free is not None and needed > 0.9 * free:
+    if free is not None and not fits(needed):
         raise MemoryLimitError(
             f"{what} needs about {format_bytes(needed)} of memory, but only {format_bytes(free)} are free: {advice}"
         )

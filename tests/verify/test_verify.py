@@ -67,7 +67,8 @@ def run(good, tmp_path) -> Path:
     [(), ("--lam", "0"), ("--lam", "0.3", "--max-gram", "5"), ("--solver", "homotopy", "--weighting", "tf-idf"),
      ("--keep-case", "--weighting", "tf"), ("--token-pattern", r"(\w)\w*", "--weighting", "idf"),
      ("--sentence-borders", "--counting", "soft"), ("--sentence-borders", "--max-gram", "4"), ("--plain-cost", "0.7"),
-     ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.01")],
+     ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.01"),
+     ("--shards", "3"), ("--shards", "5", "--sentence-borders", "--gap", "0.02", "--relaxation-gap", "0.01")],
 )  # fmt: skip
 def test_every_run_is_verified(source, tmp_path, options):
     out = tmp_path / "run"

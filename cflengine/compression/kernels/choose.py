@@ -62,23 +62,23 @@ def _locked(lock, first, last):
 
 
 @kernel
-def choose_apart(order, moves, adding, margin, lock, chosen):
+def choose_apart(order, moves, adding, margin, lock, chosen, free):
     """Take the moves in ``order`` that stand in unlocked text, and lock theirs.
 
     order: int64, candidates from the best down; moves: arrays.py; lock: uint8 (n,), zeros at first; chosen: uint8, by
-    candidate, set to 1.
+    candidate, set to 1; free: float64, by candidate, given what its places in unlocked text are worth.
     """
     n = lock.shape[0]
     ptr, place, length = moves.ptr, moves.position, moves.length
     for c in order:
-        free = 0.0
         blocked = 0
+        free[c] = 0.0
         for p in range(ptr[c], ptr[c + 1]):
             if _locked(lock, max(0, place[p] - margin), min(n, place[p] + length[c] + margin)):
                 blocked += 1
             else:
-                free += moves.worth[p]
-        if (free > moves.cost[c]) if adding else (blocked == 0):
+                free[c] += moves.worth[p]
+        if (free[c] > moves.cost[c]) if adding else (blocked == 0):
             chosen[c] = 1
             for p in range(ptr[c], ptr[c + 1]):
                 lock[max(0, place[p] - margin) : min(n, place[p] + length[c] + margin)] = 1

@@ -76,13 +76,46 @@ def _windows(prices: np.ndarray, size: int, K: int) -> Iterator[np.ndarray]:
         yield window
 
 
+@dataclass(frozen=True)
+class Excesses:
+    """What dual prices come to, before (*) is looked at. total: Σ α, rounded down; by_gram: float64 (G,), the left side
+    of (*), rounded up; ratio: float64 (G,), the least d/x of the pointers of each K-gram that stand in it: shrinking by
+    it leaves no excess at all."""
+
+    total: float
+    by_gram: np.ndarray
+    ratio: np.ndarray
+
+
 def dual_bound(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, float]:
     """The lower bound that the dual vector proves, and the τ it had to be shrunk by.
 
     alpha: float (n,), negative entries are taken as 0; Θ(Kn).
     """
+    found = excesses_of(alpha, gram_of, costs)
+    return shrunk(found.total, least_shrink(found.by_gram, found.ratio, costs.dictionary))
+
+
+def least_shrink(by_gram: np.ndarray, ratio: np.ndarray, cost: np.ndarray) -> float:
+    """The largest τ ≤ 1 that these excesses are known to need so as to fit ``cost`` (float64, c(s))."""
+    broken = by_gram > cost
+    if not broken.any():
+        return 1.0
+    return float(np.maximum(cost[broken] / by_gram[broken], ratio[broken]).min())
+
+
+def shrunk(total: float, shrink: float) -> tuple[float, float]:
+    """The bound Σ α and τ, after prices are shrunk by ``shrink``, rounded down."""
+    if shrink >= 1.0:
+        return total, 1.0
+    shrink = max(round_down(shrink, 8), 0.0)
+    return max(round_down(total * shrink, 4), 0.0), shrink
+
+
+def excesses_of(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> Excesses:
+    """Both sides of the bound, from the data; Θ(Kn)."""
     excess = np.zeros(len(costs.dictionary))
-    ratio = np.ones(len(costs.dictionary))  # the least d/x of each K-gram: shrinking by it leaves no excess at all
+    ratio = np.ones(len(costs.dictionary))
     counts = np.zeros(len(costs.dictionary), dtype=np.int32)  # positive excesses: as many roundings has their sum
     total, K = 0.0, gram_of.shape[0]
     exact = not costs.pointer_extra.size and add_exactly(costs.pointer_by_length)
@@ -102,13 +135,7 @@ def dual_bound(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> t
             np.minimum.at(ratio, grams, d / x)
     if not exact:
         excess *= 1.0 + EPSILON * (int(counts.max(initial=0)) + 2)
-    broken = excess > costs.dictionary
-    if not broken.any():
-        return total, 1.0
-    scaled = costs.dictionary[broken] / excess[broken]
-    shrink = float(np.maximum(scaled, ratio[broken]).min())
-    shrink = max(round_down(shrink, 8), 0.0) if shrink < 1.0 else 1.0
-    return max(round_down(total * shrink, 4), 0.0), shrink
+    return Excesses(total, excess, ratio)
 
 
 def binary_solution(cover: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, bool, int, np.ndarray]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.groups import Groups
 from cflengine.compression.passes.pieces import Borders, carry_of, encode_all, save_borders
+
+_NONE = np.empty(0, dtype=np.float64)
 
 
 class DualBound:
@@ -24,7 +28,7 @@ class DualBound:
 
     def update(self, y: np.ndarray) -> None:
         """Certify a lower bound from a multiplier y = −α of the coverage constraints; keep the better one."""
-        bound = self._dual(y, np.empty(0, dtype=np.float64))
+        bound = self.dual(y)
         if np.isfinite(bound) and not bound <= self.value:
             self.value = bound
             self.best_y[:] = y
@@ -32,16 +36,29 @@ class DualBound:
     def alpha(self) -> np.ndarray:
         """The dual feasible prices, float64 (n,), behind ``value`` (for certificate.py, and to be looked at)."""
         alpha = np.zeros(self.coder.index.n_tokens)
-        self._dual(self.best_y, alpha)
+        self.dual(self.best_y, alpha)
         return alpha
 
-    def _dual(self, y: np.ndarray, alpha: np.ndarray) -> float:
+    def excesses(self, y: np.ndarray) -> np.ndarray:
+        """float32 (G,): by K-gram, how much more than d its pointers cover at the prices −y, Σ ((Xᵀα)_i − d_i)₊."""
+        levels = np.zeros(self.coder.index.n_grams, dtype=np.float32)
+        self.groups.apply(kernels_prox.SUM, self._excess(y), self.costs.dictionary, levels=levels)
+        return levels
+
+    def _excess(self, y: np.ndarray) -> np.ndarray:
+        """float32 (m,), by place: ((Xᵀα)_i − d_i)₊."""
+        lay = self.groups.layout
+        excess = np.empty(self.coder.index.n_pointers, dtype=np.float32)
+        for chunk in self.coder.chunks():
+            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, chunk, self.costs.pointer, excess)
+        return excess
+
+    def dual(self, y: np.ndarray, alpha: np.ndarray = _NONE) -> float:
+        """The bound that a multiplier y proves; alpha: float64 (n,), given the prices behind it, or (0,)."""
         coder, lay, costs = self.coder, self.groups.layout, self.costs
-        shares = np.empty(coder.index.n_pointers, dtype=np.float32)
         totals = np.zeros(coder.n_blocks)
         d = costs.pointer
-        for chunk in coder.chunks():
-            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, chunk, d, shares)
+        shares = self._excess(y)
         self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
         carry = carry_of(lay.blocks, coder.index.max_gram, choice=False)
 
@@ -92,13 +109,25 @@ class MultiplierAverage:
 
     def update_bound(self, bound: DualBound, y: np.ndarray) -> None:
         """Let ``bound`` try the mean, or ``y``, the last multipliers, as long as the mean is of few steps."""
+        with self.proposal(y) as proposed:
+            bound.update(proposed)
+        self.tried()
+
+    @contextmanager
+    def proposal(self, y: np.ndarray) -> Iterator[np.ndarray]:
+        """The mean, or ``y``, the last multipliers, as long as the mean is of few steps; to be read only."""
         if self._count < self.SHORT:
-            bound.update(y)
-        else:
-            # in place and back: another vector over tokens would raise the peak of the solver's memory
-            self._sum /= self._count
-            bound.update(self._sum)
+            yield y
+            return
+        # in place and back: another vector over tokens would raise the peak of the solver's memory
+        self._sum /= self._count
+        try:
+            yield self._sum
+        finally:
             self._sum *= self._count
+
+    def tried(self) -> None:
+        """Begin the mean anew when it is of too many steps."""
         if self._steps >= self._restart:
             self._restart = max(self._steps + 50, 3 * self._steps // 2)
             self._sum[:] = 0.0

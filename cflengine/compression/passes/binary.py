@@ -51,11 +51,16 @@ class Coder:
 
     def evaluate(self, cover: np.ndarray) -> tuple[float, int, np.ndarray]:
         """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
-        index, costs = self.index, self.costs
+        pointers, count, used = self.pointers(cover)
+        return pointers + float(self.costs.dictionary[used > 0].sum()), count, used
+
+    def pointers(self, cover: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """What the pointers of a binary solution cost, their number, and uint8 (G,): the K-grams they use."""
+        index = self.index
         used = np.zeros(index.n_grams, dtype=np.uint8)
         totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
-        kernels_encode.evaluate_blocks(index.gram_of, self.blocks, cover, costs.pointer, used, totals, counts)
-        return float(totals.sum() + costs.dictionary[used > 0].sum()), int(counts.sum()), used
+        kernels_encode.evaluate_blocks(index.gram_of, self.blocks, cover, self.costs.pointer, used, totals, counts)
+        return float(totals.sum()), int(counts.sum()), used
 
     def encode(self, gram_cost: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cheapest cover when a use of K-gram s costs d + gram_cost[s] (float64 (G,), inf forbids).

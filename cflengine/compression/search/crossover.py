@@ -93,19 +93,25 @@ def combine(
     grams = np.flatnonzero(only_one)
     cover = cover_a.copy()
     if len(differences.first):
-        take = _cut(differences, grams, costs.dictionary[grams], used_a[grams] > 0, poll)
-        kernels.copy_segments(differences.first[take], differences.last[take], cover_b, cover)
+        take = choose_segments(differences, grams, costs.dictionary[grams], used_a[grams] > 0, poll)
+        apply_segments(differences, take, cover_b, cover)
     return cover
 
 
-def _cut(
+def apply_segments(differences: Differences, take: np.ndarray, source: np.ndarray, cover: np.ndarray) -> None:
+    """Give ``cover`` (uint8 (n,)) the segments flagged in ``take`` (bool (S,)) of another one, ``source``."""
+    kernels.copy_segments(differences.first[take], differences.last[take], source, cover)
+
+
+def choose_segments(
     differences: Differences, grams: np.ndarray, cost: np.ndarray, in_first: np.ndarray, poll: Callable[[], bool]
 ) -> np.ndarray:
     """bool (S,): the segments that take the second cover, none where it was stopped. Source side: the first solution.
 
-    grams: int64, ascending, the K-grams that only one solution stores; cost float64, in_first bool by K-gram.
+    Of ``differences`` only ``delta`` and the pairs are looked at. grams: int64, ascending, the K-grams that only one
+    solution stores; cost float64, in_first bool by K-gram.
     """
-    n_segments = len(differences.first)
+    n_segments = len(differences.delta)
     delta, number = differences.delta, np.searchsorted(grams, differences.gram)
     source, sink, segments = 0, 1, 2 + np.arange(n_segments)
     nodes = 2 + n_segments + np.arange(len(grams))

@@ -107,8 +107,17 @@ class DictionarySearch:
 
     def apart(self, grams: np.ndarray, gain: np.ndarray, *, adding: bool) -> np.ndarray:
         """Of these moves, best first, those that do not touch the same text; the K-grams, int64."""
+        chosen, _ = self.choose(grams, gain, self.costs.dictionary[grams], adding=adding)
+        return grams[chosen > 0]
+
+    def choose(
+        self, grams: np.ndarray, gain: np.ndarray, cost: np.ndarray, *, adding: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Which of these moves, best first, do not touch the same text: uint8; float64, what each is worth in the text
+        that better ones leave it. cost: float64, what an addition has to be worth there."""
+        chosen, free = np.zeros(len(grams), dtype=np.uint8), np.zeros(len(grams))
         if len(grams) == 0:
-            return grams
+            return chosen, free
         index = self.coder.index
         candidate = np.full(index.n_grams, -1, dtype=np.int32)
         candidate[grams] = np.arange(len(grams), dtype=np.int32)
@@ -116,14 +125,16 @@ class DictionarySearch:
         by_candidate = np.argsort(found.number, kind="stable")
         ptr = np.zeros(len(grams) + 1, dtype=np.int64)
         np.cumsum(np.bincount(found.number, minlength=len(grams)), out=ptr[1:])
-        chosen = np.zeros(len(grams), dtype=np.uint8)
-        cost = self.costs.dictionary[grams] * (1.0 + _TOLERANCE)
         moves = Moves(
-            ptr, found.position[by_candidate], found.worth[by_candidate], self.lengths[grams].astype(np.int64), cost
+            ptr,
+            found.position[by_candidate],
+            found.worth[by_candidate],
+            self.lengths[grams].astype(np.int64),
+            cost * (1.0 + _TOLERANCE),
         )
         lock, best_first = np.zeros(index.n_tokens, dtype=np.uint8), np.argsort(-gain, kind="stable")
-        kernels_choose.choose_apart(best_first, moves, adding, index.max_gram, lock, chosen)
-        return grams[chosen > 0]
+        kernels_choose.choose_apart(best_first, moves, adding, index.max_gram, lock, chosen, free)
+        return chosen, free
 
     def _places(self, candidate: np.ndarray, adding: bool) -> Places:
         """The places of the candidates' moves; candidate: int32 (G,), number or -1."""

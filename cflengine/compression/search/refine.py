@@ -21,11 +21,11 @@ SEARCH, RECOMBINATION = "local search", "recombination"
 
 PATIENCE, LEAST_GAIN = 2, 1e-5  # recombinations in a row that may bring less than this share of the objective
 
-_PRICE_ROUNDS = 4
-_DESCENT_ROUNDS = 16
+PRICE_ROUNDS = 4
+DESCENT_ROUNDS = 16
 # a perturbation adds K-grams that would save at least this share of their cost, drops those that save less than one
 # and this share of it, and of either so many, at random
-_NEARLY, _SHARE = 0.5, 0.3
+NEARLY, SHARE = 0.5, 0.3
 
 
 class Refinement:
@@ -52,7 +52,7 @@ class Refinement:
         """Whether a listener said stop or the gap is reached."""
         return self.run.progress.reason is not None or self.run.gap <= self.tol
 
-    def round(self, uses: np.ndarray, rounds: int = _PRICE_ROUNDS) -> np.ndarray:
+    def round(self, uses: np.ndarray, rounds: int = PRICE_ROUNDS) -> np.ndarray:
         """uint8 (G,), the dictionary of the best of ``rounds`` encodings at pointer prices d + c(s)/u_s.
 
         uses: float (G,), u at first: how often each K-gram is used, in a w the sum over J(s).
@@ -73,7 +73,7 @@ class Refinement:
         search, progress, parent = self.search, self.run.progress, self.run.best_cover
         search.forget()
         going = search.evaluate(dictionary, progress) and search.descend(
-            _DESCENT_ROUNDS, progress, each=lambda: self.run.update_incumbent(search.objective, search.cover)
+            DESCENT_ROUNDS, progress, each=lambda: self.run.update_incumbent(search.objective, search.cover)
         )
         return self._offer(SEARCH, parent) and going
 
@@ -97,11 +97,11 @@ class Refinement:
             return False
         cost = self.run.costs.dictionary
         if adding:
-            open_to_change = (present == 0) & (search.worth > _NEARLY * cost)
+            open_to_change = (present == 0) & (search.worth > NEARLY * cost)
         else:
-            open_to_change = (present > 0) & (search.worth < (1 + _NEARLY) * cost)
+            open_to_change = (present > 0) & (search.worth < (1 + NEARLY) * cost)
         grams = np.flatnonzero(open_to_change)
-        grams = grams[self.random.random(len(grams)) < _SHARE]
+        grams = grams[self.random.random(len(grams)) < SHARE]
         present[grams] = adding
         if not search.evaluate(present, progress):
             return False

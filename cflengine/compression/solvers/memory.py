@@ -4,7 +4,9 @@ Bytes a token at K = 3, with 0.56 K-grams to a token. Everybody: the index 18.2;
 best y 12; the dictionary cost 4.5; the best solution 1; and, while a bound is computed, shares 12: 78 ("relaxation").
 The homotopy: the multipliers of w = θ 12, a second ψ and its K-grams 1.6. The guided solver: the relaxation it returns
 to 20; the average of its multipliers 4; the local search's dictionaries, worth and cover 5, prices 7: 112. Reweighting:
-weights, z and the best z 36, α 8 in the place of y and z.
+weights, z and the best z 36, α 8 in the place of y and z. A shard: the guided solver's; divided costs 5, the prices
+that are tried 4, dictionaries 3, the dual prices 8, two more covers 2. Of the whole there is then the index, costs 5,
+the result 9 and, while that is certified, sums by K-gram 11.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ _STATE = {
     "guided": (18, 28, 22),
     "reweighting": (26, 30, 9),
     "relay": (18, 36, 22),
+    "shard": (18, 42, 36),
+    "whole": (0, 9, 28),  # beside the shards
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
 # a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
@@ -42,3 +46,11 @@ def state_bytes(
     if longest > 2 * BLOCK_TOKENS:
         per_token += _CUT_PROJECTION if solver == "reweighting" else _CUT
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token)
+
+
+def sharded_bytes(n_tokens: int, max_gram: int, shards: int, *, grams_per_token: float = 0.6, longest: int = 0) -> int:
+    """Bytes that the index and the largest of ``shards`` hold at their peak; shards: 1 where all are in memory. A
+    shard is a run of documents, so that it has at most ``longest`` tokens more than an equal part."""
+    largest = min(n_tokens, -(-n_tokens // shards) + longest)
+    whole = state_bytes(n_tokens, max_gram, "whole", grams_per_token=grams_per_token)
+    return whole + state_bytes(largest, max_gram, "shard", grams_per_token=grams_per_token, longest=longest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cflengine.compression.shards.settings import ShardedSettings
+from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers.exact import ExactSettings, solve_exact_from_guided
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import solve_guided
@@ -11,7 +13,7 @@ from cflengine.compression.solvers.reweighting import solve_reweighting
 from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.engine.registry import Registry, Solver
 
-Settings = GuidedSettings | HomotopySettings | ReweightingSettings | RelaySettings | ExactSettings
+Settings = GuidedSettings | HomotopySettings | ReweightingSettings | RelaySettings | ShardedSettings | ExactSettings
 
 
 SOLVERS = Registry(
@@ -30,6 +32,10 @@ SOLVERS = Registry(
     Solver(
         "relay", "the homotopy, then the guided solver from there", RelaySettings,
         frozenset({"pointer costs", "bounds"}), solve_relay,
+    ),
+    Solver(
+        "sharded", "guided, the documents in parts that wait on disk: for large corpora", ShardedSettings,
+        frozenset({"pointer costs", "bounds"}), solve_sharded,
     ),
     Solver(
         "exact", "optimal, by HiGHS, for small corpora", ExactSettings,

@@ -289,7 +289,8 @@ def test_choice_is_the_references(moves, adding, margin, random):
         ptr, np.array([i for i, _ in places], dtype=np.int32), np.array([w for _, w in places], dtype=np.float32),
         np.array([m.length for m in listed], dtype=np.int64), np.array([m.cost for m in listed]),
     )  # fmt: skip
-    kernels_choose.choose_apart(np.array(number, dtype=np.int64), candidates, adding, margin, lock, chosen)
+    free = np.zeros(len(moves))
+    kernels_choose.choose_apart(np.array(number, dtype=np.int64), candidates, adding, margin, lock, chosen, free)
     expected = choose_apart(moves, adding=adding, margin=margin, n_tokens=n)
     assert [bool(chosen[number[c]]) for c in range(len(moves))] == expected
     taken = [move.widened(i, margin) for move, yes in zip(moves, expected, strict=True) if yes for i, _ in move.places]

@@ -16,6 +16,7 @@ from cflengine import (
     HomotopySettings,
     RelaySettings,
     ReweightingSettings,
+    ShardedSettings,
 )
 from cflengine.compression.search.refine import RECOMBINATION, SEARCH
 from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guided
@@ -34,6 +35,9 @@ SETTINGS = {
         homotopy=HomotopySettings(relaxation_iterations=60, zeta_step=0.5, stage_iterations=10),
         guided=GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10),
     ),
+    "sharded": ShardedSettings(
+        shards=3, in_memory=True, guided=GuidedSettings(annealings=1, anneal_rounds=2, anneal_steps=10)
+    ),
     "exact": ExactSettings(),
 }
 
@@ -49,7 +53,7 @@ def test_every_solver_has_its_name_settings_and_a_summary():
 
 @pytest.mark.parametrize("wrong", ["", "Guided", "ip", None, 3, ["guided"]])
 def test_unknown_solvers_raise_and_the_known_are_listed(wrong):
-    with pytest.raises(ValueError, match="guided, homotopy, reweighting, relay, exact"):
+    with pytest.raises(ValueError, match="guided, homotopy, reweighting, relay, sharded, exact"):
         SOLVERS.find(wrong)
     with pytest.raises(ValueError, match="solver must be one of"):
         CompressiveFeatures(solver=wrong).fit(TEXTS)

@@ -11,9 +11,11 @@ import pytest
 
 from cflengine.compression.model import certificate
 from cflengine.compression.search import crossover
+from cflengine.compression.shards.settings import ShardedSettings
+from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
-from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.solvers.memory import sharded_bytes, state_bytes
 from cflengine.compression.solvers.reweighting import solve_reweighting
 from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.text.kgrams import index_kgrams
@@ -34,7 +36,14 @@ SOLVES = {
         GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
     ),
     "reweighting": (solve_reweighting, ReweightingSettings(rounds=2, round_iterations=10)),
-}
+    "sharded": (
+        solve_sharded,
+        ShardedSettings(
+            tol=0.0, shards=2, in_memory=True,
+            guided=GuidedSettings(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
+        ),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("solver", SOLVES)
@@ -54,7 +63,10 @@ def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
         peak = tracemalloc.get_traced_memory()[1] + tokens.nbytes
     finally:
         tracemalloc.stop()
-    estimate = state_bytes(N, 3, solver, grams_per_token=index.n_grams / N)
+    if solver == "sharded":
+        estimate = sharded_bytes(N, 3, 1, grams_per_token=index.n_grams / N)
+    else:
+        estimate = state_bytes(N, 3, solver, grams_per_token=index.n_grams / N)
     assert 0.9 * estimate < peak < 1.07 * estimate
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cflengine.compression.solvers.guided.run import GuidedRun
 
 ANNEALING = "annealing"
-_UNDECIDED = (0.02, 0.98)
-_FEW = 0.002  # undecided K-grams, of those that are not 0, with which annealing ends
+UNDECIDED = (0.02, 0.98)
+FEW = 0.002  # undecided K-grams, of those that are not 0, with which annealing ends
 
 
 def anneal(run: GuidedRun, i: int) -> bool:
@@ -39,8 +39,8 @@ def anneal(run: GuidedRun, i: int) -> bool:
         np.divide(run.costs.dictionary, (top + epsilon) * math.log1p(1.0 / epsilon), out=cost)
         admm.group_cost = cost
         going = going and all(run.step(ANNEALING) for _ in range(-(-settings.anneal_steps // shorter)))
-        undecided = np.count_nonzero((top > _UNDECIDED[0]) & (top < _UNDECIDED[1]))
-        if not going or undecided <= _FEW * np.count_nonzero(top > _UNDECIDED[0]):
+        undecided = np.count_nonzero((top > UNDECIDED[0]) & (top < UNDECIDED[1]))
+        if not going or undecided <= FEW * np.count_nonzero(top > UNDECIDED[0]):
             break
     admm.levels = np.empty(0, dtype=np.float32)
     if not going:

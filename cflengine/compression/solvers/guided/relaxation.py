@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 RELAXATION = "relaxation"
 LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for the bound, that close less are the last
 _FIRST_LOOK = 25  # steps after which the first solution is rounded
-_EARLY = 2e-3  # the relaxation's gap, by its own account, at which the first search begins
-_REST = 1e-6  # a first bound this near to the value at w is the last
+EARLY = 2e-3  # the relaxation's gap, by its own account, at which the first search begins
+REST = 1e-6  # a first bound this near to the value at w is the last
 
 
 def solve_relaxation(run: GuidedRun) -> bool:
@@ -79,7 +79,7 @@ def tighten(run: GuidedRun) -> bool:
 def _time_to_search(run: GuidedRun) -> bool:
     """Once, when the relaxation is known well enough for a first good solution."""
     wanted = run.settings.early and not run.settings.relaxation_only and run.start is None
-    return wanted and not run.searched and _gap(run) <= _EARLY
+    return wanted and not run.searched and _gap(run) <= EARLY
 
 
 def _solved(run: GuidedRun, before: float) -> bool:
@@ -106,7 +106,7 @@ def _bound_rests(run: GuidedRun, before: float) -> bool:
     """
     wanted = run.settings.wanted_relaxation_gap
     if math.isnan(before) or before <= 0:
-        return _gap(run) <= min(wanted, _REST)
+        return _gap(run) <= min(wanted, REST)
     return run.lower_bound <= before * (1.0 + wanted)
 
 

@@ -57,7 +57,7 @@ class GuidedRun(CompressionRun):
         assert solver.admm is not None
         self.owner, self.admm = solver, solver.admm
         index, costs = problem.index, problem.costs
-        rho = settings.rho if settings.rho is not None else _usual_rho(costs, index)
+        rho = settings.rho if settings.rho is not None else usual_rho(costs, index)
         self.admm.retarget(costs, rho, settings.over)
         super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.refinement = Refinement(
@@ -204,7 +204,7 @@ class GuidedRun(CompressionRun):
         )
 
 
-def _usual_rho(costs: StorageCosts, index: KGramIndex) -> float:
+def usual_rho(costs: StorageCosts, index: KGramIndex) -> float:
     """0.5·√(d·c)/Σk, of usual costs; measured best for K = 3 and 5 and λ = 0.1 to 3, within a factor of two."""
     pointer = float(mean_pointer_cost(costs, index.gram_of).mean())
     entry = float(np.median(costs.dictionary[costs.dictionary > 0])) if np.any(costs.dictionary > 0) else 1.0

@@ -40,7 +40,7 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.run import GuidedRun, WarmState
 from cflengine.compression.solvers.guided.settings import GuidedSettings
-from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule
+from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule, length_steps
 from cflengine.compression.solvers.run import Problem
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, Listener
@@ -89,10 +89,7 @@ class GuidedSolver:
         problem = Problem(self.index, costs)
         with threads(self.n_threads):
             if self.admm is None:
-                K = self.index.max_gram
-                lengths = np.arange(1, K + 1)
-                # Σ_k k²/σ_k ≤ 1 is enough for convergence, as ‖X W‖ for weights W by length is at most that
-                sigma = lengths * lengths.sum()
+                sigma = length_steps(self.index.max_gram)
                 self.admm = LinearisedAdmm(self.index, problem.costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
             solve = GuidedRun(self, problem, settings, listeners, lam)
             for cover, alpha in known:

@@ -1,0 +1,83 @@
+"""How the dictionary cost of a shared K-gram is divided between the shards that have it.
+
+For any c_k(s) ≥ 0 with Σ_k c_k(s) = c(s), the sum of the shards' lower bounds at the costs c_k is a lower bound for
+the whole, and the best division gives the whole relaxation: Lagrangian decomposition, by the shards' levels
+t_k(s) = ‖w_J_k(s)‖∞, whose largest is ‖w_J(s)‖∞. The supergradient of a shard's value in c_k(s) is its level, so that
+levels drive the division:
+
+    c_k(s) ← projection of c_k(s) + η t_k(s) onto Σ_k c_k(s) = c(s), c_k(s) ≥ 0                          (divide)
+
+Dual prices that are known propose another one: what each shard's excesses Σ_{i ∈ J_k(s)} ((Xᵀα)_i − d_i)₊ ask for,
+scaled down where that is more than there is, the rest by the number of pointers where it is less. That is what an
+unsharded bound does with the same prices (kernels/bound.py), so that nothing is lost by the shards.
+
+Shapes: an *entry* is a pair (shared K-gram, shard that has it); vectors over entries are float64 (E,), shard by shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class Budgets:
+    """cost: float64 (S,), c(s); numbers: by shard, int64 (H_k,), ascending, the shared K-grams that it has; counts: by
+    shard, (H_k,), their pointers there. ``share``: float64 (E,), c_k(s) as it is now."""
+
+    def __init__(self, cost: np.ndarray, numbers: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> None:
+        self.cost = cost
+        self.entry = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
+        self.ends = np.cumsum([len(own) for own in numbers])
+        self._by_gram = np.argsort(self.entry, kind="stable")
+        self._first = np.flatnonzero(np.diff(self.entry[self._by_gram], prepend=-1))
+        count = np.concatenate(counts).astype(np.float64) if numbers else np.zeros(0)
+        self.part = count / self.sum(count)[self.entry]  # of a K-gram's pointers, those in this shard
+        self.share = self.cost[self.entry] * self.part
+
+    def by_shard(self, values: np.ndarray) -> list[np.ndarray]:
+        """A vector over entries, cut into the shards'."""
+        return np.split(values, self.ends[:-1])
+
+    def spread(self, values: np.ndarray) -> list[np.ndarray]:
+        """A vector over shared K-grams, (S,), as each shard has it."""
+        return self.by_shard(values[self.entry])
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """float64 (S,): the sum of a vector over entries, by K-gram."""
+        return np.bincount(self.entry, values, minlength=len(self.cost))
+
+    def any(self, flags: np.ndarray) -> np.ndarray:
+        """uint8 (S,): whether any shard has the flag set."""
+        return (self.sum(flags) > 0).astype(np.uint8)
+
+    def highest(self, values: np.ndarray) -> np.ndarray:
+        """The largest of a vector over entries, by K-gram."""
+        return np.maximum.reduceat(values[self._by_gram], self._first) if len(self.entry) else np.zeros(0)
+
+    def divide(self, levels: np.ndarray, eta: float) -> None:
+        """One supergradient step from the shards' levels (float (E,))."""
+        self.share = self.project(self.share + eta * levels, self.cost)
+
+    def rescale(self, cost: np.ndarray) -> None:
+        """Take other costs, float64 (S,), divided as those before were."""
+        self.share = self.share * (cost / np.where(self.cost > 0, self.cost, 1.0))[self.entry]
+        self.cost = cost
+
+    def project(self, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """The nearest x ≥ 0 (float64 (E,)) whose sum by K-gram is ``cost`` (float64 (S,)); Michelot's method."""
+        left = np.ones(len(values), dtype=bool)
+        while True:
+            total = self.sum(np.where(left, values, 0.0))
+            level = (total - cost) / np.maximum(self.sum(left), 1.0)
+            above = values > level[self.entry]
+            if not np.any(left & ~above):
+                return np.where(left, values - level[self.entry], 0.0)
+            left &= above
+
+    def asked_for(self, excess: np.ndarray) -> np.ndarray:
+        """float64 (E,): the division that these excesses (float (E,)) propose."""
+        total = self.sum(excess)
+        scale = np.where(total > self.cost, self.cost / np.where(total > 0, total, 1.0), 1.0)
+        rest = np.maximum(self.cost - total, 0.0)
+        return excess * scale[self.entry] + rest[self.entry] * self.part

@@ -1,0 +1,100 @@
+"""A shard on disk between its turns: its arrays in one file, mapped while it is worked on.
+
+Arrays that are changed in place change in the file, and the operating system decides which pages are in memory; only
+arrays that are new since the last turn are written. The file holds this run's work and nobody else's: it is made in a
+folder of the run's own, is never read by another, and goes with it. Results are saved as files of their own.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.memory import format_bytes
+
+_ALIGNED = 64  # bytes, as vector instructions like it
+
+
+class Resting:
+    """An object whose arrays lie in the file ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._object = b""
+        self._places: list[tuple[int, int]] = []  # (first byte, bytes) of every array, in the order of the pickle
+        self._map: mmap.mmap | None = None
+
+    def put(self, thing: Any) -> None:
+        """Write what is not in the file yet. Raises InputError where the disk is full."""
+        buffers: list[pickle.PickleBuffer] = []
+        self._object = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+        views = [_bytes_of(buffer) for buffer in buffers]
+        begin, size = self._mapped()
+        places = [view.__array_interface__["data"][0] - begin if len(view) else -1 for view in views]
+        there = [0 <= place < size for place in places]
+        free = _Gaps([(p, len(v)) for p, v, kept in zip(places, views, there, strict=True) if kept])
+        try:
+            with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+                for i, view in enumerate(views):
+                    if not there[i]:
+                        places[i] = free.take(len(view))
+                        file.seek(places[i])
+                        file.write(view.data)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            left = format_bytes(shutil.disk_usage(self.path.parent).free)
+            raise InputError(
+                f"the disk of {self.path.parent} is full ({left} are free): name a folder with more room as scratch."
+            ) from error
+        self._places = [(place, len(view)) for place, view in zip(places, views, strict=True)]
+        self._map = None  # it goes when the last array of it does
+
+    def get(self) -> Any:
+        """The object, its arrays mapped."""
+        with open(self.path, "r+b") as file:
+            self._map = mmap.mmap(file.fileno(), 0) if self.path.stat().st_size else None
+        whole = memoryview(self._map) if self._map is not None else memoryview(bytearray())
+        return pickle.loads(self._object, buffers=[whole[first : first + size] for first, size in self._places])
+
+    def _mapped(self) -> tuple[int, int]:
+        """Where in memory the file is, and how many bytes of it."""
+        if self._map is None:
+            return 0, 0
+        view = np.frombuffer(self._map, dtype=np.uint8)
+        return int(view.__array_interface__["data"][0]), len(view)
+
+
+def _bytes_of(buffer: pickle.PickleBuffer) -> np.ndarray:
+    raw = buffer.raw()
+    return np.frombuffer(raw, dtype=np.uint8) if raw.nbytes else np.zeros(0, dtype=np.uint8)
+
+
+class _Gaps:
+    """The room between what is kept in a file, (first byte, bytes), and after it."""
+
+    def __init__(self, kept: list[tuple[int, int]]) -> None:
+        self._gaps: list[list[int]] = []
+        end = 0
+        for first, size in sorted(kept):
+            if first > end:
+                self._gaps.append([end, first])
+            end = max(end, -(-(first + size) // _ALIGNED) * _ALIGNED)
+        self._end = end
+
+    def take(self, size: int) -> int:
+        """Room for so many bytes: the first gap that is large enough, else the end."""
+        size = -(-size // _ALIGNED) * _ALIGNED
+        for gap in self._gaps:
+            if gap[1] - gap[0] >= size:
+                gap[0] += size
+                return gap[0] - size
+        self._end += size
+        return self._end - size

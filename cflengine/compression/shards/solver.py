@@ -1,0 +1,165 @@
+"""The guided solver over shards: problem (1) of a corpus that is worked on in parts.
+
+The dictionary cost couples documents only through K-grams that several shards have (budgets.py), so that relaxation,
+annealing, rounding, local search and recombination are those of the guided solver with a few numbers exchanged, and
+what is proved is proved of the whole corpus: the certificate is recomputed over all shards (model/parts.py). With one
+shard the answer is the guided solver's own.
+
+Shards rest on disk between their turns, so that the solver's memory goes with the largest of them.
+
+Source of the decomposition: Lagrangian duality (budgets.py); of what is solved: Paskov, Mitchell, Hastie, AISTATS 2014,
+problem (1).
+
+Worked example: two shards that have "a b" in common, "a b a b" and "a b a b"; storing it once and four pointers cost 6.
+
+>>> from cflengine.compression import storage_costs
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1] * 4, dtype=np.int32), np.array([0, 4, 8]), 2)
+>>> costs = storage_costs(index.gram_of, index.lengths())
+>>> result = solve_sharded(index, costs, ShardedSettings(shards=2, in_memory=True))
+>>> result.objective, result.cover.tolist(), result.gap < 1e-5
+(6.0, [2, 0, 2, 0, 2, 0, 2, 0], True)
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from cflengine.compression.model.certificate import Certificate
+from cflengine.compression.model.parts import PartsCertificate
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.passes.binary import Coder
+from cflengine.compression.shards.executors import Executor, InTurn
+from cflengine.compression.shards.run import ShardedRun
+from cflengine.compression.shards.settings import ShardedSettings
+from cflengine.compression.shards.shard import Shard, ShardFacts
+from cflengine.compression.shards.sharing import number_shared
+from cflengine.compression.solvers.guided.solver import solve_guided
+from cflengine.compression.solvers.run import FINISHED
+from cflengine.engine.checks import InputError
+from cflengine.engine.jit import threads
+from cflengine.engine.progress import NAN, Listener
+from cflengine.text.kgrams import KGramIndex
+
+
+def cut_into_shards(doc_ptr: np.ndarray, n_shards: int) -> np.ndarray:
+    """int64 (shards + 1,): the first document of each, so that all have about as many tokens and none is empty.
+
+    doc_ptr: int64 (N+1,). Fewer shards than asked for where there are fewer documents with tokens.
+    """
+    wanted = int(doc_ptr[-1]) * np.arange(1, n_shards) / n_shards
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(doc_ptr, wanted), [len(doc_ptr) - 1]]))
+    filled = np.diff(doc_ptr[cuts]) > 0
+    if not filled.any():
+        return np.array([0, len(doc_ptr) - 1])
+    begins = cuts[:-1][filled]
+    begins[0] = 0  # documents without a token before it
+    return np.append(begins, len(doc_ptr) - 1)
+
+
+def solve_sharded(
+    index: KGramIndex,
+    costs: StorageCosts,
+    settings: ShardedSettings | None = None,
+    *,
+    listeners: Iterable[Listener] = (),
+    n_threads: int | None = None,
+    lam: float = NAN,
+) -> CompressionResult:
+    """Compress the indexed corpus, shard by shard. ``lam`` only labels the events. Deterministic for any number of
+    threads. Raises InputError where the scratch folder cannot be written to, or is full."""
+    settings = settings or ShardedSettings()
+    cuts = cut_into_shards(index.doc_ptr, settings.shards)
+    if len(cuts) <= 2:
+        return solve_guided(index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam)
+    with threads(n_threads), _folder(settings) as folder:
+        shards = (_shard_of(index, costs, a, e) for a, e in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+        run, certificate, solution = solve_on(InTurn(shards, folder), index.max_gram, settings, listeners, lam)
+    cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
+    used = Coder(index, costs).pointers(cover)[2]
+    return CompressionResult(
+        **run.facts(certificate.objective, certificate.lower_bound),
+        cover=cover,
+        dictionary=np.flatnonzero(used).astype(np.int32),
+        alpha=alpha,
+        certificate=certificate,
+        relaxation=run.unit * run.relaxation,
+        relaxation_upper=NAN,
+    )
+
+
+@contextmanager
+def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
+    """The folder that shards rest in, gone afterwards; None for memory."""
+    if settings.in_memory:
+        yield None
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="cflengine-", dir=settings.scratch)
+    except OSError as error:
+        where = settings.scratch or tempfile.gettempdir()
+        raise InputError(f"shards cannot rest in {where}: {error.strerror or error}.") from error
+    with folder as path:
+        yield Path(path)
+
+
+def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> Shard:
+    """The shard of documents first .. last-1, its K-grams charged what the whole's are."""
+    a, e = int(index.doc_ptr[first]), int(index.doc_ptr[last])
+
+    def price(own: KGramIndex) -> StorageCosts:
+        of_whole = np.empty(own.n_grams, dtype=np.int32)
+        for k in range(own.max_gram):
+            there = own.gram_of[k] >= 0
+            of_whole[own.gram_of[k][there]] = index.gram_of[k, a:e][there]
+        extra = costs.pointer_extra[:, a:e] if costs.pointer_extra.size else costs.pointer_extra
+        return StorageCosts(costs.pointer_by_length, np.ascontiguousarray(extra), costs.dictionary[of_whole])
+
+    return Shard(index.tokens[a:e], index.doc_ptr[first : last + 1] - a, index.max_gram, price)
+
+
+def solve_on(
+    executor: InTurn, max_gram: int, settings: ShardedSettings, listeners: Iterable[Listener], lam: float
+) -> tuple[ShardedRun, Certificate, list[tuple[np.ndarray, np.ndarray]]]:
+    """Solve what an executor has the shards of: the run, what is proved, and by shard the cover and the dual prices."""
+    facts = learn_shared(executor, max_gram)
+    guided, unit, n = settings.unsharded, facts[0].unit, executor.n_shards
+    rho = facts[0].rho if guided.rho is None else guided.rho
+    seeds = [settings.random_state + k for k in range(n)]
+    executor.each("begin", [unit] * n, [rho] * n, [guided.over] * n, seeds)
+    cost = shared_cost(facts)
+    run = ShardedRun(executor, facts, cost / unit, settings, listeners, lam, unit=unit)
+    executor.progress = run.progress
+    run.go()
+    share = run.update_bound(last=True)
+    proof = PartsCertificate(cost)
+    for part, one in zip(executor.each("certify", share), facts, strict=True):
+        proof.add(part, one.numbers)
+    certificate = proof.certificate()
+    run.report(FINISHED, certificate.objective / unit)
+    return run, certificate, executor.each("solution", [certificate.shrink] * n)
+
+
+def shared_cost(facts: list[ShardFacts]) -> np.ndarray:
+    """float64 (S,): c(s) of the K-grams that several shards have."""
+    cost = np.zeros(1 + max(int(one.numbers.max(initial=-1)) for one in facts))
+    for one in facts:
+        cost[one.numbers] = one.cost
+    return cost
+
+
+def learn_shared(executor: Executor, max_gram: int) -> list[ShardFacts]:
+    """Find the K-grams that several shards have, and give them numbers."""
+    offset = 0
+    for length in range(1, max_gram + 1):
+        names = executor.each("name", [length] * executor.n_shards)
+        numbers, found = number_shared(names, offset)
+        executor.each("learn", numbers)
+        offset += found
+    return executor.each("facts")
