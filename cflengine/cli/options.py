@@ -22,6 +22,7 @@ SOLVER_OPTIONS = {
     "relaxation_gap": ("guided", "sharded", "homotopy", "relay"),
     "shards": ("sharded",),
     "scratch": ("sharded",),
+    "cluster": ("sharded",),
     "last_zeta": ("homotopy", "relay"),
     "stage_iterations": ("homotopy", "relay"),
     "rounds": ("reweighting",),
@@ -82,8 +83,9 @@ def settle_tokens(arguments: argparse.Namespace) -> None:
 
 
 def settle_solver(arguments: argparse.Namespace) -> None:
-    """Where --shards is given, the solver is the sharded one, unless another is asked for."""
-    if getattr(arguments, "shards", None) is not None and arguments.solver == "guided":
+    """Where --shards or --cluster is given, the solver is the sharded one, unless another is asked for."""
+    asked = any(getattr(arguments, name, None) is not None for name in ("shards", "cluster"))
+    if asked and arguments.solver == "guided":
         arguments.solver = "sharded"
 
 
@@ -232,6 +234,11 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     solver.add_argument(
         "--scratch", metavar="DIR", help="sharded: where they wait (default: the system's temporary folder)"
     )
+    solver.add_argument(
+        "--cluster", metavar="ADDRESS",
+        help="sharded: work on them side by side: local (this machine's cores) or a Dask scheduler, tcp://HOST:8786 "
+        "(needs the extra cluster; implies --solver sharded)",
+    )  # fmt: skip
     solver.add_argument(
         "--gap",
         type=number(float, 0),

@@ -21,6 +21,7 @@ class Executor(Protocol):
     """Calls a method on every shard. ``exchanged``: bytes of the vectors that went to shards and came back."""
 
     exchanged: int
+    progress: Progress
 
     @property
     def n_shards(self) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.settings import Limits
+
+_ADDRESS = re.compile(r"local|(tcp|tls|ws|wss)://[^\s/]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +29,9 @@ class ShardedSettings(Limits):
         afterwards. None for the system's temporary folder.
     in_memory : bool, default: False
         Keep all shards in memory.
+    cluster : str or None, default: None
+        A Dask cluster that works on them side by side: "local" for this machine's cores, or its scheduler's address,
+        such as tcp://HOST:8786; None for one after the other in this process.
     random_state : int, default: 0
         Seed of whatever is drawn.
     guided : GuidedSettings, optional
@@ -36,6 +42,7 @@ class ShardedSettings(Limits):
     shards: int = 4
     scratch: str | None = None
     in_memory: bool = False
+    cluster: str | None = None
     random_state: int = 0
     guided: GuidedSettings = field(default_factory=GuidedSettings)
 
@@ -44,6 +51,8 @@ class ShardedSettings(Limits):
         check_whole(self, {"shards": 1, "random_state": 0})
         if self.scratch is not None and not isinstance(self.scratch, str):
             raise InputError(f"scratch must be a folder's path or None, not {self.scratch!r}.")
+        if self.cluster is not None and (not isinstance(self.cluster, str) or not _ADDRESS.fullmatch(self.cluster)):
+            raise InputError(f"cluster must be 'local' or an address such as tcp://HOST:8786, not {self.cluster!r}.")
         _ = self.unsharded  # refuses what the guided solver refuses
 
     @property

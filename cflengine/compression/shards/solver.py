@@ -35,6 +35,7 @@ from cflengine.compression.model.parts import PartsCertificate
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.passes.binary import Coder
+from cflengine.compression.shards.cluster import OnCluster, connected
 from cflengine.compression.shards.executors import Executor, InTurn
 from cflengine.compression.shards.run import ShardedRun
 from cflengine.compression.shards.settings import ShardedSettings
@@ -80,7 +81,8 @@ def solve_sharded(
         return solve_guided(index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam)
     with threads(n_threads), _folder(settings) as folder:
         shards = (_shard_of(index, costs, a, e) for a, e in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-        run, certificate, solution = solve_on(InTurn(shards, folder), index.max_gram, settings, listeners, lam)
+        with _executor(shards, folder, settings.cluster) as executor:
+            run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam)
     cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
     used = Coder(index, costs).pointers(cover)[2]
     return CompressionResult(
@@ -97,7 +99,7 @@ def solve_sharded(
 @contextmanager
 def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
     """The folder that shards rest in, gone afterwards; None for memory."""
-    if settings.in_memory:
+    if settings.in_memory and settings.cluster is None:
         yield None
         return
     try:
@@ -107,6 +109,19 @@ def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
         raise InputError(f"shards cannot rest in {where}: {error.strerror or error}.") from error
     with folder as path:
         yield Path(path)
+
+
+@contextmanager
+def _executor(shards: Iterator[Shard], folder: Path | None, cluster: str | None) -> Iterator[Executor]:
+    if cluster is None or folder is None:
+        yield InTurn(shards, folder)
+        return
+    with connected(cluster) as client:
+        executor = OnCluster(client, shards, folder)
+        try:
+            yield executor
+        finally:
+            executor.close()
 
 
 def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> Shard:
@@ -125,7 +140,7 @@ def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> 
 
 
 def solve_on(
-    executor: InTurn, max_gram: int, settings: ShardedSettings, listeners: Iterable[Listener], lam: float
+    executor: Executor, max_gram: int, settings: ShardedSettings, listeners: Iterable[Listener], lam: float
 ) -> tuple[ShardedRun, Certificate, list[tuple[np.ndarray, np.ndarray]]]:
     """Solve what an executor has the shards of: the run, what is proved, and by shard the cover and the dual prices."""
     facts = learn_shared(executor, max_gram)

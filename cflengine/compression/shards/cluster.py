@@ -1,0 +1,193 @@
+"""Shards on the workers of a Dask cluster: ``pip install "cflengine[cluster]"``.
+
+Every shard is on one worker, which works on it whenever a method is called; only vectors over shared K-grams travel.
+Methods are deterministic, so a shard whose worker is lost is made again on another one: from its last copy, which is
+kept on disk here, by the calls that came after it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cflengine._version import __version__
+from cflengine.compression.shards import on_worker
+from cflengine.compression.shards.executors import array_bytes
+from cflengine.compression.shards.resting import Resting
+from cflengine.compression.shards.shard import Shard
+from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine.progress import Progress
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+LOCAL = "local"
+CONNECT_S = 10.0
+WORKERS_S = 30.0
+_ASKED_EVERY_S = 0.25
+_COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again at most
+_LOST = 5  # workers, one after the other, under the same shard: then it is not the workers
+
+
+@dataclass
+class _Place:
+    """A shard: the worker that has it, its last copy, the calls since then, and the seconds that they took."""
+
+    worker: str
+    copy: Resting
+    calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class OnCluster:
+    """An executor (executors.py). client: of a cluster; folder: here, for copies of shards."""
+
+    def __init__(self, client: Client, shards: Iterable[Shard], folder: Path) -> None:
+        self.client, self.run = client, secrets.token_hex(8)
+        self.progress = Progress(recording=False)
+        self.exchanged = 0
+        self._places: list[_Place] = []
+        check_workers(client)
+        for k, shard in enumerate(shards):
+            copy = Resting(folder / f"copy-{k}")
+            copy.put(shard)
+            workers = self._workers()
+            self._places.append(_Place(workers[k % len(workers)], copy))
+            self._hold(k, shard)
+
+    @property
+    def n_shards(self) -> int:
+        return len(self._places)
+
+    def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
+        """See :class:`~cflengine.compression.shards.executors.Executor`."""
+        columns = list(zip(*arguments, strict=True)) if arguments else [()] * self.n_shards
+        futures = [self._submit(k, method, own) for k, own in enumerate(columns)]
+        asked = zip(range(self.n_shards), columns, futures, strict=True)
+        answers = [self._answer(k, method, own, future) for k, own, future in asked]
+        for k, (own, answer) in enumerate(zip(columns, answers, strict=True)):
+            self._note(k, method, own, answer)
+        values = [answer.value for answer in answers]
+        self.exchanged += sum(map(array_bytes, (*arguments, values)))
+        self.progress.poll()
+        return values
+
+    def close(self) -> None:
+        """Let the workers forget their shards."""
+        with suppress(Exception):  # a cluster that is gone has forgotten them
+            self.client.run(on_worker.drop, self.run)
+
+    def _workers(self) -> list[str]:
+        """Addresses, in order. Raises InputError where all are gone."""
+        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            with suppress(TimeoutError):
+                self.client.wait_for_workers(1, timeout=WORKERS_S)
+            workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise InputError("the cluster has lost all of its workers.")
+        return workers
+
+    def _submit(self, k: int, method: str, arguments: tuple[Any, ...]) -> Future:
+        left = self.progress.time_limit
+        left = None if left is None else max(left - self.progress.elapsed_s, 1e-3)
+        return self._task(self._places[k].worker, on_worker.call, self.run, k, method, arguments, left)
+
+    def _task(self, worker: str, function: Any, *arguments: Any) -> Future:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that arguments are large: they are what there is to send
+            return self.client.submit(function, *arguments, workers=[worker], pure=False, retries=0)
+
+    def _answer(self, k: int, method: str, arguments: tuple[Any, ...], future: Future) -> on_worker.Answer:
+        """The future's result; where the worker is lost, the shard is made again elsewhere, and asked again."""
+        for _ in range(_LOST):
+            if self._done(k, future):
+                answer: on_worker.Answer = future.result()
+                return answer
+            self._make_again(k)
+            future = self._submit(k, method, arguments)
+        raise InputError(f"shard {k} was lost with {_LOST} workers, one after the other: have they memory enough?")
+
+    def _done(self, k: int, future: Future) -> bool:
+        """Wait; False where the worker is lost meanwhile."""
+        from distributed import wait
+
+        while True:
+            with suppress(TimeoutError), self.client.as_current():
+                wait(future, timeout=_ASKED_EVERY_S)
+            if future.status == "finished":
+                return True
+            if future.status == "error" and self._places[k].worker in self._workers():
+                future.result()  # raises what went wrong there
+            if future.status != "pending" or self._places[k].worker not in self._workers():
+                future.cancel()
+                return False
+
+    def _hold(self, k: int, shard: Shard) -> None:
+        self._task(self._places[k].worker, on_worker.hold, self.run, k, shard).result()
+
+    def _make_again(self, k: int) -> None:
+        """The shard on another worker, from its last copy, with what was done since."""
+        place = self._places[k]
+        used = [one.worker for one in self._places]
+        place.worker = min((worker for worker in self._workers() if worker != place.worker), key=used.count)
+        self._hold(k, place.copy.get())
+        for method, arguments in place.calls:
+            self._task(place.worker, on_worker.call, self.run, k, method, arguments, None).result()
+
+    def _note(self, k: int, method: str, arguments: tuple[Any, ...], answer: on_worker.Answer) -> None:
+        """Remember a call; after enough work take a copy in its place."""
+        place = self._places[k]
+        place.calls.append((method, arguments))
+        place.seconds += answer.seconds
+        if place.seconds > _COPY_AFTER_S:
+            with suppress(Exception):  # the worker is lost: the last copy will do
+                place.copy.put(self._task(place.worker, on_worker.state, self.run, k).result())
+                place.calls, place.seconds = [], 0.0
+
+
+def check_workers(client: Client) -> None:
+    """Raises InputError where there are no workers, or one that does not have this version of the package."""
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_S)
+    except TimeoutError:
+        raise InputError(f"the cluster has no workers, nor did one come within {WORKERS_S:.0f} s.") from None
+    try:
+        versions = client.run(on_worker.version)
+    except Exception as error:
+        raise InputError(
+            f"the workers cannot run cflengine {__version__}: install it there, too ({type(error).__name__}: {error})."
+        ) from error
+    others = {address: found for address, found in versions.items() if found != __version__}
+    if others:
+        address, found = next(iter(others.items()))
+        raise InputError(f"worker {address} has cflengine {found}, but this is {__version__}: they must be the same.")
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """A client of the scheduler at ``address``, or of a cluster of this machine's cores for "local".
+
+    Raises MissingPackageError without Dask, InputError where no scheduler answers.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingPackageError('a cluster needs Dask: pip install "cflengine[cluster]".') from None
+    if address == LOCAL:
+        # its page of statistics cannot be left out: on a port of this machine alone
+        options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+        with LocalCluster(threads_per_worker=1, **options) as cluster, Client(cluster, set_as_default=False) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__}).") from error
+    with client:
+        yield client

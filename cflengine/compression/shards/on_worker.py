@@ -1,0 +1,76 @@
+"""What a worker of a cluster does with the shards that it holds; called by cluster.py, in the worker's process."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cflengine._version import __version__
+from cflengine.compression.shards.executors import STOPPABLE
+from cflengine.compression.shards.resting import Resting
+from cflengine.compression.shards.shard import Shard
+from cflengine.engine.jit import threads
+from cflengine.engine.progress import Progress
+
+_folders: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by run
+_held: dict[tuple[str, int], Resting] = {}
+
+
+class Answer(NamedTuple):
+    """value: what the method answered; seconds: of work; stopped: whether time was up."""
+
+    value: Any
+    seconds: float
+    stopped: bool
+
+
+def version() -> str:
+    """Of this package, on this worker."""
+    return __version__
+
+
+def hold(run: str, k: int, shard: Shard) -> None:
+    """Take a shard; it rests on the worker's disk between its turns."""
+    if run not in _folders:
+        _folders[run] = tempfile.TemporaryDirectory(prefix="cflengine-")
+    _held[run, k] = Resting(Path(_folders[run].name) / f"shard-{k}")
+    _held[run, k].put(shard)
+
+
+def call(run: str, k: int, method: str, arguments: tuple[Any, ...], seconds: float | None) -> Answer:
+    """A method of a shard, with as many threads as the worker has; seconds: that are left, None for no limit."""
+    began = time.perf_counter()
+    rest = _held[run, k]
+    shard = rest.get()
+    progress = Progress(recording=False, time_limit=seconds)
+    last = (progress,) if method in STOPPABLE else ()
+    with threads(_threads_of_worker()):
+        value = attrgetter(method)(shard)(*arguments, *last)
+    rest.put(shard)
+    return Answer(value, time.perf_counter() - began, progress.reason is not None)
+
+
+def state(run: str, k: int) -> Shard:
+    """A copy of a shard as it is."""
+    return _held[run, k].get()
+
+
+def drop(run: str) -> None:
+    """Forget the shards of a run."""
+    for key in [key for key in _held if key[0] == run]:
+        del _held[key]
+    folder = _folders.pop(run, None)
+    if folder is not None:
+        folder.cleanup()
+
+
+def _threads_of_worker() -> int | None:
+    from distributed import get_worker
+
+    try:
+        return int(get_worker().state.nthreads)
+    except ValueError:  # not in a worker
+        return None

@@ -1,0 +1,142 @@
+"""Shards on a Dask cluster: the same answer, whatever becomes of the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cflengine import GuidedSettings, ShardedSettings
+from cflengine.compression.shards import cluster as clusters
+from cflengine.compression.shards.cluster import OnCluster, check_workers, connected
+from cflengine.compression.shards.solver import solve_sharded
+from cflengine.engine.checks import InputError, MissingPackageError
+from naive.corpora import costs_of, index_of, repeated_phrases
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+INDEX = index_of(repeated_phrases(7, 90, 4))
+SETTINGS = ShardedSettings(
+    tol=0.0, shards=3, in_memory=True,
+    guided=GuidedSettings(annealings=1, relaxation_iterations=60, anneal_rounds=2, patience=1),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers, which come back when they are killed."""
+    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return solve_sharded(INDEX, costs_of(INDEX), SETTINGS)
+
+
+def solve(cluster, **others):
+    settings = replace(SETTINGS, cluster=cluster.scheduler_address)
+    return solve_sharded(INDEX, costs_of(INDEX), settings, **others)
+
+
+def check_same(first, second):
+    numbers = ("objective", "lower_bound", "gap", "n_iterations", "reason")
+    assert {name: getattr(first, name) for name in numbers} == {name: getattr(second, name) for name in numbers}
+    for name in ("cover", "alpha", "dictionary"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_a_cluster_answers_as_this_process_does(cluster, expected):
+    check_same(solve(cluster), expected)
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        held = client.run(lambda: len(__import__("cflengine.compression.shards.on_worker", fromlist=["x"])._held))
+    assert set(held.values()) == {0}  # the workers have forgotten the shards
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_worker_that_is_killed_changes_nothing(cluster, expected, monkeypatch, copies):
+    """Its process, by its id, in mid-run; with and without copies of shards that were taken on the way."""
+    if copies:
+        monkeypatch.setattr(clusters, "_COPY_AFTER_S", 0.0)
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        killed = []
+
+        def kill(stats) -> None:
+            if stats.stage == "annealing" and not killed:
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        result = solve(cluster, listeners=[kill])
+    assert killed
+    check_same(result, expected)
+
+
+def test_a_run_on_a_cluster_can_be_stopped(cluster):
+    result = solve(cluster, listeners=[lambda stats: stats.iteration < 30])
+    assert result.reason == "interrupted" and result.certificate.covered and result.lower_bound > 0
+    settings = replace(SETTINGS, cluster=cluster.scheduler_address, time_limit=1e-6)
+    assert solve_sharded(INDEX, costs_of(INDEX), settings).reason == "time limit"
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(clusters, "CONNECT_S", 0.5)
+    with (
+        pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(clusters, "WORKERS_S", 0.2)
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=0, **options) as empty,
+        distributed.Client(empty, set_as_default=False) as client,
+        pytest.raises(InputError, match="no workers"),
+    ):
+        check_workers(client)
+
+
+def test_workers_of_another_version_are_refused():
+    client = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda _: {"tcp://a:1": "0.0.1"})
+    with pytest.raises(
+        InputError, match=r"worker tcp://a:1 has cflengine 0.0.1, but this is .*: they must be the same"
+    ):
+        check_workers(client)
+
+
+def test_workers_without_the_package_are_refused():
+    def run(_):
+        raise ModuleNotFoundError("No module named 'cflengine'")
+
+    client = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=run)
+    with pytest.raises(InputError, match="install it there, too"):
+        check_workers(client)
+
+
+def test_what_goes_wrong_on_a_worker_is_said(cluster, tmp_path):
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        executor = OnCluster(client, [np.arange(3)], tmp_path)
+        assert executor.each("sum") == [3]
+        with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
+            executor.each("frobnicate")
+        executor.close()
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(MissingPackageError, match=r"cflengine\[cluster\]"), connected("local"):
+        pass
+
+
+@pytest.mark.parametrize("wrong", ["here", "", 8786, "http://a:1", "tcp:// a"])
+def test_addresses_that_are_none_are_refused(wrong):
+    with pytest.raises(ValueError, match="cluster must be 'local' or an address"):
+        ShardedSettings(cluster=wrong)
