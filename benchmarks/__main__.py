@@ -16,6 +16,7 @@ BENCHMARKS = {
     "compression": "benchmarks.compression.speed",
     "compression-peers": "benchmarks.compression.peers.command",
     "ablations": "benchmarks.compression.ablations",
+    "scale": "benchmarks.compression.scale",
     "sentences": "benchmarks.sentence_lasso.command",
     "loglinear": "benchmarks.loglinear.command",
     "plq": "benchmarks.plq.command",

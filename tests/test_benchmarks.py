@@ -6,13 +6,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.compression import scale
 from benchmarks.compression import speed as compression
+from benchmarks.compression.generated import generate
+from benchmarks.evidence import scale as evidence_of_scale
+from benchmarks.evidence.page import Evidence
 from benchmarks.measure import Times, in_turns, memory_of
+from cflengine.text import index_kgrams
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -102,3 +108,31 @@ def test_plq_is_measured(tmp_path, capsys):
 def test_the_page_of_results_is_what_the_results_say(capsys):
     assert main(["report", "--check"]) == 0, "run python -m benchmarks report"
     assert "up to date" in capsys.readouterr().out
+
+
+def test_generated_corpora_are_as_long_as_asked_for_and_have_phrases():
+    tokens, doc_ptr = generate(200_000, seed=3)
+    again, _ = generate(200_000, seed=3)
+    np.testing.assert_array_equal(tokens, again)
+    assert len(tokens) == doc_ptr[-1] == 200_000 and doc_ptr[0] == 0 and np.all(np.diff(doc_ptr) > 0)
+    assert tokens.min() == 0 and not np.array_equal(tokens, generate(200_000, seed=4)[0])
+    index = index_kgrams(tokens, doc_ptr, 3)
+    assert 0.35 < index.n_grams / len(tokens) < 0.75
+    shuffled = index_kgrams(np.random.default_rng(0).permutation(tokens), doc_ptr, 3)
+    assert index.n_grams < 0.7 * shuffled.n_grams  # what is planted comes back
+
+
+def test_shards_are_measured_beside_the_guided_solver(monkeypatch):
+    monkeypatch.setattr(scale, "_on_workers", lambda *_: None)
+    index = index_kgrams(*generate(5_000), 3)
+    found = scale.measure_shards(index, SimpleNamespace(quick=True, threads=None, scratch=None))
+    shown = scale.show_shards(found)
+    assert all(name in shown for name in ("guided", "2 shards", "8 shards"))
+    assert found["runs"]["4 shards"]["ratio"] < 1.1 and found["runs"]["4 shards"]["exchanged_bytes"] > 0
+    evidence = Evidence({"corpora": {"shards": found}, "options": {"corpus": "x"}})
+    assert len(evidence_of_scale.parts(evidence)[0].claims) == 2
+
+
+def test_sizes_are_measured_in_processes_of_their_own(capsys):
+    assert main(["scale", "--sections", "sizes", "--quick", "--shards", "2"]) == 0
+    assert "slopes" in capsys.readouterr().out

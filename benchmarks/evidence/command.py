@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import ablations, compression, embedding, feel, loglinear, plq, tasks
+from benchmarks.evidence import ablations, compression, embedding, feel, loglinear, plq, scale, tasks
 from benchmarks.evidence.page import Evidence, Part, stamp
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -20,6 +20,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 PARTS = {
     "compression-solvers": (compression.parts, "compression-peers --sections solvers"),
     "ablations": (ablations.parts, "ablations --repeats 3 --limit 15"),
+    "scale": (scale.parts, "scale --sections shards"),
+    "scale-sizes": (scale.parts, "scale --sections sizes"),
     "tasks": (tasks.parts, "tasks"),
     "loglinear": (loglinear.parts, "loglinear --sections crf"),
     "plq": (plq.parts, "plq"),

@@ -1,0 +1,207 @@
+"""Large corpora: what shards cost and what they save, and seconds, memory and gap against tokens.
+
+Sections:
+  shards   a real corpus, by the guided solver and in 2, 4, 8 shards, with as many steps on the relaxation each:
+           objective, bound, their ratio, bound by step, bytes exchanged, seconds; and 4 shards on a Dask cluster of 1
+           and 2 workers, which must give the same answer
+  sizes    generated corpora (generated.py), each in a process of its own: seconds to read, index and solve to --gap,
+           peak memory a token; --shards N solves in shards, --cap GIB limits the process's data (RLIMIT_DATA, which
+           does not count files that are mapped)
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compression.generated import generate
+from benchmarks.corpora import corpus_path
+from benchmarks.measure import memory_of
+from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
+from cflengine import GuidedSettings, ShardedSettings, read_corpus, warm_up
+from cflengine.compression import CompressionResult, GuidedSolver, solve_sharded, storage_costs
+from cflengine.engine import threads
+from cflengine.text import KGramIndex, Tokenizer, index_kgrams
+
+SECTIONS = ("shards", "sizes")
+COUNTS = (2, 4, 8)
+MARKS = (25, 50, 100, 200)  # steps of the relaxation after which bounds are compared
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The corpora."""
+    parser.add_argument("--sections", default="shards,sizes", metavar="A,B", help="(default: all)")
+    parser.add_argument("--corpus", default="20news_bydate", metavar="NAME", help="shards: (default: 20news_bydate)")
+    parser.add_argument("--documents", type=int, metavar="N", help="shards: the first N (default: all)")
+    parser.add_argument(
+        "--sizes", default="1e6,3e6,1e7,4e7", metavar="A,B", help="sizes: tokens (default: %(default)s)"
+    )
+    parser.add_argument("--gap", type=float, default=0.01, metavar="G", help="sizes: to prove (default: %(default)g)")
+    parser.add_argument("--shards", type=int, default=1, metavar="N", help="sizes: (default: 1)")
+    parser.add_argument("--cap", type=float, metavar="GIB", help="sizes: of the process's data (default: none)")
+    parser.add_argument("--scratch", metavar="DIR", help="where shards wait")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; 2 where something is absent."""
+    sections = chosen_sections(arguments.sections, SECTIONS)
+    if not sections:
+        return 2
+    found: dict[str, Any] = {}
+    with threads(arguments.threads) as n_threads:
+        facts = machine(n_threads)
+        print(machine_line(facts), flush=True)
+        if "shards" in sections:
+            try:
+                path = corpus_path(arguments.corpus, arguments.data)
+            except FileNotFoundError as error:
+                say(str(error))
+                return 2
+            texts = read_corpus(path, limit=200 if arguments.quick else arguments.documents).texts
+            table = Tokenizer()(texts)
+            del texts
+            warm_up("guided", "sharded")
+            found["shards"] = measure_shards(index_kgrams(table.tokens, table.segment_ptr, 3), arguments)
+            print(f"\n{show_shards(found['shards'])}", flush=True)
+    if "sizes" in sections:
+        sizes = [20_000, 60_000] if arguments.quick else [round(float(size)) for size in arguments.sizes.split(",")]
+        found["sizes"] = measure_sizes(sizes, arguments)
+        print(f"\n{show_sizes(found['sizes'])}", flush=True)
+    if arguments.json:
+        write_json(arguments.json, "scale", facts, vars(arguments) | {"run": None}, found)
+    return 0
+
+
+def measure_shards(index: KGramIndex, arguments: argparse.Namespace) -> dict[str, Any]:
+    """One annealing and the search after it, unsharded and sharded, with the same number of steps before it."""
+    costs = storage_costs(index.gram_of, index.lengths())
+    guided = GuidedSettings(tol=0.0, relaxation_gap=2.5e-4, annealings=1)
+    if arguments.quick:
+        guided = replace(guided, relaxation_iterations=60, anneal_rounds=1, patience=1)
+    began = time.perf_counter()
+    whole = GuidedSolver(index, n_threads=arguments.threads, once=True).solve(costs, guided)
+    rows = {"guided": _row(whole, time.perf_counter() - began)}
+    say(f"guided: {whole.objective:,.0f}, at least {whole.lower_bound:,.0f}, {whole.seconds:.0f} s")
+    # the relaxation's steps; those between annealings are part of tightening, which ends by what it brings
+    steps = int(whole.trace.query("stage == 'annealing'")["iteration"].min()) - 1
+    settings = ShardedSettings(
+        tol=0.0, scratch=arguments.scratch, guided=replace(guided, relaxation_iterations=max(steps, 1))
+    )
+    runs = {f"{n} shards": replace(settings, shards=n) for n in COUNTS}
+    for name, own in runs.items():
+        began = time.perf_counter()
+        result = solve_sharded(index, costs, own, n_threads=arguments.threads)
+        rows[name] = _row(result, time.perf_counter() - began)
+        say(f"{name}: {result.objective:,.0f}, at least {result.lower_bound:,.0f}, {result.seconds:.0f} s")
+    for workers in (1, 2):
+        rows[f"4 shards, {workers} workers"] = _on_workers(index, costs, runs["4 shards"], workers)
+    return {"tokens": index.n_tokens, "k_grams": index.n_grams, "relaxation_steps": steps, "runs": rows}
+
+
+def _on_workers(index: KGramIndex, costs: Any, settings: ShardedSettings, workers: int) -> dict[str, Any] | None:
+    """On a Dask cluster of this machine; None without Dask."""
+    try:
+        from distributed import LocalCluster
+    except ImportError:
+        say("no Dask: pip install distributed")
+        return None
+    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+    with LocalCluster(n_workers=workers, threads_per_worker=max(1, 2 // workers), **options) as cluster:
+        began = time.perf_counter()
+        result = solve_sharded(index, costs, replace(settings, cluster=cluster.scheduler_address))
+    say(f"{workers} workers: {result.objective:,.0f}, {result.seconds:.0f} s")
+    return _row(result, time.perf_counter() - began)
+
+
+def _row(result: CompressionResult, seconds: float) -> dict[str, Any]:
+    trace = result.trace
+    relaxed = trace[trace["stage"] == "relaxation"]
+    bounds = {}
+    for mark in MARKS:
+        before = relaxed[relaxed["iteration"] <= mark + 5]["lower_bound"].dropna()
+        bounds[str(mark)] = float(before.iloc[-1]) if len(before) else None
+    exchanged = trace["exchanged_bytes"].max() if "exchanged_bytes" in trace else 0.0
+    return {
+        "objective": result.objective, "lower_bound": result.lower_bound, "ratio": 1.0 + result.gap,
+        "steps": result.n_iterations, "seconds": seconds, "exchanged_bytes": float(exchanged), "bounds": bounds,
+    }  # fmt: skip
+
+
+def show_shards(found: dict[str, Any]) -> str:
+    """A line a run."""
+    best = max(row["lower_bound"] for row in found["runs"].values() if row)
+    lines = [
+        f"shards: {found['tokens']:,} tokens, {found['k_grams']:,} K-grams; bounds over the best of all, by step",
+        f"{'':24}{'objective':>12}{'ratio':>9}{'steps':>7}{'seconds':>9}{'exchanged':>11}  bound after "
+        + ", ".join(map(str, MARKS)) + " steps, at the end",
+    ]  # fmt: skip
+    for name, row in found["runs"].items():
+        if row is None:
+            continue
+        bounds = [row["bounds"][str(mark)] for mark in MARKS] + [row["lower_bound"]]
+        shown = "  ".join("–" if bound is None else f"{bound / best:.5f}" for bound in bounds)
+        lines.append(
+            f"{name:24}{row['objective']:>12,.0f}{row['ratio']:>9.5f}{row['steps']:>7,}{row['seconds']:>9.1f}"
+            f"{row['exchanged_bytes'] / 2**20:>8,.0f} MB  {shown}"
+        )
+    return "\n".join(lines)
+
+
+def measure_sizes(sizes: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
+    """By number of tokens."""
+    rows = {}
+    for size in sizes:
+        own = {"shards": arguments.shards, "scratch": arguments.scratch, "cap": arguments.cap, "gap": arguments.gap}
+        row = memory_of("benchmarks.compression.scale:solve_generated", n_tokens=size, **own)
+        row["bytes_a_token"] = (row["peak"] - row["baseline"]) / size
+        rows[f"{size}"] = row
+        say(f"{size:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a token")
+    slopes = {}
+    if len(sizes) > 1:
+        for key in ("index_s", "solve_s"):
+            slopes[key] = float(np.polyfit(np.log(sizes), np.log([row[key] for row in rows.values()]), 1)[0])
+    return {"rows": rows, "slopes": slopes}
+
+
+def solve_generated(n_tokens: int, shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
+    """In a process of its own: generate, index, solve."""
+    if cap is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (int(cap * 2**30), int(cap * 2**30)))
+    marks = [time.perf_counter()]
+    tokens, doc_ptr = generate(n_tokens)
+    marks.append(time.perf_counter())
+    index = index_kgrams(tokens, doc_ptr, 3)
+    del tokens
+    marks.append(time.perf_counter())
+    costs = storage_costs(index.gram_of, index.lengths())
+    if shards > 1:
+        result = solve_sharded(index, costs, ShardedSettings(tol=gap, shards=shards, scratch=scratch))
+    else:
+        result = GuidedSolver(index, once=True).solve(costs, GuidedSettings(tol=gap))
+    marks.append(time.perf_counter())
+    generate_s, index_s, solve_s = np.diff(marks).tolist()
+    return {
+        "generate_s": generate_s, "index_s": index_s, "solve_s": solve_s, "gap": result.gap,
+        "objective": result.objective, "k_grams_a_token": index.n_grams / n_tokens, "shards": shards,
+    }  # fmt: skip
+
+
+def show_sizes(found: dict[str, Any]) -> str:
+    """A line a size, and the slopes in a plot of logarithms."""
+    lines = [
+        f"{'sizes: tokens':>16}{'shards':>8}{'K-grams a token':>17}{'index':>9}{'solve':>9}{'gap':>9}{'B a token':>11}"
+    ]
+    for size, row in found["rows"].items():
+        lines.append(
+            f"{int(size):>16,}{row['shards']:>8}{row['k_grams_a_token']:>17.3f}{row['index_s']:>7.1f} s"
+            f"{row['solve_s']:>7.1f} s{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>11.0f}"
+        )
+    if found["slopes"]:
+        lines.append("slopes: " + ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["slopes"].items()))
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""Shards beside the guided solver, and what a corpus takes by its size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, seconds, share
+
+_RATIO = 1.0010  # of four shards' proved ratio over the unsharded one's
+_SLOPE = 1.15
+
+
+def parts(evidence: Evidence) -> list[Part]:
+    """What there is of both sections."""
+    found = evidence.corpora
+    options = evidence.document["options"]
+    made = [_shards(found["shards"], options)] if "shards" in found else []
+    return made + ([_sizes(found["sizes"], options)] if "sizes" in found else [])
+
+
+def _shards(found: dict[str, Any], options: dict[str, Any]) -> Part:
+    runs = {name: row for name, row in found["runs"].items() if row}
+    marks = list(next(iter(runs.values()))["bounds"])
+    best = max(row["lower_bound"] for row in runs.values())
+    rows = [
+        (name, f"{row['objective']:,.0f}", f"{row['ratio']:.5f}", f"{row['steps']:,}", seconds(row["seconds"]),
+         f"{row['exchanged_bytes'] / 2**20:,.0f}",
+         *(f"{bound / best:.4f}" if bound else "–" for bound in (*row["bounds"].values(), row["lower_bound"])))
+        for name, row in runs.items()
+    ]  # fmt: skip
+    ratio = runs["4 shards"]["ratio"] / runs["guided"]["ratio"]
+    same = {row["objective"] for name, row in runs.items() if name.startswith("4 shards")}
+    claims = [
+        Claim(
+            "Four shards prove at most 1.0010 times the unsharded ratio, after as many steps on the relaxation",
+            f"{ratio:.5f}", HOLDS if ratio <= _RATIO else DOES_NOT,
+        ),
+        Claim(
+            "In turn, on one worker and on two the answer is the same",
+            f"objectives of {len(same)} kind{'s' if len(same) > 1 else ''}", HOLDS if len(same) == 1 else DOES_NOT,
+        ),
+    ]  # fmt: skip
+    note = (
+        f"{options['corpus']}, {found['tokens']:,} tokens, K = 3, λ = 1; one annealing and the search after it, "
+        f"{found['relaxation_steps']:,} steps on the relaxation before. Bounds over the best of all."
+    )
+    head = ("run", "objective", "proved ratio", "steps", "s", "MiB exchanged", *(f"bound, {m} steps" for m in marks))
+    return Part("Compression: in shards", note, (*head, "at the end"), rows, claims)
+
+
+def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
+    rows = [
+        (f"{int(size):,}", row["shards"], f"{row['k_grams_a_token']:.3f}", seconds(row["index_s"]),
+         seconds(row["solve_s"]), share(row["gap"], 2), f"{row['bytes_a_token']:.0f}")
+        for size, row in found["rows"].items()
+    ]  # fmt: skip
+    claims = [
+        Claim(f"Time to {what} grows with tokens to a power of at most {_SLOPE}", f"{found['slopes'][key]:.2f}",
+              HOLDS if found["slopes"][key] <= _SLOPE else DOES_NOT)
+        for key, what in (("index_s", "index"), ("solve_s", "prove the gap")) if key in found["slopes"]
+    ]  # fmt: skip
+    note = (
+        f"Generated texts (Zipf words, planted phrases), K = 3, λ = 1, to a proved {share(options['gap'])}. Bytes a "
+        "token: the process's peak above an interpreter with its imports, tokens and index included."
+    )
+    head = ("tokens", "shards", "K-grams a token", "index, s", "solve, s", "proved gap", "bytes a token")
+    return Part("Compression: by size", note, head, rows, claims)
