@@ -173,16 +173,29 @@ class DictionarySearch:
 
         each: called after every round, when the cover is whole; rounds may also raise its cost.
         """
-        quiet = 0
-        for i in range(rounds):
-            before = self.objective
-            moved = self.improve(adding=i % 2 == 0, progress=progress)
-            if moved < 0:
-                return False
-            if each is not None:
+
+        def improve(adding: bool) -> tuple[int, float]:
+            moved = self.improve(adding=adding, progress=progress)
+            if moved >= 0 and each is not None:
                 each()
-            # moves that the locks kept apart can still compete at a distance: a round that does not help is a pause
-            quiet = 0 if moved and self.objective < before else quiet + 1
-            if quiet == 2:
-                break
-        return True
+            return moved, self.objective
+
+        return alternate(rounds, improve, self.objective)
+
+
+def alternate(rounds: int, improve: Callable[[bool], tuple[int, float]], objective: float) -> bool:
+    """Additions and removals in turn until neither makes a move, or ``rounds`` are over; False if stopped.
+
+    improve: makes the moves of one kind; how many (−1: stopped), and what the cover costs then. objective: at first.
+    """
+    quiet = 0
+    for i in range(rounds):
+        before = objective
+        moved, objective = improve(i % 2 == 0)
+        if moved < 0:
+            return False
+        # moves that the locks kept apart can still compete at a distance: a round that does not help is a pause
+        quiet = 0 if moved and objective < before else quiet + 1
+        if quiet == 2:
+            break
+    return True

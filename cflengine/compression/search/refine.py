@@ -16,6 +16,7 @@ from cflengine.compression.search.crossover import combine
 from cflengine.compression.search.moves import DictionarySearch
 from cflengine.compression.solvers.run import CompressionRun
 from cflengine.engine.progress import NAN
+from cflengine.engine.run import Run
 
 SEARCH, RECOMBINATION = "local search", "recombination"
 
@@ -28,8 +29,43 @@ DESCENT_ROUNDS = 16
 NEARLY, SHARE = 0.5, 0.3
 
 
-class Refinement:
+class Recombination:
+    """The loop around a perturbation and what is made of it; :meth:`perturb` and :meth:`offer` are its subclasses'."""
+
+    run: Run
+    tol: float
+    patience: int
+    least_gain: float
+
+    @property
+    def done(self) -> bool:
+        """Whether a listener said stop or the gap is reached."""
+        return self.run.progress.reason is not None or self.run.gap <= self.tol
+
+    def perturb(self, *, adding: bool) -> bool:
+        """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
+        raise NotImplementedError
+
+    def offer(self, stage: str) -> bool:
+        """Combine the search's solution with the best one before it, keep what is cheaper, and report."""
+        raise NotImplementedError
+
+    def recombine(self) -> None:
+        """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
+        quiet = i = 0
+        while not self.done and quiet < self.patience:
+            before = self.run.best_objective
+            if not self.perturb(adding=i % 2 == 0) or not self.offer(RECOMBINATION):
+                return
+            enough = before - self.run.best_objective > self.least_gain * before
+            quiet = 0 if enough else quiet + 1
+            i += 1
+
+
+class Refinement(Recombination):
     """Works on a run's best solution; ``data`` is work space, float32 (m,), that is not needed elsewhere meanwhile."""
+
+    run: CompressionRun
 
     def __init__(
         self,
@@ -46,11 +82,7 @@ class Refinement:
         self.tol, self.patience, self.least_gain = tol, patience, least_gain
         self.search = DictionarySearch(run.coder, groups, run.costs, data)
         self.random = np.random.default_rng(seed)
-
-    @property
-    def done(self) -> bool:
-        """Whether a listener said stop or the gap is reached."""
-        return self.run.progress.reason is not None or self.run.gap <= self.tol
+        self.parent = run.best_cover  # the best solution when the search began
 
     def round(self, uses: np.ndarray, rounds: int = PRICE_ROUNDS) -> np.ndarray:
         """uint8 (G,), the dictionary of the best of ``rounds`` encodings at pointer prices d + c(s)/u_s.
@@ -70,29 +102,19 @@ class Refinement:
 
     def descend(self, dictionary: np.ndarray) -> bool:
         """Local search from a dictionary (uint8 (G,)); its result is combined with the best. False if stopped."""
-        search, progress, parent = self.search, self.run.progress, self.run.best_cover
+        search, progress = self.search, self.run.progress
+        self.parent = self.run.best_cover
         search.forget()
         going = search.evaluate(dictionary, progress) and search.descend(
             DESCENT_ROUNDS, progress, each=lambda: self.run.update_incumbent(search.objective, search.cover)
         )
-        return self._offer(SEARCH, parent) and going
+        return self.offer(SEARCH) and going
 
-    def recombine(self) -> None:
-        """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
-        self.search.forget()
-        quiet = i = 0
-        while not self.done and quiet < self.patience:
-            before = self.run.best_objective
-            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION, self.run.best_cover):
-                return
-            enough = before - self.run.best_objective > self.least_gain * before
-            quiet = 0 if enough else quiet + 1
-            i += 1
-
-    def _perturb(self, *, adding: bool) -> bool:
+    def perturb(self, *, adding: bool) -> bool:
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
         search, progress = self.search, self.run.progress
-        _, _, present = self.run.coder.evaluate(self.run.best_cover)
+        self.parent = self.run.best_cover
+        _, _, present = self.run.coder.evaluate(self.parent)
         if not search.evaluate(present, progress):
             return False
         cost = self.run.costs.dictionary
@@ -110,13 +132,13 @@ class Refinement:
         going = all(search.improve(adding=kind, progress=progress, protect=grams) >= 0 for kind in kinds)
         return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)
 
-    def _offer(self, stage: str, other: np.ndarray) -> bool:
-        """Combine the search's solution with another one (cover), keep what is cheaper, and report."""
+    def offer(self, stage: str) -> bool:
+        """Combine the search's solution with the best one before it, keep what is cheaper, and report."""
         run, search = self.run, self.search
         if np.isfinite(search.objective) and run.progress.reason is None:
             run.update_incumbent(search.objective, search.cover)
-            _, _, used = run.coder.evaluate(other)
-            cover = combine(run.index, run.costs, (other, used), (search.cover, search.used), run.progress.poll)
+            _, _, used = run.coder.evaluate(self.parent)
+            cover = combine(run.index, run.costs, (self.parent, used), (search.cover, search.used), run.progress.poll)
             cover, objective, _ = run.coder.re_encode(cover)
             run.update_incumbent(objective, cover)
         run.iteration += 1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cflengine.compression.search.crossover import Differences, choose_segments
-from cflengine.compression.search.refine import DESCENT_ROUNDS, NEARLY, PRICE_ROUNDS, RECOMBINATION, SEARCH, SHARE
+from cflengine.compression.search.moves import alternate
+from cflengine.compression.search.refine import DESCENT_ROUNDS, NEARLY, PRICE_ROUNDS, SEARCH, SHARE, Recombination
 from cflengine.compression.shards.solutions import (
     BEST,
     PARENT,
@@ -27,21 +28,19 @@ _NONE = np.zeros(0, dtype=np.int32)
 _TOLERANCE = 1e-6
 
 
-class ShardedRefinement:
+class ShardedRefinement(Recombination):
     """Works on the run's best solution. ``value``, ``used``, ``worth``: of the dictionary that was searched last, used
     uint8 and worth float64 (S,); ``present``: uint8 (S,), that dictionary."""
 
+    run: ShardedRun
+
     def __init__(self, run: ShardedRun) -> None:
         self.run = run
+        self.tol, self.patience, self.least_gain = run.guided.tol, run.guided.patience, run.guided.least_gain
         self.value = np.inf
         self.used = self.present = np.zeros(len(run.cost), dtype=np.uint8)
         self.worth = np.zeros(len(run.cost))
         self.random = np.random.default_rng(run.settings.random_state)
-
-    @property
-    def done(self) -> bool:
-        """Whether a listener said stop or the gap is reached."""
-        return self.run.progress.reason is not None or self.run.gap <= self.run.guided.tol
 
     def start(self) -> None:
         """The solution of single words, which every run begins with."""
@@ -94,25 +93,18 @@ class ShardedRefinement:
     def descend(self) -> bool:
         """Local search from the dictionary that was rounded last; combined with the best so far. False if stopped."""
         self._begin(noted=True)
-        going = self._evaluate() and self._descend()
-        return self._offer(SEARCH) and going
+        going = self._evaluate() and alternate(DESCENT_ROUNDS, self._improve_and_note, self.value)
+        return self.offer(SEARCH) and going
 
     def _begin(self, *, noted: bool) -> None:
         run = self.run
         self.present = run.budgets.any(np.concatenate(run.each("solutions.begin_search", run.same(noted))))
 
-    def _descend(self) -> bool:
-        quiet = 0
-        for i in range(DESCENT_ROUNDS):
-            before = self.value
-            moved = self._improve(adding=i % 2 == 0)
-            if moved < 0:
-                return False
+    def _improve_and_note(self, adding: bool) -> tuple[int, float]:
+        moved = self._improve(adding=adding)
+        if moved >= 0:
             self.update_incumbent(self.value, SEARCHED)
-            quiet = 0 if moved and self.value < before else quiet + 1
-            if quiet == 2:
-                break
-        return True
+        return moved, self.value
 
     def _evaluate(self) -> bool:
         """Take ``present`` as the dictionary and work out the rest; False if stopped."""
@@ -150,19 +142,7 @@ class ShardedRefinement:
         n_moved = sum(one.moved for one in proposed) + int(moved.sum())
         return n_moved if self._evaluate() else -1
 
-    def recombine(self) -> None:
-        """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
-        run, settings = self.run, self.run.guided
-        quiet = i = 0
-        while not self.done and quiet < settings.patience:
-            before = run.best_objective
-            if not self._perturb(adding=i % 2 == 0) or not self._offer(RECOMBINATION):
-                return
-            enough = before - run.best_objective > settings.least_gain * before
-            quiet = 0 if enough else quiet + 1
-            i += 1
-
-    def _perturb(self, *, adding: bool) -> bool:
+    def perturb(self, *, adding: bool) -> bool:
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
         run, budgets = self.run, self.run.budgets
         self._begin(noted=False)
@@ -183,7 +163,7 @@ class ShardedRefinement:
         going = all(self._improve(adding=kind, drawn=drawn) >= 0 for kind in kinds)
         return going and all(self._improve(adding=kind) >= 0 for kind in (False, True) * 2)
 
-    def _offer(self, stage: str) -> bool:
+    def offer(self, stage: str) -> bool:
         """Combine the searched solution with the one before, keep what is cheaper, and report."""
         run = self.run
         if np.isfinite(self.value) and run.progress.reason is None:

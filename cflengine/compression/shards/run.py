@@ -2,8 +2,7 @@
 
 Rounds of a few steps on every shard, then levels are exchanged and the shared dictionary costs divided anew
 (budgets.py). Bounds, covers and moves are those of the whole: an exchange of a number for each shared K-gram and shard
-makes them so. State of the whole: the division, the best objective and bound, and what is known of the shards
-(``known``).
+makes them so. State of the whole: the division, the best objective and bound.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from cflengine.compression.shards.refine import ShardedRefinement
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.shards.shard import ShardFacts
 from cflengine.compression.shards.solutions import BEST, Encoded
-from cflengine.compression.solvers.guided.annealing import ANNEALING, FEW
-from cflengine.compression.solvers.guided.relaxation import EARLY, LEAST_SHARE, RELAXATION, REST
-from cflengine.engine.gaps import relative_gap
+from cflengine.compression.solvers.guided.annealing import FEW
+from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION, GuidedPhases
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.engine.run import Run
 
@@ -31,10 +29,11 @@ FIRST_STEPS, STEPS = 20, 5  # between exchanges of levels
 ETA = 0.5  # of the division's supergradient steps, in the unit of costs
 
 
-class ShardedRun(Run):
+class ShardedRun(GuidedPhases, Run):
     """One solve over the shards of an executor."""
 
     solver = "sharded"
+    first_look = FIRST_STEPS
 
     def __init__(
         self,
@@ -49,17 +48,27 @@ class ShardedRun(Run):
     ) -> None:
         """cost: float64 (S,), c(s) of the shared K-grams, in ``unit``."""
         super().__init__(settings, listeners, lam=lam, unit=unit)
-        self.executor, self.known, self.cost, self.guided = executor, facts, cost, settings.unsharded
+        self.executor, self.cost, self.guided = executor, cost, settings.unsharded
         self.budgets = Budgets(cost, [one.numbers for one in facts], [one.counts for one in facts])
         self.levels = np.zeros(len(self.budgets.entry), dtype=np.float32)
         self.saved_share = self.budgets.share
-        self.refinement = ShardedRefinement(self)
+        self._refinement = ShardedRefinement(self)
         self.random = np.random.default_rng(settings.random_state)
         self.relaxation = NAN
         self.support = 0
-        self.steps_done = self.since_bound = 0
         self.undecided = (0, 0)
-        self.searched = False
+
+    @property
+    def refinement(self) -> ShardedRefinement:
+        return self._refinement
+
+    @property
+    def value(self) -> float:
+        return self.relaxation
+
+    @property
+    def lower_bound(self) -> float:
+        return self._bound
 
     def each(self, method: str, *arguments: Any) -> list[Any]:
         """See :class:`~cflengine.compression.shards.executors.Executor`."""
@@ -67,17 +76,17 @@ class ShardedRun(Run):
 
     def same(self, value: Any) -> list[Any]:
         """One argument for all shards."""
-        return [value] * len(self.known)
+        return [value] * self.executor.n_shards
 
     def go(self) -> None:
         """All phases; the best cover is re-encoded in the end."""
         self.refinement.start()
-        going = self.report(RELAXATION) and self._solve_relaxation()
-        self._save()
+        going = self.report(RELAXATION) and self.solve_relaxation()
+        self.save_relaxation()
         if going and self.guided.relaxation_only:
             self.refinement.round(self.refinement.uses(taking=True))
-        elif going and not self.refinement.done and (self._searched_enough() or self._search_relaxed()):
-            self._cycles()
+        elif going and not self.refinement.done and (self._searched_enough() or self.search_relaxed()):
+            self.cycles()
         self.refinement.re_encode_best()
 
     def total(self, encoded: list[Encoded]) -> float:
@@ -99,8 +108,10 @@ class ShardedRun(Run):
         steps = [one for one in done if one is not None]
         self.levels = np.concatenate([one.levels for one in steps])
         budgets = self.budgets
-        self.relaxation = sum(one.value for one in steps)
-        if not math.isfinite(self.relaxation):
+        value = sum(one.value for one in steps)
+        if stage == RELAXATION:
+            self.relaxation = value
+        if not math.isfinite(value):
             self.progress.reason = TerminationReason.NUMERICAL_ERROR
             return False
         self.support = sum(one.support for one in steps)
@@ -108,9 +119,6 @@ class ShardedRun(Run):
         budgets.divide(self.levels, ETA)
         self.iteration += n
         self.work += n
-        if averaging:
-            self.steps_done += n
-            self.since_bound += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}
         exchanged = {"exchanged_bytes": float(self.executor.exchanged)}
         return self.report(stage, support=self.support, extra=extra | exchanged)
@@ -118,7 +126,6 @@ class ShardedRun(Run):
     def update_bound(self, *, last: bool = False) -> list[np.ndarray]:
         """Prove a bound from the shards' prices, averaged over steps (last: from the best so far); the division of
         costs behind it, by shard."""
-        self.since_bound = 0
         excess = np.concatenate(self.each("iterate.excesses", self.same(last))).astype(np.float64)
         share = self.budgets.by_shard(self.budgets.asked_for(excess))
         bound = sum(self.each("iterate.bound", share))
@@ -126,79 +133,44 @@ class ShardedRun(Run):
             self.each("iterate.keep_bound")
         return share
 
-    def _solve_relaxation(self) -> bool:
-        """Rounds until the relaxation is solved to the gap wanted; as guided/relaxation.py does it."""
-        settings, look = self.guided, FIRST_STEPS
-        while self.steps_done < settings.relaxation_iterations:
-            most = settings.relaxation_iterations - self.steps_done
-            if not self.round(RELAXATION, min(STEPS if self.steps_done else FIRST_STEPS, most), averaging=True):
-                return False
-            if self.steps_done >= look:
-                look *= 2
-                self.refinement.round(self.refinement.uses(taking=False), rounds=2)
-            if self.since_bound < settings.bound_every:
-                continue
-            before = self.lower_bound
-            self.update_bound()
-            if self._solved(before) or (self.searched and self.refinement.done):
-                return True
-            if settings.early and not self.searched and not settings.relaxation_only and self._gap() <= EARLY:
-                self.searched = True
-                self._save()
-                if not self._search_relaxed():
-                    return False
-        self.limited = settings.relaxation_only
-        return True
+    def advance(self, most: int) -> int:
+        """Some steps, and an exchange of levels."""
+        n = min(STEPS if self.steps_done else FIRST_STEPS, most)
+        if not self.round(RELAXATION, n, averaging=True):
+            return 0
+        self.steps_done += n
+        return n
 
-    def _gap(self) -> float:
-        return abs(relative_gap(self.relaxation, self.lower_bound))
+    def prove(self) -> None:
+        """The means of the shards' multipliers as a bound."""
+        self.update_bound()
 
-    def _solved(self, before: float) -> bool:
-        wanted = self.guided.wanted_relaxation_gap
-        if self._gap() > wanted:
-            return False
-        if math.isnan(before) or before <= 0:
-            return self._gap() <= min(wanted, REST)
-        return self.lower_bound <= before * (1.0 + wanted)
+    def look(self) -> None:
+        """Round the relaxation as it stands."""
+        self.refinement.round(self.refinement.uses(taking=False), rounds=2)
 
-    def _search_relaxed(self) -> bool:
-        """Round and search, and leave the relaxation as it was; False if stopped."""
+    def search_relaxed(self) -> bool:
+        """Round and search, and leave the relaxation as it was saved; False if stopped."""
         refinement = self.refinement
         refinement.round(refinement.uses(taking=True))
         going = refinement.descend()
-        self._restore()
+        self.return_to_relaxation()
         return going
 
-    def _save(self) -> None:
+    def save_relaxation(self) -> None:
+        """Keep iterates and division."""
         self.saved_share = self.budgets.share
         self.each("iterate.save")
 
-    def _restore(self) -> None:
+    def return_to_relaxation(self) -> None:
+        """The iterates and the division that were saved last."""
         self.budgets.cost, self.budgets.share = self.cost, self.saved_share
         self.each("iterate.restore")
 
-    def _cycles(self) -> None:
-        """Anneal, recombine, tighten the bound; as guided/run.py does it."""
-        refinement, annealings = self.refinement, self.guided.annealings
-        for i in range(max(annealings, 1)):
-            before = self.open
-            if refinement.done or (annealings and not self._anneal(i)):
-                return
-            refinement.recombine()
-            if refinement.done or not self._tighten():
-                return
-            if i and before - self.open < LEAST_SHARE * before:
-                return
-
-    @property
-    def open(self) -> float:
-        """What lies between the best solution and the bound."""
-        return self.best_objective - self.lower_bound
-
-    def _anneal(self, i: int) -> bool:
+    def anneal(self, i: int) -> bool:
         """The i-th annealing, then rounding and search; as guided/annealing.py does it. False if stopped."""
         settings = self.guided
-        self._restore()
+        self.return_to_relaxation()
         held, level = self._hold(nothing=i == 0)
         going = self.round(RELAXATION, 1, averaging=False)
         epsilon, shorter = settings.epsilon / 2 ** (max(i - 1, 0) % 3), 2 if i else 1
@@ -231,19 +203,3 @@ class ShardedRun(Run):
         shares = self.budgets.spread(drawn), self.budgets.spread(used)
         self.each("begin_annealing", self.same(not nothing), *shares)
         return drawn, used.astype(np.float64)
-
-    def _tighten(self) -> bool:
-        """More rounds on the relaxation, as long as they improve the bound by what is worth having."""
-        if not self.guided.tighten or not self.steps_done:
-            return True
-        self._restore()
-        before = math.inf
-        while before - self.open > LEAST_SHARE * self.open and not self.refinement.done:
-            before = self.open
-            for _ in range(2):
-                while self.since_bound < self.guided.bound_every:
-                    if not self.round(RELAXATION, STEPS, averaging=True):
-                        return False
-                self.update_bound()
-        self._save()
-        return True

@@ -271,7 +271,7 @@ def test_what_a_perturbation_changes_stays_at_first(words, monkeypatch):
         taken.append(present.copy()), evaluate(present, progress))[1])  # fmt: skip
     for adding in (True, False):
         calls.clear(), taken.clear()
-        assert refinement._perturb(adding=adding)
+        assert refinement.perturb(adding=adding)
         changed = np.flatnonzero(taken[0] != taken[1])
         assert len(changed) and (taken[1][changed] == adding).all()
         first = 2 if adding else 1

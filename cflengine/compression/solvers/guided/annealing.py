@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cflengine.compression.solvers.guided.relaxation import RELAXATION
+from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION
 
 if TYPE_CHECKING:
     from cflengine.compression.solvers.guided.run import GuidedRun
 
-ANNEALING = "annealing"
 UNDECIDED = (0.02, 0.98)
 FEW = 0.002  # undecided K-grams, of those that are not 0, with which annealing ends
 

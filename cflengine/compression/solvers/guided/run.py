@@ -14,10 +14,11 @@ from cflengine.compression.model.problem import StorageCosts, mean_pointer_cost
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.passes.best_bound import MultiplierAverage
 from cflengine.compression.search.refine import Refinement
-from cflengine.compression.solvers.guided.annealing import ANNEALING, anneal
-from cflengine.compression.solvers.guided.relaxation import LEAST_SHARE, RELAXATION, solve_relaxation, tighten
+from cflengine.compression.solvers.guided.annealing import anneal
+from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION, GuidedPhases
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.run import CompressionRun, Problem
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
@@ -36,15 +37,16 @@ class WarmState:
     cover: np.ndarray | None = None
 
 
-class GuidedRun(CompressionRun):
+class GuidedRun(GuidedPhases, CompressionRun):
     """One solve: the state that its phases work on.
 
-    Phases: relaxation.py, annealing.py; rounding, local search and recombination in search/. State: the best solution
+    Phases: phases.py, annealing.py; rounding, local search and recombination in search/. State: the best solution
     and bound, ``admm`` with its vectors, the relaxation saved in ``owner.warm``, ``start``, the cover whose dictionary
     the search begins with, and whether anything was ``stepped`` or ``searched``.
     """
 
     solver = "guided"
+    first_look = 25
 
     def __init__(
         self,
@@ -60,11 +62,11 @@ class GuidedRun(CompressionRun):
         rho = settings.rho if settings.rho is not None else usual_rho(costs, index)
         self.admm.retarget(costs, rho, settings.over)
         super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
-        self.refinement = Refinement(
+        self.guided = settings
+        self._refinement = Refinement(
             self, self.admm.groups, self.admm.workspace,
             tol=settings.tol, patience=settings.patience, least_gain=settings.least_gain, seed=settings.random_state,
         )  # fmt: skip
-        self.stepped = self.searched = False
         self.average = MultiplierAverage(index.n_tokens)
         self.random = np.random.default_rng(settings.random_state)
         self.start: np.ndarray | None = None  # the cover whose dictionary the search begins with
@@ -78,18 +80,28 @@ class GuidedRun(CompressionRun):
             self.update_incumbent(self.coder.evaluate(cover)[0], cover)
 
     @property
+    def refinement(self) -> Refinement:
+        return self._refinement
+
+    @property
     def lower_bound(self) -> float:
         return self.admm.bound.value
 
+    @property
+    def value(self) -> float:
+        return self.admm.relaxation
+
     def run(self) -> CompressionResult:
         """All phases, then the certificate."""
-        going = self._report(RELAXATION) and solve_relaxation(self)
+        going = self._report(RELAXATION) and self.solve_relaxation()
+        if going:
+            self.relaxation = self.admm.relaxation
         self.admm.bound.update(self.admm.y)  # also where it was stopped before the first
         self.save_relaxation()
         if going and self.settings.relaxation_only:
             self.refinement.round(self.uses(self.admm.take_w()))
         elif going and not self.refinement.done and self._first_search():
-            self._cycles()
+            self.cycles()
         used = self.re_encode()
         return self.result(used, self._hand_over())
 
@@ -148,11 +160,46 @@ class GuidedRun(CompressionRun):
             return False
         return self._report(stage)
 
+    def advance(self, most: int) -> int:
+        """One step."""
+        if not self.step(RELAXATION):
+            return 0
+        self.average.add(self.admm.y)
+        self.steps_done += 1
+        return 1
+
+    def prove(self) -> None:
+        """The mean of the multipliers as a bound."""
+        self.average.update_bound(self.admm.bound, self.admm.y)
+
+    def look(self) -> None:
+        """Round the relaxation as it stands."""
+        self.refinement.round(self.uses(self.admm.current_w()), rounds=2)
+
+    def search_relaxed(self) -> bool:
+        """Round and search, and leave the relaxation as it was saved; False if stopped."""
+        going = self.refinement.descend(self.refinement.round(self.uses(self.admm.take_w())))
+        self.return_to_relaxation()
+        return going
+
+    def anneal(self, i: int) -> bool:
+        """See annealing.py."""
+        return anneal(self, i)
+
+    def known(self) -> bool:
+        """Whether there was a warm start."""
+        return self.start is not None
+
+    def relaxation_proved(self, before: float) -> bool:
+        """Whether a feasible point is near enough to the bound."""
+        self.relaxation_upper = self.admm.feasible_value(self.admm.current_w())
+        return relative_gap(self.relaxation_upper, self.lower_bound) <= self.guided.wanted_relaxation_gap
+
     def _first_search(self) -> bool:
         """From the cover that is known, or from the rounded relaxation; False if stopped."""
         refinement, settings = self.refinement, self.settings
         # what is annealed is better than a rounded relaxation, which has its turn only where nothing else was searched
-        rounded = self.stepped and not (settings.annealings and (self.searched or self.start is not None))
+        rounded = bool(self.steps_done) and not (settings.annealings and (self.searched or self.start is not None))
         # now, since the search takes the place of w
         dictionary = refinement.round(self.uses(self.admm.current_w())) if rounded else None
         if settings.early or not settings.annealings:
@@ -160,24 +207,6 @@ class GuidedRun(CompressionRun):
             if not started:
                 return False
         return dictionary is None or refinement.descend(dictionary)
-
-    def _cycles(self) -> None:
-        """Anneal, recombine, tighten the bound, until the gap is reached or a cycle closes hardly anything of it."""
-        refinement, annealings = self.refinement, self.settings.annealings
-        for i in range(max(annealings, 1)):
-            before = self.open
-            if refinement.done or (annealings and not anneal(self, i)):
-                return
-            refinement.recombine()
-            if refinement.done or not tighten(self):
-                return
-            if i and before - self.open < LEAST_SHARE * before:
-                return
-
-    @property
-    def open(self) -> float:
-        """What lies between the best solution and the bound."""
-        return self.best_objective - self.lower_bound
 
     def uses(self, w: np.ndarray) -> np.ndarray:
         """float32 (G,): the sum of w over each J(s)."""
