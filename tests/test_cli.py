@@ -316,7 +316,7 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
         (["{csv}", "--solver", "exact", "--rounds", "3"], "is for --solver reweighting, not exact"),
         (["{csv}", "--solver", "homotopy", "--shards", "3"], "--shards is for --solver sharded, not homotopy"),
         (["{csv}", "--shards", "0"], "at least 1"),
-        (["{csv}", "--shards", "2", "--scratch", "{csv}/none"], "shards cannot rest in"),
+        (["{csv}", "--shards", "2", "--scratch", "{csv}/none"], "nothing can be kept in"),
         (["{csv}", "--polish"], "the solver 'guided' needs none"),
         (["{csv}", "--gap", "-1"], "at least 0"),
         (["{csv}", "--limit", "0"], "at least 1"),

@@ -176,7 +176,7 @@ def solve_generated(n_tokens: int, shards: int, scratch: str | None, cap: float 
     marks = [time.perf_counter()]
     tokens, doc_ptr = generate(n_tokens)
     marks.append(time.perf_counter())
-    index = index_kgrams(tokens, doc_ptr, 3)
+    index = index_kgrams(tokens, doc_ptr, 3, on_disk=shards > 1, folder=scratch)
     del tokens
     marks.append(time.perf_counter())
     costs = storage_costs(index.gram_of, index.lengths())

@@ -22,7 +22,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
-from cflengine.engine import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -46,6 +46,9 @@ Written to DIR:
 The bound holds for dictionaries of phrases of up to K words at these costs.
 """
 
+CHECKPOINT = ".cflengine-best.npz"
+RESUMABLE = ("guided", "sharded")
+
 _EXAMPLES = """\
 examples:
   cflengine compress sample --out run
@@ -53,6 +56,8 @@ examples:
   cflengine compress posts.jsonl.gz --lam 0.3 --max-gram 5 --out run5
   cflengine compress letters/ --gap 0.01 --out quick          (proved to one per cent: fast)
   cflengine compress letters/ --solver homotopy --out paper   (the algorithm of the paper)
+  cflengine compress posts.csv --shards 8 --out large         (more than memory holds)
+  cflengine compress posts.csv --shards 8 --out large --resume
 """
 
 
@@ -77,7 +82,10 @@ def add_command(commands: Any) -> None:
     )
     add_model(model)
     add_solver(compress)
-    add_output(compress)
+    add_output(compress).add_argument(
+        "--resume", action="store_true",
+        help="go on from where a run into the same DIR was killed (guided, sharded; kept every minute)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
     from cflengine.compression import warm_up, write_run
 
+    if arguments.resume and arguments.solver not in RESUMABLE:
+        raise InputError(f"--resume is for --solver {' or '.join(RESUMABLE)}, not {arguments.solver}.")
     solver_settings(arguments)  # what is wrong with them is said before anything is read
     began = time.perf_counter()
     corpus = read(arguments, clock)
@@ -99,15 +109,35 @@ def run(arguments: argparse.Namespace) -> int:
                 listeners=(progress,),
                 n_threads=arguments.threads,
                 settings=solver_settings(arguments, clock.left),
-            ).fit(corpus.texts)
+            )
+            fit_with_checkpoints(model, corpus.texts, out / CHECKPOINT, arguments.resume)
         features = model.features()
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
         with results(out) as folder:
             write_run(folder, model, features, document_table(model, corpus), report)
             write_left_out(folder, corpus)
+        (out / CHECKPOINT).unlink(missing_ok=True)
     if not arguments.quiet:
         _summary(report, out)
     return 0
+
+
+def fit_with_checkpoints(model: Any, texts: list[str], path: Path, resume: bool) -> None:
+    """Fit ``model``, keeping the best so far in a file, from which ``resume`` goes on."""
+    from cflengine.compression import Checkpoint, read_checkpoint
+
+    if model.solver not in RESUMABLE:
+        model.fit(texts)
+        return
+    table = model.tokenize(texts)
+    digest = table.digest(int(model.max_gram))
+    known = None
+    if resume and path.exists():
+        known = read_checkpoint(path, digest)
+    elif resume:
+        print(f"cflengine compress: there is nothing in {path.parent} to go on from: beginning anew", file=sys.stderr)
+    model.set_params(listeners=(*model.listeners, Checkpoint(path, digest)))
+    model.fit_tokens(table, known)
 
 
 def _summary(report: dict[str, Any], out: Path) -> None:

@@ -289,10 +289,11 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
     return solver.check(solver.settings(**given, time_limit=time_limit), polish=arguments.polish)
 
 
-def add_output(command: argparse.ArgumentParser) -> None:
-    """Where results go."""
+def add_output(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Where results go; returns the command."""
     command.add_argument("--out", required=True, metavar="DIR", help="folder to write to (made if absent)")
     command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
+    return command
 
 
 def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:

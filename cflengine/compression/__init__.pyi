@@ -4,6 +4,7 @@ from .analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences
 from .analysis.keyness import keyness
 from .analysis.ledger import GramExplanation, explain, ledger
 from .analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
+from .checkpoint import Checkpoint, read_checkpoint
 from .codebook import count_matrix
 from .counting import COUNTINGS, count_occurrences, places_of
 from .estimator import CompressiveFeatures
@@ -49,6 +50,7 @@ __all__ = [
     "QUICK",
     "SOLVERS",
     "SUFFIX",
+    "Checkpoint",
     "Coder",
     "CompressionPath",
     "CompressionResult",
@@ -102,6 +104,7 @@ __all__ = [
     "pointer_table",
     "pointers_by_length",
     "rates",
+    "read_checkpoint",
     "read_lambda_path",
     "read_project",
     "repeated_passages",

@@ -15,6 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression import saved
+from cflengine.compression.checkpoint import Known
 from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.counting import check_counting, count_occurrences, count_places, places_of
 from cflengine.compression.feature_path import FeaturePath
@@ -25,19 +26,16 @@ from cflengine.compression.saved import dictionary_frame
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.lambda_path import solve_path
-from cflengine.compression.solvers.memory import sharded_bytes, state_bytes
+from cflengine.compression.solvers.memory import require_memory
 from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
-from cflengine.engine.memory import fits, require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
-
-SHARDS_TRIED = (2, 4, 8, 16, 32, 64)  # of a corpus that does not fit
 
 
 class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -166,10 +164,23 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self._check_settings()
         return self.fit_tokens(self._tokenizer()(_documents(X)))
 
-    def fit_tokens(self, table: TokenTable) -> CompressiveFeatures:
-        """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow)."""
+    def tokenize(self, X: Iterable[str]) -> TokenTable:
+        """Documents as tokens, as ``fit`` cuts them."""
+        return self._tokenizer()(_documents(X))
+
+    def fit_tokens(self, table: TokenTable, known: Known | None = None) -> CompressiveFeatures:
+        """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow).
+
+        known: a solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
+        (:mod:`~cflengine.compression.checkpoint`). Raises ValueError where they are not of so many tokens, or where the
+        solver cannot begin from one.
+        """
         corpus = self.prepare(table)
         solver, costs = SOLVERS.find(self.solver), corpus.costs(float(self.lam))
+        if known is not None and not solver.can("warm start"):
+            raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
+        if known is not None and not len(known[0]) == len(known[1]) == table.n_tokens:
+            raise InputError(f"the known solution is not one of {table.n_tokens:,} tokens.")
         result = solver.solve(
             corpus.index,
             costs,
@@ -177,6 +188,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             listeners=self.listeners,
             n_threads=self.n_threads,
             lam=float(self.lam),
+            **({} if known is None else {"known": [known]}),
         )
         return self.adopt(corpus, result)
 
@@ -206,31 +218,16 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             raise InputError(
                 "the documents hold no token: nothing to compress (are they empty, or is the pattern wrong?)."
             )
-        self._require_memory(table, max_gram)
-        index = index_kgrams(table.tokens, table.segment_ptr, max_gram)
+        settings, longest = self._solver_settings(), int(np.diff(table.segment_ptr).max())
+        require_memory(table.n_tokens, max_gram, longest, self.solver, settings)
+        waiting = isinstance(settings, ShardedSettings) and not settings.in_memory  # as shards do: on disk
+        folder = settings.scratch if isinstance(settings, ShardedSettings) else None
+        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, on_disk=waiting, folder=folder)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
         corpus.costs(float(self.lam))  # refuses costs that are none
         return corpus
-
-    def _require_memory(self, table: TokenTable, max_gram: int) -> None:
-        """Raises MemoryLimitError for a corpus that does not fit, with what would."""
-        n_tokens, longest, rate = table.n_tokens, int(np.diff(table.segment_ptr).max()), 0.2 * max_gram
-
-        def in_shards(n: int) -> int:
-            return sharded_bytes(n_tokens, max_gram, n, grams_per_token=rate, longest=longest)
-
-        settings = self._solver_settings()
-        if isinstance(settings, ShardedSettings):
-            needed = in_shards(1 if settings.in_memory else settings.shards)
-        else:
-            needed = state_bytes(n_tokens, max_gram, self.solver, grams_per_token=rate, longest=longest)
-        enough = next((n for n in SHARDS_TRIED if fits(in_shards(n))), None)
-        advice = "take fewer documents or a smaller K"
-        if enough is not None:
-            advice += f", or have it done in {enough} shards that wait on disk (--shards, solver='sharded')"
-        require_bytes(needed, f"Compressing {n_tokens:,} tokens with K = {max_gram}", f"{advice}.")
 
     def costs_at(self, lam: float) -> StorageCosts:
         """The fitted corpus's costs with another pointer cost; the dictionary's stay."""

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.mapped import mapped_array
 from cflengine.text import kgram_kernels as kernels
 from cflengine.text.plain_grams import first_places
 from cflengine.text.plain_grams import number_grams as sorted_grams
@@ -105,10 +106,13 @@ def index_bytes(n_tokens: int, max_gram: int, grams_per_token: float = 0.6) -> i
     return int(n_tokens * (4 + 4 * max_gram + 4 * grams_per_token))
 
 
-def index_kgrams(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> KGramIndex:
+def index_kgrams(
+    tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int, *, on_disk: bool = False, folder: str | None = None
+) -> KGramIndex:
     """Index all K-grams of up to ``max_gram`` words.
 
     tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time (hashing), no sort by comparison.
+    on_disk: ``gram_of`` lies in a file of ``folder`` (:func:`~cflengine.engine.mapped.mapped_array`).
     Raises ValueError if max_gram is not in 1 .. 8, if a token id is negative, or if there are more than
     2**31 - 1 pointers.
     """
@@ -123,7 +127,8 @@ def index_kgrams(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> KGra
         )
     if n and tokens.min() < 0:
         raise InputError("token ids must not be negative.")
-    gram_of = np.empty((max_gram, n), dtype=np.int32)
+    shape = (max_gram, n)
+    gram_of = mapped_array(shape, np.int32, folder) if on_disk else np.empty(shape, dtype=np.int32)
     counts_of_length, len_ptr = [], [0]
     parent = np.zeros(n, dtype=np.int32)
     for length in range(1, max_gram + 1):

@@ -89,6 +89,15 @@ class ShardIterate:
         self.cost[self.shared] = share
         return self.admm.bound.dual(self.tried_y)
 
+    def begin_with(self, alpha: np.ndarray) -> None:
+        """Prices, float (n,), that are known: those of the best bound so far, and where steps begin."""
+        self.admm.bound.best_y[:] = -alpha
+        self.admm.y[:] = -alpha
+
+    def best_prices(self) -> np.ndarray:
+        """float32 (n,): those behind the best bound."""
+        return np.maximum(-self.admm.bound.best_y, np.float32(0.0))
+
     def keep_bound(self) -> None:
         """The prices tried last are the best so far."""
         self.admm.bound.best_y[:] = self.tried_y

@@ -43,7 +43,7 @@ class ShardedRefinement(Recombination):
         self.random = np.random.default_rng(run.settings.random_state)
 
     def start(self) -> None:
-        """The solution of single words, which every run begins with."""
+        """The solution that a run begins with: single words, where no other is known."""
         run = self.run
         run.best_objective = run.total(run.each("solutions.evaluate", run.same(BEST)))
 
@@ -90,9 +90,10 @@ class ShardedRefinement(Recombination):
             run.best_objective = objective
             run.each("solutions.keep", run.same(ROUNDED))
 
-    def descend(self) -> bool:
-        """Local search from the dictionary that was rounded last; combined with the best so far. False if stopped."""
-        self._begin(noted=True)
+    def descend(self, *, noted: bool = True) -> bool:
+        """Local search from the dictionary that was rounded last, or from that of the best solution; combined with the
+        best so far. False if stopped."""
+        self._begin(noted=noted)
         going = self._evaluate() and alternate(DESCENT_ROUNDS, self._improve_and_note, self.value)
         return self.offer(SEARCH) and going
 

@@ -7,17 +7,14 @@ folder of the run's own, is never read by another, and goes with it. Results are
 
 from __future__ import annotations
 
-import errno
 import mmap
 import pickle
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cflengine.engine.checks import InputError
-from cflengine.engine.memory import format_bytes
+from cflengine.engine.mapped import room_on_disk
 
 _ALIGNED = 64  # bytes, as vector instructions like it
 
@@ -40,20 +37,12 @@ class Resting:
         places = [view.__array_interface__["data"][0] - begin if len(view) else -1 for view in views]
         there = [0 <= place < size for place in places]
         free = _Gaps([(p, len(v)) for p, v, kept in zip(places, views, there, strict=True) if kept])
-        try:
-            with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
-                for i, view in enumerate(views):
-                    if not there[i]:
-                        places[i] = free.take(len(view))
-                        file.seek(places[i])
-                        file.write(view.data)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            left = format_bytes(shutil.disk_usage(self.path.parent).free)
-            raise InputError(
-                f"the disk of {self.path.parent} is full ({left} are free): name a folder with more room as scratch."
-            ) from error
+        with room_on_disk(self.path.parent), open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+            for i, view in enumerate(views):
+                if not there[i]:
+                    places[i] = free.take(len(view))
+                    file.seek(places[i])
+                    file.write(view.data)
         self._places = [(place, len(view)) for place, view in zip(places, views, strict=True)]
         self._map = None  # it goes when the last array of it does
 

@@ -57,6 +57,7 @@ class ShardedRun(GuidedPhases, Run):
         self.relaxation = NAN
         self.support = 0
         self.undecided = (0, 0)
+        self.started = False
 
     @property
     def refinement(self) -> ShardedRefinement:
@@ -78,6 +79,24 @@ class ShardedRun(GuidedPhases, Run):
         """One argument for all shards."""
         return [value] * self.executor.n_shards
 
+    def warm_start(self, covers: list[np.ndarray], prices: list[np.ndarray] | None) -> None:
+        """Begin with a solution, and try its prices (in the user's unit) as a bound, which any prices are."""
+        self.each("solutions.begin_with", covers)
+        self.started = True
+        if prices is not None:
+            self.each("iterate.begin_with", [alpha / self.unit for alpha in prices])
+            self.update_bound(last=True)
+
+    def known(self) -> bool:
+        """Whether there was a warm start."""
+        return self.started
+
+    def incumbent(self) -> tuple[np.ndarray, np.ndarray]:
+        """The best solution, uint8 (n,), and the prices behind the best bound, float32 (n,), in the user's unit."""
+        covers = self.each("solutions.cover", self.same(BEST))
+        prices = self.each("iterate.best_prices")
+        return np.concatenate(covers), np.float32(self.unit) * np.concatenate(prices)
+
     def go(self) -> None:
         """All phases; the best cover is re-encoded in the end."""
         self.refinement.start()
@@ -85,7 +104,7 @@ class ShardedRun(GuidedPhases, Run):
         self.save_relaxation()
         if going and self.guided.relaxation_only:
             self.refinement.round(self.refinement.uses(taking=True))
-        elif going and not self.refinement.done and (self._searched_enough() or self.search_relaxed()):
+        elif going and not self.refinement.done and self._first_search():
             self.cycles()
         self.refinement.re_encode_best()
 
@@ -94,9 +113,12 @@ class ShardedRun(GuidedPhases, Run):
         used = self.budgets.any(np.concatenate([one.used for one in encoded]))
         return sum(one.value for one in encoded) + float(self.cost[used > 0].sum())
 
-    def _searched_enough(self) -> bool:
-        """What is annealed is better than a rounded relaxation, which has its turn where nothing else was searched."""
-        return bool(self.guided.annealings) and self.searched
+    def _first_search(self) -> bool:
+        """From the solution that is known, or from the rounded relaxation; False if stopped."""
+        # what is annealed is better than a rounded relaxation, which has its turn only where nothing else was searched
+        if self.guided.annealings and (self.searched or self.started):
+            return not self.started or self.refinement.descend(noted=False)
+        return self.search_relaxed()
 
     def round(self, stage: str, n: int, *, averaging: bool) -> bool:
         """So many steps on every shard, then the division anew; False if stopped."""
@@ -121,6 +143,7 @@ class ShardedRun(GuidedPhases, Run):
         self.work += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}
         exchanged = {"exchanged_bytes": float(self.executor.exchanged)}
+        self.progress.offer(self)
         return self.report(stage, support=self.support, extra=extra | exchanged)
 
     def update_bound(self, *, last: bool = False) -> list[np.ndarray]:

@@ -87,6 +87,10 @@ class ShardSolutions:
         covers = {BEST: self.best, PARENT: self.parent, ROUNDED: self.rounded, SEARCHED: self.search.cover}
         return covers[name]
 
+    def begin_with(self, cover: np.ndarray) -> None:
+        """A cover, uint8 (n,), that is known, is the best one now."""
+        self.best[:] = cover
+
     def keep(self, name: str) -> None:
         """This cover is the best one now."""
         self.best[:] = self.cover(name)

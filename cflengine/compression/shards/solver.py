@@ -24,7 +24,7 @@ Worked example: two shards that have "a b" in common, "a b a b" and "a b a b"; s
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,10 +43,12 @@ from cflengine.compression.shards.shard import Shard, ShardFacts
 from cflengine.compression.shards.sharing import number_shared
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
-from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
+from cflengine.engine.mapped import room_on_disk
 from cflengine.engine.progress import NAN, Listener
 from cflengine.text.kgrams import KGramIndex
+
+Start = tuple[list[np.ndarray], list[np.ndarray] | None]
 
 
 def cut_into_shards(doc_ptr: np.ndarray, n_shards: int) -> np.ndarray:
@@ -72,17 +74,22 @@ def solve_sharded(
     listeners: Iterable[Listener] = (),
     n_threads: int | None = None,
     lam: float = NAN,
+    known: Iterable[tuple[np.ndarray, np.ndarray | None]] = (),
 ) -> CompressionResult:
-    """Compress the indexed corpus, shard by shard. ``lam`` only labels the events. Deterministic for any number of
-    threads. Raises InputError where the scratch folder cannot be written to, or is full."""
+    """Compress the indexed corpus, shard by shard. ``lam`` only labels the events; known: solutions to begin from, as
+    for :class:`~cflengine.compression.solvers.guided.solver.GuidedSolver`, of which the last counts. Deterministic for
+    any number of threads. Raises InputError where the scratch folder cannot be written to, or is full."""
     settings = settings or ShardedSettings()
     cuts = cut_into_shards(index.doc_ptr, settings.shards)
     if len(cuts) <= 2:
-        return solve_guided(index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam)
+        return solve_guided(
+            index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam, known=known
+        )
     with threads(n_threads), _folder(settings) as folder:
         shards = (_shard_of(index, costs, a, e) for a, e in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
         with _executor(shards, folder, settings.cluster) as executor:
-            run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam)
+            start = [_cut_known(one, index.doc_ptr[cuts]) for one in known][-1:]
+            run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam, start)
     cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
     used = Coder(index, costs).pointers(cover)[2]
     return CompressionResult(
@@ -102,11 +109,8 @@ def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
     if settings.in_memory and settings.cluster is None:
         yield None
         return
-    try:
+    with room_on_disk(settings.scratch):
         folder = tempfile.TemporaryDirectory(prefix="cflengine-", dir=settings.scratch)
-    except OSError as error:
-        where = settings.scratch or tempfile.gettempdir()
-        raise InputError(f"shards cannot rest in {where}: {error.strerror or error}.") from error
     with folder as path:
         yield Path(path)
 
@@ -122,6 +126,11 @@ def _executor(shards: Iterator[Shard], folder: Path | None, cluster: str | None)
             yield executor
         finally:
             executor.close()
+
+
+def _cut_known(known: tuple[np.ndarray, np.ndarray | None], borders: np.ndarray) -> Start:
+    cover, alpha = known
+    return np.split(cover, borders[1:-1]), None if alpha is None else np.split(alpha, borders[1:-1])
 
 
 def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> Shard:
@@ -140,9 +149,17 @@ def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> 
 
 
 def solve_on(
-    executor: Executor, max_gram: int, settings: ShardedSettings, listeners: Iterable[Listener], lam: float
+    executor: Executor,
+    max_gram: int,
+    settings: ShardedSettings,
+    listeners: Iterable[Listener],
+    lam: float,
+    start: Sequence[Start] = (),
 ) -> tuple[ShardedRun, Certificate, list[tuple[np.ndarray, np.ndarray]]]:
-    """Solve what an executor has the shards of: the run, what is proved, and by shard the cover and the dual prices."""
+    """Solve what an executor has the shards of: the run, what is proved, and by shard the cover and the dual prices.
+
+    start: a solution to begin from, or none; its covers and its dual prices, by shard.
+    """
     facts = learn_shared(executor, max_gram)
     guided, unit, n = settings.unsharded, facts[0].unit, executor.n_shards
     rho = facts[0].rho if guided.rho is None else guided.rho
@@ -151,6 +168,8 @@ def solve_on(
     cost = shared_cost(facts)
     run = ShardedRun(executor, facts, cost / unit, settings, listeners, lam, unit=unit)
     executor.progress = run.progress
+    for covers, prices in start:
+        run.warm_start(covers, prices)
     run.go()
     share = run.update_bound(last=True)
     proof = PartsCertificate(cost)

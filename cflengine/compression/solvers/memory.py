@@ -12,6 +12,9 @@ the result 9 and, while that is certified, sums by K-gram 11.
 from __future__ import annotations
 
 from cflengine.compression.passes.blocks import BLOCK_TOKENS
+from cflengine.compression.shards.settings import ShardedSettings
+from cflengine.engine.memory import fits, require_bytes
+from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import index_bytes
 
 # solver -> (bytes a pointer, a token, a K-gram) beside the index
@@ -25,6 +28,7 @@ _STATE = {
     "whole": (0, 9, 28),  # beside the shards
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
+_SHARDS_TRIED = (2, 4, 8, 16, 32, 64)  # of a corpus that does not fit
 # a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
 _CUT = 1
 _CUT_PROJECTION = 16
@@ -49,8 +53,30 @@ def state_bytes(
 
 
 def sharded_bytes(n_tokens: int, max_gram: int, shards: int, *, grams_per_token: float = 0.6, longest: int = 0) -> int:
-    """Bytes that the index and the largest of ``shards`` hold at their peak; shards: 1 where all are in memory. A
-    shard is a run of documents, so that it has at most ``longest`` tokens more than an equal part."""
+    """Bytes that the index and the largest of ``shards`` hold at their peak; shards: 1 where all are in memory, else
+    they are on disk, and so is what the index says of pointers. A shard is a run of documents, so that it has at most
+    ``longest`` tokens more than an equal part."""
     largest = min(n_tokens, -(-n_tokens // shards) + longest)
     whole = state_bytes(n_tokens, max_gram, "whole", grams_per_token=grams_per_token)
+    if shards > 1:
+        whole -= 4 * max_gram * n_tokens
     return whole + state_bytes(largest, max_gram, "shard", grams_per_token=grams_per_token, longest=longest)
+
+
+def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, settings: Limits) -> None:
+    """Raises MemoryLimitError, before any work, for a corpus that does not fit, with what would; longest: tokens of
+    the longest document."""
+    rate = 0.2 * max_gram
+
+    def in_shards(n: int) -> int:
+        return sharded_bytes(n_tokens, max_gram, n, grams_per_token=rate, longest=longest)
+
+    if isinstance(settings, ShardedSettings):
+        needed = in_shards(1 if settings.in_memory else settings.shards)
+    else:
+        needed = state_bytes(n_tokens, max_gram, solver, grams_per_token=rate, longest=longest)
+    enough = next((n for n in _SHARDS_TRIED if fits(in_shards(n))), None)
+    advice = "take fewer documents or a smaller K"
+    if enough is not None:
+        advice += f", or solve it in shards that wait on disk (cflengine compress --shards {enough})"
+    require_bytes(needed, f"Compressing {n_tokens:,} tokens with K = {max_gram}", f"{advice}.")

@@ -127,6 +127,10 @@ class GuidedRun(GuidedPhases, CompressionRun):
         if self.owner.warm is None:
             self.admm.y[:] = -alpha
 
+    def incumbent(self) -> tuple[np.ndarray, np.ndarray]:
+        """The best solution, uint8 (n,), and the prices behind the best bound, float32 (n,), in the user's unit."""
+        return self.best_cover, np.maximum(-self.unit * self.admm.bound.best_y, np.float32(0.0))
+
     def _restart(self, warm: WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
         if warm.unit != self.unit:

@@ -55,9 +55,12 @@ def solve_guided(
     listeners: Iterable[Listener] = (),
     n_threads: int | None = None,
     lam: float = NAN,
+    known: Iterable[tuple[np.ndarray, np.ndarray | None]] = (),
 ) -> CompressionResult:
-    """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
-    return GuidedSolver(index, n_threads=n_threads, once=True).solve(costs, settings, listeners=listeners, lam=lam)
+    """Compress the indexed corpus. ``lam`` only labels the events; known: as for :class:`GuidedSolver`. Deterministic
+    for any number of threads."""
+    solver = GuidedSolver(index, n_threads=n_threads, once=True)
+    return solver.solve(costs, settings, listeners=listeners, lam=lam, known=known)
 
 
 class GuidedSolver:

@@ -1,0 +1,161 @@
+"""A run that is killed can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cflengine import CompressiveFeatures, ExactSettings, GuidedSettings, ShardedSettings, cli
+from cflengine.compression import checkpoint
+from cflengine.compression.checkpoint import Checkpoint, read_checkpoint
+from cflengine.compression.model.certificate import certify
+from cflengine.engine.checks import InputError
+from naive.corpora import repeated_phrases
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_data" / "reviews.csv"
+TEXTS = repeated_phrases(7, 90, 4)
+SETTINGS = {
+    "guided": GuidedSettings(tol=0.0, annealings=1, relaxation_iterations=60),
+    "sharded": ShardedSettings(
+        tol=0.0, shards=3, in_memory=True, guided=GuidedSettings(annealings=1, relaxation_iterations=60)
+    ),
+}
+
+
+@pytest.mark.parametrize("solver", SETTINGS)
+@pytest.mark.parametrize("scale", [1.0, 250.0])
+def test_a_run_begins_where_another_was_stopped(tmp_path, monkeypatch, solver, scale):
+    """Whatever the unit of costs."""
+    monkeypatch.setattr(checkpoint, "_SHARE", 0.0)
+    costs = {"lam": scale, "dictionary_cost": lambda gram: scale * len(gram)}
+    model = CompressiveFeatures(solver=solver, settings=SETTINGS[solver], **costs)
+    table = model.tokenize(TEXTS)
+    digest, path = table.digest(3), tmp_path / "best.npz"
+
+    def stop(stats) -> bool:
+        return stats.iteration < 50
+
+    model.set_params(listeners=[Checkpoint(path, digest, every_s=0.0), stop]).fit_tokens(table)
+    cover, alpha = read_checkpoint(path, digest)
+    index = model.index_
+    kept = certify(cover, alpha, index.gram_of, model.costs_at(scale))
+    assert kept.covered and kept.lower_bound > 0.5 * model.result_.lower_bound
+
+    events = []
+    again = CompressiveFeatures(solver=solver, settings=SETTINGS[solver], listeners=[events.append], **costs)
+    result = again.fit_tokens(table, (cover, alpha)).result_
+    assert events[0].best_objective <= kept.objective and result.objective <= kept.objective
+    assert events[0].lower_bound >= 0.999 * kept.lower_bound
+    assert result.lower_bound >= 0.999 * kept.lower_bound
+
+
+def test_the_file_is_written_now_and_then_and_only_where_something_is_better(tmp_path):
+    class Run:
+        best_objective, lower_bound = 10.0, 5.0
+        asked = 0
+
+        def incumbent(self):
+            self.asked += 1
+            return np.ones(3, dtype=np.uint8), np.ones(3)
+
+    run, path = Run(), tmp_path / "best.npz"
+    late = Checkpoint(path, "d", every_s=1e6)
+    late.offered(run)
+    assert not path.exists() and run.asked == 0
+    soon = Checkpoint(path, "d", every_s=0.0)
+    for expected, best in ((1, 10.0), (1, 10.0), (2, 9.0)):
+        run.best_objective, soon._next = best, 0.0
+        soon.offered(run)
+        assert run.asked == expected
+    cover, alpha = read_checkpoint(path, "d")
+    assert (
+        cover.dtype == np.uint8 and alpha.dtype == np.float32 and [p.name for p in tmp_path.iterdir()] == ["best.npz"]
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 not an archive", {"digest": np.array("d")},
+                {"digest": np.array("d"), "cover": np.ones(3), "alpha": np.ones(3)},
+                {"digest": np.array("d"), "cover": np.ones(3, np.uint8), "alpha": np.ones(2)},
+                {"digest": np.array("d"), "cover": np.ones(3, np.uint8), "alpha": np.full(3, np.nan)},
+                {"digest": np.array("d"), "cover": np.array([{}], object), "alpha": np.ones(1)}],
+)  # fmt: skip
+def test_a_damaged_file_is_one_sentence(tmp_path, content):
+    path = tmp_path / "best.npz"
+    if isinstance(content, dict):
+        np.savez(path, **content)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot be gone on from|is damaged"):
+        read_checkpoint(path, "d")
+
+
+def test_the_file_of_another_corpus_is_refused(tmp_path):
+    path = tmp_path / "best.npz"
+    np.savez(path, cover=np.ones(3, np.uint8), alpha=np.ones(3), digest=np.array("other"))
+    with pytest.raises(InputError, match="is of another corpus"):
+        read_checkpoint(path, "d")
+
+
+def test_what_cannot_begin_from_a_solution_says_so():
+    model = CompressiveFeatures()
+    table = model.tokenize(TEXTS)
+    cover = np.ones(table.n_tokens, dtype=np.uint8)
+    with pytest.raises(InputError, match=r"not one of .* tokens"):
+        model.fit_tokens(table, (cover[:-1], cover))
+    for solver, settings in (("homotopy", None), ("exact", ExactSettings())):
+        with pytest.raises(InputError, match="cannot begin from a solution"):
+            CompressiveFeatures(solver=solver, settings=settings).fit_tokens(table, (cover, cover))
+
+
+_RUN = """
+import sys
+from cflengine import cli
+from cflengine.compression import checkpoint
+checkpoint.EVERY_S = 0.0
+cli.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--shards", "3")])
+def test_kill_9_and_resume(tmp_path, capsys, options):
+    """What was found before is there, what is in the folder never looks complete, and the new run can be verified."""
+    out = tmp_path / "run"
+    arguments = ["compress", str(SAMPLE), "--limit", "400", "--gap", "0", "--out", str(out), "--quiet", *options]
+    best = out / ".cflengine-best.npz"
+    process = subprocess.Popen([sys.executable, "-c", _RUN, *arguments], cwd=ROOT)
+    try:
+        ends = time.monotonic() + 240
+        while not best.exists() and time.monotonic() < ends and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.3)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    assert best.exists() and not (out / "report.json").exists()
+    capsys.readouterr()
+    arguments[arguments.index("0")] = "0.02"
+    assert cli.main([*arguments, "--resume"]) == 0
+    assert capsys.readouterr().err == "" and not best.exists()
+    assert json.loads((out / "report.json").read_text("utf-8"))["gap"] <= 0.02
+    assert cli.main(["verify", str(out)]) == 0
+
+
+def test_nothing_to_go_on_from_is_said(tmp_path, capsys):
+    out = tmp_path / "run"
+    arguments = ["compress", str(SAMPLE), "--limit", "30", "--out", str(out), "--quiet", "--resume"]
+    assert cli.main(arguments) == 0
+    assert "nothing in" in capsys.readouterr().err and (out / "report.json").exists()
+    (out / ".cflengine-best.npz").write_bytes(b"nonsense")
+    assert cli.main(arguments) == 2
+    assert "cannot be gone on from" in capsys.readouterr().err
+    assert cli.main([*arguments, "--solver", "homotopy"]) == 2
+    assert "--resume is for --solver guided or sharded, not homotopy" in capsys.readouterr().err
