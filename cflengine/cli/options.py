@@ -243,11 +243,11 @@ def add_solver(command: argparse.ArgumentParser) -> None:
         "--gap",
         type=number(float, 0),
         metavar="G",
-        help="stop at this proved gap (default: guided 0.001, exact 0, the papers' by their own rules)",
+        help="stop at this proved gap (default: guided and sharded 0.001, exact 0, the papers' by their own rules)",
     )
     solver.add_argument(
         "--relaxation-gap", type=number(float, 1e-12), metavar="G",
-        help="guided, homotopy, relay: end the relaxation at this relative gap "
+        help="guided, sharded, homotopy, relay: end the relaxation at this relative gap "
         "(default: a quarter of --gap; by residuals)",
     )  # fmt: skip
     solver.add_argument(
