@@ -72,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
         found["sizes"] = measure_sizes(sizes, arguments)
         print(f"\n{show_sizes(found['sizes'])}", flush=True)
     if arguments.json:
-        write_json(arguments.json, "scale", facts, vars(arguments) | {"run": None}, found)
+        own = {"shards": ("corpus", "documents"), "sizes": ("sizes", "gap", "shards", "cap")}
+        names = ["sections", *(name for section in sections for name in own[section])]
+        write_json(arguments.json, "scale", facts, {name: getattr(arguments, name) for name in names}, found)
     return 0
 
 
@@ -98,7 +100,9 @@ def measure_shards(index: KGramIndex, arguments: argparse.Namespace) -> dict[str
         rows[name] = _row(result, time.perf_counter() - began)
         say(f"{name}: {result.objective:,.0f}, at least {result.lower_bound:,.0f}, {result.seconds:.0f} s")
     for workers in (1, 2):
-        rows[f"4 shards, {workers} workers"] = _on_workers(index, costs, runs["4 shards"], workers)
+        rows[f"4 shards, {workers} worker{'s' if workers > 1 else ''}"] = _on_workers(
+            index, costs, runs["4 shards"], workers
+        )
     return {"tokens": index.n_tokens, "k_grams": index.n_grams, "relaxation_steps": steps, "runs": rows}
 
 
