@@ -20,6 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cflengine.compression.kernels import budgets as kernels
+
 
 class Budgets:
     """cost: float64 (S,), c(s); numbers: by shard, int64 (H_k,), ascending, the shared K-grams that it has; counts: by
@@ -27,12 +29,14 @@ class Budgets:
 
     def __init__(self, cost: np.ndarray, numbers: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> None:
         self.cost = cost
-        self.entry = np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
+        # there are tens of millions of entries, of which all is in memory that the coordinator has
+        self.entry = np.concatenate(numbers).astype(np.int32)
         self.ends = np.cumsum([len(own) for own in numbers])
-        self._by_gram = np.argsort(self.entry, kind="stable")
-        self._first = np.flatnonzero(np.diff(self.entry[self._by_gram], prepend=-1))
-        count = np.concatenate(counts).astype(np.float64) if numbers else np.zeros(0)
-        self.part = count / self.sum(count)[self.entry]  # of a K-gram's pointers, those in this shard
+        self._order = np.argsort(self.entry, kind="stable").astype(np.int32)
+        self._first = np.zeros(len(cost) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.entry, minlength=len(cost)), out=self._first[1:])
+        count = np.concatenate(counts).astype(np.float32)
+        self.part = count / self.sum(count).astype(np.float32)[self.entry]  # of a K-gram's pointers, those in a shard
         self.share = self.cost[self.entry] * self.part
 
     def by_shard(self, values: np.ndarray) -> list[np.ndarray]:
@@ -53,11 +57,12 @@ class Budgets:
 
     def highest(self, values: np.ndarray) -> np.ndarray:
         """The largest of a vector over entries, by K-gram."""
-        return np.maximum.reduceat(values[self._by_gram], self._first) if len(self.entry) else np.zeros(0)
+        return np.maximum.reduceat(values[self._order], self._first[:-1]) if len(self.entry) else np.zeros(0)
 
     def divide(self, levels: np.ndarray, eta: float) -> None:
-        """One supergradient step from the shards' levels (float (E,))."""
-        self.share = self.project(self.share + eta * levels, self.cost)
+        """One supergradient step from the shards' levels (float32 (E,)), which are overwritten."""
+        levels *= np.float32(eta)
+        self.share = self.project(self.share + levels, self.cost)
 
     def rescale(self, cost: np.ndarray) -> None:
         """Take other costs, float64 (S,), divided as those before were."""
@@ -65,15 +70,10 @@ class Budgets:
         self.cost = cost
 
     def project(self, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        """The nearest x ≥ 0 (float64 (E,)) whose sum by K-gram is ``cost`` (float64 (S,)); Michelot's method."""
-        left = np.ones(len(values), dtype=bool)
-        while True:
-            total = self.sum(np.where(left, values, 0.0))
-            level = (total - cost) / np.maximum(self.sum(left), 1.0)
-            above = values > level[self.entry]
-            if not np.any(left & ~above):
-                return np.where(left, values - level[self.entry], 0.0)
-            left &= above
+        """The nearest x ≥ 0 whose sum by K-gram is ``cost`` (float64 (S,)), in the place of ``values`` (float64 (E,)),
+        which it answers."""
+        kernels.project_entries(self._order, self._first, cost, values)
+        return values
 
     def asked_for(self, excess: np.ndarray) -> np.ndarray:
         """float64 (E,): the division that these excesses (float (E,)) propose."""

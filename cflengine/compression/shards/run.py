@@ -138,7 +138,7 @@ class ShardedRun(GuidedPhases, Run):
             return False
         self.support = sum(one.support for one in steps)
         self.undecided = sum(one.undecided for one in steps), sum(one.positive for one in steps)
-        budgets.divide(self.levels, ETA)
+        budgets.divide(self.levels.copy(), ETA)
         self.iteration += n
         self.work += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}

@@ -90,7 +90,8 @@ def solve_sharded(
         with _executor(shards, folder, settings.cluster) as executor:
             start = [_cut_known(one, index.doc_ptr[cuts]) for one in known][-1:]
             run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam, start)
-    cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
+            cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
+            del solution  # what is mapped keeps its file
     used = Coder(index, costs).pointers(cover)[2]
     return CompressionResult(
         **run.facts(certificate.objective, certificate.lower_bound),
