@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression import estimator as module
+from cflengine.compression.solvers import memory
 from cflengine.engine.memory import MemoryLimitError
 
 QUICK = GuidedSettings(relaxation_iterations=30, annealings=1, anneal_rounds=2, anneal_steps=10)
@@ -85,8 +86,8 @@ def test_corpus_that_does_not_fit_is_refused_before_any_work(monkeypatch):
     def refuse(needed, what, advice):
         raise MemoryLimitError(f"{what} {advice}")
 
-    monkeypatch.setattr(module, "require_bytes", refuse)
-    monkeypatch.setattr(module, "index_kgrams", lambda *_: pytest.fail("indexed before memory was checked"))
+    monkeypatch.setattr(memory, "require_bytes", refuse)
+    monkeypatch.setattr(module, "index_kgrams", lambda *_, **__: pytest.fail("indexed before memory was checked"))
     with pytest.raises(MemoryLimitError, match="13 tokens with K = 3"):
         CompressiveFeatures().fit(TEXTS)
 

@@ -11,8 +11,7 @@ from cflengine import CompressionSession, CompressiveFeatures, ConstraintPrice, 
 from cflengine.compression import session as session_module
 from cflengine.compression.model.certificate import binary_solution, certify
 from cflengine.compression.search.refine import SEARCH
-from cflengine.compression.solvers.guided.annealing import ANNEALING
-from cflengine.compression.solvers.guided.relaxation import RELAXATION
+from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION
 from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guided
 from cflengine.compression.solvers.linearised_admm import LinearisedAdmm
 from cflengine.engine.progress import TerminationReason

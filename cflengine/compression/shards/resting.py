@@ -1,8 +1,8 @@
 """A shard on disk between its turns: its arrays in one file, mapped while it is worked on.
 
 Arrays that are changed in place change in the file, and the operating system decides which pages are in memory; only
-arrays that are new since the last turn are written. The file holds this run's work and nobody else's: it is made in a
-folder of the run's own, is never read by another, and goes with it. Results are saved as files of their own.
+arrays that are new since the last turn are written. What is read was written by this very process, so that a pickle
+does no harm here; results are saved otherwise.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
 from cflengine.compression.model.certificate import binary_solution, certify
 from cflengine.compression.passes import layout
 from cflengine.compression.search.refine import RECOMBINATION, SEARCH
-from cflengine.compression.solvers.guided.annealing import ANNEALING
-from cflengine.compression.solvers.guided.relaxation import RELAXATION
+from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION
 from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guided
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine import progress as progress_module
