@@ -24,6 +24,7 @@ from benchmarks.measure import memory_of
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine import GuidedSettings, ShardedSettings, read_corpus, warm_up
 from cflengine.compression import CompressionResult, GuidedSolver, solve_sharded, storage_costs
+from cflengine.compression.shards.cluster import LOCAL_OPTIONS
 from cflengine.engine import threads
 from cflengine.text import KGramIndex, Tokenizer, index_kgrams
 
@@ -113,8 +114,8 @@ def _on_workers(index: KGramIndex, costs: Any, settings: ShardedSettings, worker
     except ImportError:
         say("no Dask: pip install distributed")
         return None
-    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-    with LocalCluster(n_workers=workers, threads_per_worker=max(1, 2 // workers), **options) as cluster:
+    n_threads = max(1, 2 // workers)
+    with LocalCluster(n_workers=workers, threads_per_worker=n_threads, **LOCAL_OPTIONS) as cluster:
         began = time.perf_counter()
         result = solve_sharded(index, costs, replace(settings, cluster=cluster.scheduler_address))
     say(f"{workers} workers: {result.objective:,.0f}, {result.seconds:.0f} s")
@@ -164,11 +165,11 @@ def measure_sizes(sizes: list[int], arguments: argparse.Namespace) -> dict[str, 
         row["bytes_a_token"] = (row["peak"] - row["baseline"]) / size
         rows[f"{size}"] = row
         say(f"{size:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a token")
-    slopes = {}
+    exponents = {}
     if len(sizes) > 1:
         for key in ("index_s", "solve_s"):
-            slopes[key] = float(np.polyfit(np.log(sizes), np.log([row[key] for row in rows.values()]), 1)[0])
-    return {"rows": rows, "slopes": slopes}
+            exponents[key] = float(np.polyfit(np.log(sizes), np.log([row[key] for row in rows.values()]), 1)[0])
+    return {"rows": rows, "exponents": exponents}
 
 
 def solve_generated(n_tokens: int, shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
@@ -197,7 +198,7 @@ def solve_generated(n_tokens: int, shards: int, scratch: str | None, cap: float 
 
 
 def show_sizes(found: dict[str, Any]) -> str:
-    """A line a size, and the slopes in a plot of logarithms."""
+    """A line a size, and the powers of tokens that seconds grow with."""
     lines = [
         f"{'sizes: tokens':>16}{'shards':>8}{'K-grams a token':>17}{'index':>9}{'solve':>9}{'gap':>9}{'B a token':>11}"
     ]
@@ -206,6 +207,7 @@ def show_sizes(found: dict[str, Any]) -> str:
             f"{int(size):>16,}{row['shards']:>8}{row['k_grams_a_token']:>17.3f}{row['index_s']:>7.1f} s"
             f"{row['solve_s']:>7.1f} s{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>11.0f}"
         )
-    if found["slopes"]:
-        lines.append("slopes: " + ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["slopes"].items()))
+    if found["exponents"]:
+        powers = ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["exponents"].items())
+        lines.append(f"seconds grow with tokens to the power of: {powers}")
     return "\n".join(lines)

@@ -162,7 +162,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any = None) -> CompressiveFeatures:
         """Learn the dictionary from documents ``X`` (strings). ``y`` is ignored."""
         self._check_settings()
-        return self.fit_tokens(self._tokenizer()(_documents(X)))
+        return self.fit_tokens(self.tokenize(X))
 
     def tokenize(self, X: Iterable[str]) -> TokenTable:
         """Documents as tokens, as ``fit`` cuts them."""
@@ -203,7 +203,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if self.pointer_cost is not None:
             raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
         self._check_settings()
-        corpus = self.prepare(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+        corpus = self.prepare(X if isinstance(X, TokenTable) else self.tokenize(X))
         settings = self.settings if isinstance(self.settings, GuidedSettings) else None
         points = solve_path(
             corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
@@ -220,9 +220,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             )
         settings, longest = self._solver_settings(), int(np.diff(table.segment_ptr).max())
         require_memory(table.n_tokens, max_gram, longest, self.solver, settings)
-        waiting = isinstance(settings, ShardedSettings) and not settings.in_memory  # as shards do: on disk
-        folder = settings.scratch if isinstance(settings, ShardedSettings) else None
-        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, on_disk=waiting, folder=folder)
+        place = settings.place if isinstance(settings, ShardedSettings) else {}
+        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, **place)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
@@ -264,7 +263,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if X is None and not hasattr(self, "corpus_"):
             raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
         with threads(self.n_threads):
-            counts = self._counted(X if X is None or isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+            counts = self._counted(X if X is None or isinstance(X, TokenTable) else self.tokenize(X))
         return weigh(counts, weighting or self.weighting, self.idf_)
 
     def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
@@ -280,13 +279,13 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         """The cheapest pointers for each document, given the dictionary; words it lacks become literals."""
         check_is_fitted(self, "grams_")
         with threads(self.n_threads):
-            encoding, _ = self._codebook.encode(self._tokenizer()(_documents(X)))
+            encoding, _ = self._codebook.encode(self.tokenize(X))
         return encoding
 
     def places(self, X: Iterable[str] | TokenTable) -> np.ndarray:
         """int32 (K, n): the feature that stands at each of n tokens, by length; -1 for none."""
         check_is_fitted(self, "grams_")
-        return self._codebook.find(X if isinstance(X, TokenTable) else self._tokenizer()(_documents(X)))
+        return self._codebook.find(X if isinstance(X, TokenTable) else self.tokenize(X))
 
     def decode(self, encoding: Encoding) -> list[list[str]]:
         """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""

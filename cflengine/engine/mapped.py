@@ -1,4 +1,5 @@
-"""Arrays that lie in files, so that the operating system decides which of their pages are in memory."""
+"""Arrays that lie in files: mapped, so that the operating system decides which of their pages are in memory, or put
+aside."""
 
 from __future__ import annotations
 
@@ -18,6 +19,9 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.memory import format_bytes
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+#: bytes: what takes more than that, and is not worked on, goes to disk
+IN_MEMORY = 64 << 20
+_AT_ONCE = 64 << 20  # a single write or read of more than 2 GB ends early
 
 
 @contextmanager
@@ -57,3 +61,57 @@ def _take_room(file: IO[bytes], size: int) -> None:
     for first in range(0, size, len(zeros)):
         file.write(zeros[: size - first])
     file.flush()
+
+
+class SetAside:
+    """Arrays that are not needed for a while, in a file without a name where they take more than IN_MEMORY.
+
+    Where the disk has no room for them they stay in memory: nothing that was computed is lost.
+    """
+
+    def __init__(self) -> None:
+        self._copies: list[np.ndarray] = []
+        self._file: IO[bytes] | None = None
+
+    def put(self, *arrays: np.ndarray) -> None:
+        """Keep what they hold, in place of what was kept before."""
+        if sum(array.nbytes for array in arrays) > IN_MEMORY and self._written(arrays):
+            self._copies = []
+            return
+        if len(self._copies) != len(arrays):
+            self._copies = [array.copy() for array in arrays]
+            return
+        for kept, array in zip(self._copies, arrays, strict=True):
+            kept[:] = array
+
+    def get(self, *arrays: np.ndarray) -> None:
+        """Give arrays of the same shapes what was kept."""
+        if self._copies or self._file is None:
+            for kept, array in zip(self._copies, arrays, strict=True):
+                array[:] = kept
+            return
+        self._file.seek(0)
+        for view in _pieces(arrays):
+            if self._file.readinto(view) != len(view):  # type: ignore[attr-defined]
+                raise OSError(errno.EIO, "a file that arrays were kept in has been cut short")
+
+    def _written(self, arrays: tuple[np.ndarray, ...]) -> bool:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
+            self._file.seek(0)
+            for view in _pieces(arrays):
+                self._file.write(view)
+            self._file.flush()
+        except OSError:
+            self._file = None
+            return False
+        return True
+
+
+def _pieces(arrays: tuple[np.ndarray, ...]) -> Iterator[memoryview]:
+    """The bytes of contiguous arrays, some at a time."""
+    for array in arrays:
+        whole = array.reshape(-1).view(np.uint8).data
+        for first in range(0, len(whole), _AT_ONCE):
+            yield whole[first : first + _AT_ONCE]

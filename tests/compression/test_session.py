@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -100,14 +101,15 @@ def test_the_relaxation_is_rounded_and_not_what_the_search_wrote_over_it(monkeyp
     solver = GuidedSolver(index)
     solver.solve(costs_of(index, 1.0), QUICK)
     taken = []
-    current_w = LinearisedAdmm.current_w
+    lent_w = LinearisedAdmm.lent_w
 
-    def spied(self, *arguments):
-        w = current_w(self, *arguments)
-        taken.append(np.array(w))
-        return w
+    @contextmanager
+    def spied(self):
+        with lent_w(self) as w:
+            taken.append(np.array(w))
+            yield w
 
-    monkeypatch.setattr(LinearisedAdmm, "current_w", spied)
+    monkeypatch.setattr(LinearisedAdmm, "lent_w", spied)
     solver.solve(costs_of(index, 2.0), replace(QUICK, annealings=annealings, relaxation_iterations=30))
     # prices of K-grams are far above 1, and a w of the relaxation is not
     assert taken and all(w.max() < 1.5 for w in taken)

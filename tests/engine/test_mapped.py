@@ -12,7 +12,7 @@ import pytest
 
 from cflengine.engine import mapped
 from cflengine.engine.checks import InputError
-from cflengine.engine.mapped import mapped_array, room_on_disk
+from cflengine.engine.mapped import SetAside, mapped_array, room_on_disk
 from cflengine.text.kgrams import index_kgrams
 
 
@@ -60,3 +60,41 @@ def test_an_index_on_disk_is_the_same_index(tmp_path):
     for name in ("gram_of", "grp_ptr", "len_ptr"):
         np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
     assert type(there.gram_of) is np.ndarray and isinstance(there.gram_of.base, np.memmap)
+
+
+SOME = (np.arange(7, dtype=np.float32), np.ones((2, 3)), np.zeros(0, dtype=np.uint8))
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_what_is_set_aside_comes_back(monkeypatch, in_memory):
+    monkeypatch.setattr(mapped, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(mapped, "_AT_ONCE", 5)
+    aside, room = SetAside(), [np.full_like(array, 9) for array in SOME]
+    for factor in (1, 2):
+        aside.put(*(factor * array for array in SOME))
+        aside.get(*room)
+        for array, given in zip(SOME, room, strict=True):
+            np.testing.assert_array_equal(given, factor * array)
+
+
+def test_what_the_disk_has_no_room_for_stays_in_memory(monkeypatch):
+    monkeypatch.setattr(mapped, "IN_MEMORY", 0)
+    aside, room = SetAside(), np.zeros(7, dtype=np.float32)
+    aside.put(SOME[0])
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(mapped, "_pieces", full)
+    aside.put(SOME[0] + 1)
+    aside.get(room)
+    np.testing.assert_array_equal(room, SOME[0] + 1)
+
+
+def test_a_file_that_was_cut_short_is_no_answer(monkeypatch):
+    monkeypatch.setattr(mapped, "IN_MEMORY", 0)
+    aside = SetAside()
+    aside.put(SOME[0])
+    aside._file.truncate(8)
+    with pytest.raises(OSError, match="cut short"):
+        aside.get(np.zeros(7, dtype=np.float32))

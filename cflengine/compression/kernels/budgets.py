@@ -1,4 +1,4 @@
-"""numba kernel of the division of shared dictionary costs (shards/budgets.py)."""
+"""numba kernels of the division of shared dictionary costs (shards/budgets.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cflengine.engine.jit import kernel
 
 @kernel
 def project_entries(order, first, cost, values):
-    """Give ``values`` (float64 (E,)) the nearest x ≥ 0 whose sum over the entries of each K-gram is its cost.
+    """Give ``values`` (float (E,)) the nearest x ≥ 0 whose sum over the entries of each K-gram is its cost.
 
     order: int32 (E,), the entries of K-gram s are order[first[s]] .. order[first[s+1]-1]; first: int64 (S+1,); cost:
     float64 (S,). Michelot's method: what lies at or below the level is dropped, for good.
@@ -32,3 +32,24 @@ def project_entries(order, first, cost, values):
         for j in range(a, e):
             values[order[j]] = max(values[order[j]] - level, 0.0)
     return cost.shape[0]
+
+
+@kernel
+def sum_entries(entry, values, sums):
+    """Add ``values`` (numbers, (E,)) to ``sums`` (float64 (S,)) by the K-gram of each entry (entry: int32 (E,))."""
+    for j in range(entry.shape[0]):
+        sums[entry[j]] += values[j]
+    return entry.shape[0]
+
+
+@kernel
+def ask_entries(entry, excess, total, cost, part, share):
+    """Give ``share`` (float32 (E,)) what excesses ask for: scaled down where they are too much, of what is left by
+    ``part``. excess: float32 (E,), total: float64 (S,), its sums, cost: float64 (S,), part: float32 (E,)."""
+    for j in range(entry.shape[0]):
+        s = entry[j]
+        if total[s] > cost[s]:
+            share[j] = excess[j] * (cost[s] / total[s])
+        else:
+            share[j] = excess[j] + (cost[s] - total[s]) * part[j]
+    return entry.shape[0]

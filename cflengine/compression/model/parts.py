@@ -82,7 +82,7 @@ class PartsCertificate:
         self._n_pointers = self._dictionary_size = 0
 
     def add(self, part: PartFacts, among: np.ndarray) -> None:
-        """Another part; among: int64 (H,), the numbers of its shared K-grams, none twice."""
+        """Another part; among: int (H,), the numbers of its shared K-grams, none twice."""
         if not np.array_equal(part.cost, self.shared_cost[among]):
             raise ValueError("a shared K-gram costs something else in this part.")
         self._value = sum_above(self._value, part.value)

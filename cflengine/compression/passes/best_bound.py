@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from cflengine.compression.passes.groups import Groups
 from cflengine.compression.passes.pieces import Borders, carry_of, encode_all, save_borders
 
 _NONE = np.empty(0, dtype=np.float64)
+Space = Callable[[], AbstractContextManager[np.ndarray]]
 
 
 class DualBound:
     """Keeps the best bound and the multiplier behind it (float32 (n,), 4 bytes a token)."""
 
-    def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts) -> None:
+    def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts, space: Space | None = None) -> None:
+        """space: lends float32 (m,) to work in, None for new memory each time."""
         self.coder, self.groups, self.costs = coder, groups, costs
+        self._space = space or (lambda: nullcontext(np.empty(coder.index.n_pointers, dtype=np.float32)))
         self.value = math.nan  # until something is proved
         self.best_y = np.zeros(coder.index.n_tokens, dtype=np.float32)
 
@@ -42,30 +45,32 @@ class DualBound:
     def excesses(self, y: np.ndarray) -> np.ndarray:
         """float32 (G,): by K-gram, how much more than d its pointers cover at the prices −y, Σ ((Xᵀα)_i − d_i)₊."""
         levels = np.zeros(self.coder.index.n_grams, dtype=np.float32)
-        self.groups.apply(kernels_prox.SUM, self._excess(y), self.costs.dictionary, levels=levels)
+        with self._excess(y) as excess:
+            self.groups.apply(kernels_prox.SUM, excess, self.costs.dictionary, levels=levels)
         return levels
 
-    def _excess(self, y: np.ndarray) -> np.ndarray:
-        """float32 (m,), by place: ((Xᵀα)_i − d_i)₊."""
+    @contextmanager
+    def _excess(self, y: np.ndarray) -> Iterator[np.ndarray]:
+        """float32 (m,), by place: ((Xᵀα)_i − d_i)₊; to be overwritten at will."""
         lay = self.groups.layout
-        excess = np.empty(self.coder.index.n_pointers, dtype=np.float32)
-        for chunk in self.coder.chunks():
-            kernels_bound.excess_blocks(y, lay.slot, lay.blocks, chunk, self.costs.pointer, excess)
-        return excess
+        with self._space() as excess:
+            for chunk in self.coder.chunks():
+                kernels_bound.excess_blocks(y, lay.slot, lay.blocks, chunk, self.costs.pointer, excess)
+            yield excess
 
     def dual(self, y: np.ndarray, alpha: np.ndarray = _NONE) -> float:
         """The bound that a multiplier y proves; alpha: float64 (n,), given the prices behind it, or (0,)."""
         coder, lay, costs = self.coder, self.groups.layout, self.costs
         totals = np.zeros(coder.n_blocks)
         d = costs.pointer
-        shares = self._excess(y)
-        self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
         carry = carry_of(lay.blocks, coder.index.max_gram, choice=False)
+        with self._excess(y) as shares:
+            self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
 
-        def encode(chunk: tuple[int, int]) -> None:
-            kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, chunk, d, alpha, totals, carry)
+            def encode(chunk: tuple[int, int]) -> None:
+                kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, chunk, d, alpha, totals, carry)
 
-        encode_all(lay.blocks, carry, coder.chunks(), encode)
+            encode_all(lay.blocks, carry, coder.chunks(), encode)
         return float(totals.sum() + carry.gain.sum())
 
 

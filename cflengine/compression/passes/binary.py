@@ -85,11 +85,13 @@ class Coder:
         used less is priced as if it were used so often; allowed: bool (G,), other K-grams are not used.
         """
         while True:
-            price = self.costs.dictionary / np.maximum(uses, least)
+            # in place, and gone before anything else is made: prices would be the peak of a solver's memory
+            price = np.maximum(uses, least, dtype=np.float64)
+            np.divide(self.costs.dictionary, price, out=price)
             if allowed is not None:
-                price = np.where(allowed, price, np.inf)
+                price[~allowed] = np.inf
             cover = self.encode(price)
-            del price  # it would be the peak of a solver's memory
+            del price
             cover, objective, used = self.re_encode(cover)
             yield cover, objective, used
             uses = count_uses(self.index, cover, np.float32)  # half the bytes, at the peak of a solver's memory

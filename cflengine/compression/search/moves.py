@@ -22,7 +22,7 @@ from cflengine.compression.passes.groups import Groups
 from cflengine.compression.passes.pieces import carry_of, settle
 from cflengine.engine.progress import Progress
 
-_TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # of a cost: what a move has to gain
 
 
 class DictionarySearch:
@@ -102,7 +102,7 @@ class DictionarySearch:
         pays &= (self.present == 0) if adding else (self.present > 0)
         grams = np.flatnonzero(pays)
         gain = np.abs(self.worth[grams] - cost[grams])
-        enough = gain > _TOLERANCE * np.maximum(cost[grams], 1.0)
+        enough = gain > TOLERANCE * np.maximum(cost[grams], 1.0)
         return grams[enough], gain[enough]
 
     def apart(self, grams: np.ndarray, gain: np.ndarray, *, adding: bool) -> np.ndarray:
@@ -130,7 +130,7 @@ class DictionarySearch:
             found.position[by_candidate],
             found.worth[by_candidate],
             self.lengths[grams].astype(np.int64),
-            cost * (1.0 + _TOLERANCE),
+            cost * (1.0 + TOLERANCE),
         )
         lock, best_first = np.zeros(index.n_tokens, dtype=np.uint8), np.argsort(-gain, kind="stable")
         kernels_choose.choose_apart(best_first, moves, adding, index.max_gram, lock, chosen, free)

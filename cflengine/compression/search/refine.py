@@ -7,6 +7,7 @@ solution never gets worse.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import islice
 
 import numpy as np
@@ -29,8 +30,16 @@ DESCENT_ROUNDS = 16
 NEARLY, SHARE = 0.5, 0.3
 
 
-class Recombination:
-    """The loop around a perturbation and what is made of it; :meth:`perturb` and :meth:`offer` are its subclasses'."""
+def open_to_change(present: np.ndarray, worth: np.ndarray, cost: np.ndarray, *, adding: bool) -> np.ndarray:
+    """Bool: the K-grams that a perturbation may add to a dictionary, or drop; all of one length. present: uint8, flags
+    of the dictionary; worth, cost: float, what a K-gram saves in pointers and takes in the dictionary."""
+    if adding:
+        return (present == 0) & (worth > NEARLY * cost)
+    return (present > 0) & (worth < (1 + NEARLY) * cost)
+
+
+class Recombination(ABC):
+    """The loop around a perturbation and what is made of it."""
 
     run: Run
     tol: float
@@ -42,13 +51,13 @@ class Recombination:
         """Whether a listener said stop or the gap is reached."""
         return self.run.progress.reason is not None or self.run.gap <= self.tol
 
+    @abstractmethod
     def perturb(self, *, adding: bool) -> bool:
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def offer(self, stage: str) -> bool:
         """Combine the search's solution with the best one before it, keep what is cheaper, and report."""
-        raise NotImplementedError
 
     def recombine(self) -> None:
         """Perturb, search, combine with the best, until ``done`` or ``patience`` rounds bring too little."""
@@ -117,12 +126,7 @@ class Refinement(Recombination):
         _, _, present = self.run.coder.evaluate(self.parent)
         if not search.evaluate(present, progress):
             return False
-        cost = self.run.costs.dictionary
-        if adding:
-            open_to_change = (present == 0) & (search.worth > NEARLY * cost)
-        else:
-            open_to_change = (present > 0) & (search.worth < (1 + NEARLY) * cost)
-        grams = np.flatnonzero(open_to_change)
+        grams = np.flatnonzero(open_to_change(present, search.worth, self.run.costs.dictionary, adding=adding))
         grams = grams[self.random.random(len(grams)) < SHARE]
         present[grams] = adding
         if not search.evaluate(present, progress):

@@ -11,7 +11,9 @@ Dual prices that are known propose another one: what each shard's excesses Σ_{i
 scaled down where that is more than there is, the rest by the number of pointers where it is less. That is what an
 unsharded bound does with the same prices (kernels/bound.py), so that nothing is lost by the shards.
 
-Shapes: an *entry* is a pair (shared K-gram, shard that has it); vectors over entries are float64 (E,), shard by shard.
+Shapes: an *entry* is a pair (shared K-gram, shard that has it); vectors over entries are float32 (E,), shard by shard.
+There are tens of millions of them in a large corpus. Rounding is far below the millionth that bounds leave of every
+budget (kernels/prox.py), and the certificate is not concerned by it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,11 @@ from cflengine.compression.kernels import budgets as kernels
 
 
 class Budgets:
-    """cost: float64 (S,), c(s); numbers: by shard, int64 (H_k,), ascending, the shared K-grams that it has; counts: by
-    shard, (H_k,), their pointers there. ``share``: float64 (E,), c_k(s) as it is now."""
+    """cost: float64 (S,), c(s); numbers: by shard, int (H_k,), ascending, the shared K-grams that it has; counts: by
+    shard, (H_k,), their pointers there. ``share``: c_k(s) as it is now."""
 
     def __init__(self, cost: np.ndarray, numbers: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> None:
         self.cost = cost
-        # there are tens of millions of entries, of which all is in memory that the coordinator has
         self.entry = np.concatenate(numbers).astype(np.int32)
         self.ends = np.cumsum([len(own) for own in numbers])
         self._order = np.argsort(self.entry, kind="stable").astype(np.int32)
@@ -37,7 +38,7 @@ class Budgets:
         np.cumsum(np.bincount(self.entry, minlength=len(cost)), out=self._first[1:])
         count = np.concatenate(counts).astype(np.float32)
         self.part = count / self.sum(count).astype(np.float32)[self.entry]  # of a K-gram's pointers, those in a shard
-        self.share = self.cost[self.entry] * self.part
+        self.share = self.cost.astype(np.float32)[self.entry] * self.part
 
     def by_shard(self, values: np.ndarray) -> list[np.ndarray]:
         """A vector over entries, cut into the shards'."""
@@ -49,7 +50,9 @@ class Budgets:
 
     def sum(self, values: np.ndarray) -> np.ndarray:
         """float64 (S,): the sum of a vector over entries, by K-gram."""
-        return np.bincount(self.entry, values, minlength=len(self.cost))
+        sums = np.zeros(len(self.cost))
+        kernels.sum_entries(self.entry, values, sums)
+        return sums
 
     def any(self, flags: np.ndarray) -> np.ndarray:
         """uint8 (S,): whether any shard has the flag set."""
@@ -60,24 +63,22 @@ class Budgets:
         return np.maximum.reduceat(values[self._order], self._first[:-1]) if len(self.entry) else np.zeros(0)
 
     def divide(self, levels: np.ndarray, eta: float) -> None:
-        """One supergradient step from the shards' levels (float32 (E,)), which are overwritten."""
-        levels *= np.float32(eta)
-        self.share = self.project(self.share + levels, self.cost)
+        """One supergradient step from the shards' levels."""
+        self.share = self.share + np.float32(eta) * levels
+        self.project(self.share, self.cost)
 
     def rescale(self, cost: np.ndarray) -> None:
         """Take other costs, float64 (S,), divided as those before were."""
-        self.share = self.share * (cost / np.where(self.cost > 0, self.cost, 1.0))[self.entry]
+        factor = cost / np.where(self.cost > 0, self.cost, 1.0)
+        self.share = self.share * factor.astype(np.float32)[self.entry]
         self.cost = cost
 
-    def project(self, values: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        """The nearest x ≥ 0 whose sum by K-gram is ``cost`` (float64 (S,)), in the place of ``values`` (float64 (E,)),
-        which it answers."""
+    def project(self, values: np.ndarray, cost: np.ndarray) -> None:
+        """Give ``values`` (float (E,)) the nearest x ≥ 0 whose sum by K-gram is ``cost`` (float64 (S,))."""
         kernels.project_entries(self._order, self._first, cost, values)
-        return values
 
     def asked_for(self, excess: np.ndarray) -> np.ndarray:
-        """float64 (E,): the division that these excesses (float (E,)) propose."""
-        total = self.sum(excess)
-        scale = np.where(total > self.cost, self.cost / np.where(total > 0, total, 1.0), 1.0)
-        rest = np.maximum(self.cost - total, 0.0)
-        return excess * scale[self.entry] + rest[self.entry] * self.part
+        """The division that these excesses propose."""
+        share = np.empty(len(self.entry), dtype=np.float32)
+        kernels.ask_entries(self.entry, excess, self.sum(excess), self.cost, self.part, share)
+        return share

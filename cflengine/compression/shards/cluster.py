@@ -27,11 +27,17 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 LOCAL = "local"
+#: of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
+LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
 CONNECT_S = 10.0
 WORKERS_S = 30.0
 _ASKED_EVERY_S = 0.25
 _COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again at most
 _LOST = 5  # workers, one after the other, under the same shard: then it is not the workers
+
+
+class _LostError(Exception):
+    """The worker that has a shard is gone, or another process has come in its place."""
 
 
 @dataclass
@@ -58,7 +64,8 @@ class OnCluster:
             copy.put(shard)
             workers = self._workers()
             self._places.append(_Place(workers[k % len(workers)], copy))
-            self._hold(k, shard)
+            with suppress(_LostError):  # the first call will find out
+                self._hold(k, shard)
 
     @property
     def n_shards(self) -> int:
@@ -105,40 +112,44 @@ class OnCluster:
 
     def _answer(self, k: int, method: str, arguments: tuple[Any, ...], future: Future) -> on_worker.Answer:
         """The future's result; where the worker is lost, the shard is made again elsewhere, and asked again."""
+        lost = False
         for _ in range(_LOST):
-            if self._done(k, future):
-                answer: on_worker.Answer = future.result()
+            with suppress(_LostError):
+                if lost:
+                    self._make_again(k)
+                    future = self._submit(k, method, arguments)
+                answer: on_worker.Answer = self._result(k, future)
                 return answer
-            self._make_again(k)
-            future = self._submit(k, method, arguments)
+            lost = True
         raise InputError(f"shard {k} was lost with {_LOST} workers, one after the other: have they memory enough?")
 
-    def _done(self, k: int, future: Future) -> bool:
-        """Wait; False where the worker is lost meanwhile."""
+    def _result(self, k: int, future: Future) -> Any:
+        """What a worker answers about a shard. Raises _LostError where it is lost meanwhile, or what went wrong
+        there."""
         from distributed import wait
 
         while True:
             with suppress(TimeoutError), self.client.as_current():
                 wait(future, timeout=_ASKED_EVERY_S)
             if future.status == "finished":
-                return True
-            if future.status == "error" and self._places[k].worker in self._workers():
-                future.result()  # raises what went wrong there
-            if future.status != "pending" or self._places[k].worker not in self._workers():
+                return future.result()
+            here = self._places[k].worker in self._workers()
+            if future.status == "error" and here and not isinstance(future.exception(), on_worker.NotHeldError):
+                future.result()  # raises it
+            if future.status != "pending" or not here:
                 future.cancel()
-                return False
+                raise _LostError
 
     def _hold(self, k: int, shard: Shard) -> None:
-        self._task(self._places[k].worker, on_worker.hold, self.run, k, shard).result()
+        self._result(k, self._task(self._places[k].worker, on_worker.hold, self.run, k, shard))
 
     def _make_again(self, k: int) -> None:
-        """The shard on another worker, from its last copy, with what was done since."""
-        place = self._places[k]
-        used = [one.worker for one in self._places]
-        place.worker = min((worker for worker in self._workers() if worker != place.worker), key=used.count)
+        """The shard on another worker, where there is one, from its last copy, with what was done since."""
+        place, used = self._places[k], [one.worker for one in self._places]
+        place.worker = min(self._workers(), key=lambda worker: (worker == place.worker, used.count(worker)))
         self._hold(k, place.copy.get())
-        for method, arguments in place.calls:
-            self._task(place.worker, on_worker.call, self.run, k, method, arguments, None).result()
+        for method, arguments in place.calls:  # all of which had come to their ends
+            self._result(k, self._task(place.worker, on_worker.call, self.run, k, method, arguments, None))
 
     def _note(self, k: int, method: str, arguments: tuple[Any, ...], answer: on_worker.Answer) -> None:
         """Remember a call; after enough work take a copy in its place."""
@@ -180,9 +191,10 @@ def connected(address: str) -> Iterator[Client]:
     except ImportError:
         raise MissingPackageError('a cluster needs Dask: pip install "cflengine[cluster]".') from None
     if address == LOCAL:
-        # its page of statistics cannot be left out: on a port of this machine alone
-        options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-        with LocalCluster(threads_per_worker=1, **options) as cluster, Client(cluster, set_as_default=False) as client:
+        with (
+            LocalCluster(threads_per_worker=1, **LOCAL_OPTIONS) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
             yield client
         return
     try:

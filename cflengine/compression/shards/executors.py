@@ -13,8 +13,14 @@ from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.shard import Shard
 from cflengine.engine.progress import Progress
 
-#: methods that ask, as their last argument, whether to go on, and answer None where they were stopped
-STOPPABLE = frozenset({"iterate.steps", "solutions.searched"})
+# methods that ask, by their last argument, whether to go on, and answer None where they were stopped
+_STOPPABLE = frozenset({"iterate.steps", "solutions.searched"})
+
+
+def perform(shard: Any, method: str, arguments: Sequence[Any], progress: Progress) -> Any:
+    """The answer of a shard's ``method`` ("learn", "iterate.steps" ...)."""
+    last = (progress,) if method in _STOPPABLE else ()
+    return attrgetter(method)(shard)(*arguments, *last)
 
 
 class Executor(Protocol):
@@ -58,15 +64,14 @@ class InTurn:
     def _call(self, k: int, method: str, arguments: tuple[Any, ...]) -> Any:
         place = self._shards[k]
         shard = place.get() if isinstance(place, Resting) else place
-        answer = attrgetter(method)(shard)(*arguments)
+        answer = perform(shard, method, arguments, self.progress)
         self._rest(k, shard)
         return answer
 
     def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
         """See :class:`Executor`."""
-        last = (self.progress,) if method in STOPPABLE else ()
         columns = zip(range(self.n_shards), *arguments, strict=True)
-        answers = [self._call(k, method, (*own, *last)) for k, *own in columns]
+        answers = [self._call(k, method, tuple(own)) for k, *own in columns]
         self.exchanged += sum(map(array_bytes, (*arguments, answers)))
         return answers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class ShardIterate:
     """Linearised ADMM on one shard.
 
     ``cost``: float64 (G,), what the prox charges, and what the bound's prices may be in excess of: c(s) of the K-grams
-    that only this shard has, c_k(s) of the ``shared`` (int (H,)).
+    that only this shard has, c_k(s) of the ``shared`` (int (H,)). ``private``: bool (G,), those that no other has.
     """
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, shared: np.ndarray, rho: float, over: float) -> None:
@@ -50,7 +51,7 @@ class ShardIterate:
         self.top = np.zeros(0, dtype=np.float32)
 
     def steps(self, share: np.ndarray, n: int, averaging: bool, progress: Progress) -> Steps | None:
-        """So many steps with the shared K-grams charged ``share`` (float64 (H,)); None where it was stopped."""
+        """So many steps with the shared K-grams charged ``share`` (float32 (H,)); None where it was stopped."""
         admm = self.admm
         self.cost[self.shared] = share
         top = self.top if len(self.top) else np.zeros(self.index.n_grams, dtype=np.float32)
@@ -148,7 +149,7 @@ class ShardIterate:
     def uses(self, taking: bool) -> np.ndarray:
         """float32 (G,): the sum of w over each J(s); taking: w may take the place of q, so that no step can follow."""
         admm = self.admm
-        w = admm.take_w() if taking else admm.current_w()
         uses = np.zeros(self.index.n_grams, dtype=np.float32)
-        admm.groups.apply(kernels_prox.SUM, w, self.costs.dictionary, levels=uses)
+        with nullcontext(admm.take_w()) if taking else admm.lent_w() as w:
+            admm.groups.apply(kernels_prox.SUM, w, self.costs.dictionary, levels=uses)
         return uses

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import time
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cflengine._version import __version__
-from cflengine.compression.shards.executors import STOPPABLE
+from cflengine.compression.shards.executors import perform
 from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.shard import Shard
 from cflengine.engine.jit import threads
@@ -20,11 +19,14 @@ _held: dict[tuple[str, int], Resting] = {}
 
 
 class Answer(NamedTuple):
-    """value: what the method answered; seconds: of work; stopped: whether time was up."""
+    """value: what the method answered; seconds: of work."""
 
     value: Any
     seconds: float
-    stopped: bool
+
+
+class NotHeldError(Exception):
+    """A shard that this process does not hold: it is another one than that which did, at the same address."""
 
 
 def version() -> str:
@@ -43,19 +45,17 @@ def hold(run: str, k: int, shard: Shard) -> None:
 def call(run: str, k: int, method: str, arguments: tuple[Any, ...], seconds: float | None) -> Answer:
     """A method of a shard, with as many threads as the worker has; seconds: that are left, None for no limit."""
     began = time.perf_counter()
-    rest = _held[run, k]
+    rest = _resting(run, k)
     shard = rest.get()
-    progress = Progress(recording=False, time_limit=seconds)
-    last = (progress,) if method in STOPPABLE else ()
     with threads(_threads_of_worker()):
-        value = attrgetter(method)(shard)(*arguments, *last)
+        value = perform(shard, method, arguments, Progress(recording=False, time_limit=seconds))
     rest.put(shard)
-    return Answer(value, time.perf_counter() - began, progress.reason is not None)
+    return Answer(value, time.perf_counter() - began)
 
 
 def state(run: str, k: int) -> Shard:
     """A copy of a shard as it is."""
-    return _held[run, k].get()
+    return _resting(run, k).get()
 
 
 def drop(run: str) -> None:
@@ -65,6 +65,12 @@ def drop(run: str) -> None:
     folder = _folders.pop(run, None)
     if folder is not None:
         folder.cleanup()
+
+
+def _resting(run: str, k: int) -> Resting:
+    if (run, k) not in _held:
+        raise NotHeldError
+    return _held[run, k]
 
 
 def _threads_of_worker() -> int | None:

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cflengine.compression.search.crossover import Differences, choose_segments
-from cflengine.compression.search.moves import alternate
-from cflengine.compression.search.refine import DESCENT_ROUNDS, NEARLY, PRICE_ROUNDS, SEARCH, SHARE, Recombination
+from cflengine.compression.search.moves import TOLERANCE, alternate
+from cflengine.compression.search.refine import (
+    DESCENT_ROUNDS,
+    PRICE_ROUNDS,
+    SEARCH,
+    SHARE,
+    Recombination,
+    open_to_change,
+)
 from cflengine.compression.shards.solutions import (
     BEST,
     PARENT,
@@ -25,7 +32,6 @@ if TYPE_CHECKING:
     from cflengine.compression.shards.run import ShardedRun
 
 _NONE = np.zeros(0, dtype=np.int32)
-_TOLERANCE = 1e-6
 
 
 class ShardedRefinement(Recombination):
@@ -66,7 +72,7 @@ class ShardedRefinement(Recombination):
         run, budgets = self.run, self.run.budgets
         best = np.inf
         for _ in range(rounds):
-            used = run.each("solutions.price", budgets.spread(uses))
+            used = run.each("solutions.price", budgets.spread(uses.astype(np.float32)))
             objective, uses = self._encode(np.concatenate(used))
             self.update_incumbent(objective, ROUNDED)
             if objective >= best:
@@ -123,16 +129,16 @@ class ShardedRefinement(Recombination):
     def _improve(self, *, adding: bool, drawn: np.ndarray | None = None) -> int:
         """Moves of one kind that pay and stand apart; how many (−1: stopped). drawn: bool (S,), protected ones."""
         run, budgets = self.run, self.run.budgets
+        used, worth = budgets.spread(self.used), budgets.spread(self.worth.astype(np.float32))
         proposed: list[Proposed] = run.each(
-            "solutions.propose", run.same(adding), budgets.spread(self.used), budgets.spread(self.worth),
-            run.same(drawn is not None),
-        )  # fmt: skip
+            "solutions.propose", run.same(adding), used, worth, run.same(drawn is not None)
+        )
         pays = (self.worth > run.cost) & (self.present == 0) if adding else (self.worth < run.cost) & (self.present > 0)
         if drawn is not None:
             pays &= ~drawn
         votes = np.concatenate([one.votes for one in proposed])
         if adding:
-            moved = pays & (budgets.sum(votes) > run.cost * (1.0 + _TOLERANCE))
+            moved = pays & (budgets.sum(votes) > run.cost * (1.0 + TOLERANCE))
         else:
             moved = pays & (budgets.sum(1.0 - votes) == 0)
         present = self.used.copy()
@@ -149,11 +155,8 @@ class ShardedRefinement(Recombination):
         self._begin(noted=False)
         if not self._evaluate():
             return False
-        if adding:
-            open_to_change = (self.present == 0) & (self.worth > NEARLY * run.cost)
-        else:
-            open_to_change = (self.present > 0) & (self.worth < (1 + NEARLY) * run.cost)
-        drawn = open_to_change & (self.random.random(len(open_to_change)) < SHARE)
+        drawn = open_to_change(self.present, self.worth, run.cost, adding=adding)
+        drawn &= self.random.random(len(drawn)) < SHARE
         run.each("solutions.perturb", run.same(adding), budgets.spread(drawn))
         present = self.present.copy()
         present[drawn] = adding

@@ -18,7 +18,6 @@ from cflengine.compression.shards.executors import Executor
 from cflengine.compression.shards.iterate import Steps
 from cflengine.compression.shards.refine import ShardedRefinement
 from cflengine.compression.shards.settings import ShardedSettings
-from cflengine.compression.shards.shard import ShardFacts
 from cflengine.compression.shards.solutions import BEST, Encoded
 from cflengine.compression.solvers.guided.annealing import FEW
 from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION, GuidedPhases
@@ -38,18 +37,17 @@ class ShardedRun(GuidedPhases, Run):
     def __init__(
         self,
         executor: Executor,
-        facts: list[ShardFacts],
-        cost: np.ndarray,
+        budgets: Budgets,
         settings: ShardedSettings,
         listeners: Iterable[Listener],
         lam: float,
         *,
         unit: float,
     ) -> None:
-        """cost: float64 (S,), c(s) of the shared K-grams, in ``unit``."""
+        """budgets: of the shared K-grams, costs in ``unit``."""
         super().__init__(settings, listeners, lam=lam, unit=unit)
-        self.executor, self.cost, self.guided = executor, cost, settings.unsharded
-        self.budgets = Budgets(cost, [one.numbers for one in facts], [one.counts for one in facts])
+        self.executor, self.budgets, self.guided = executor, budgets, settings.unsharded
+        self.cost = budgets.cost
         self.levels = np.zeros(len(self.budgets.entry), dtype=np.float32)
         self.saved_share = self.budgets.share
         self._refinement = ShardedRefinement(self)
@@ -138,7 +136,7 @@ class ShardedRun(GuidedPhases, Run):
             return False
         self.support = sum(one.support for one in steps)
         self.undecided = sum(one.undecided for one in steps), sum(one.positive for one in steps)
-        budgets.divide(self.levels.copy(), ETA)
+        budgets.divide(self.levels, ETA)
         self.iteration += n
         self.work += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}
@@ -149,7 +147,7 @@ class ShardedRun(GuidedPhases, Run):
     def update_bound(self, *, last: bool = False) -> list[np.ndarray]:
         """Prove a bound from the shards' prices, averaged over steps (last: from the best so far); the division of
         costs behind it, by shard."""
-        excess = np.concatenate(self.each("iterate.excesses", self.same(last))).astype(np.float64)
+        excess = np.concatenate(self.each("iterate.excesses", self.same(last)))
         share = self.budgets.by_shard(self.budgets.asked_for(excess))
         bound = sum(self.each("iterate.bound", share))
         if math.isfinite(bound) and self.raise_bound(bound):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.checks import InputError, check_whole
@@ -54,6 +55,11 @@ class ShardedSettings(Limits):
         if self.cluster is not None and (not isinstance(self.cluster, str) or not _ADDRESS.fullmatch(self.cluster)):
             raise InputError(f"cluster must be 'local' or an address such as tcp://HOST:8786, not {self.cluster!r}.")
         _ = self.unsharded  # refuses what the guided solver refuses
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Options of :func:`~cflengine.text.kgrams.index_kgrams`, for the whole's index to lie where shards do."""
+        return {"on_disk": not self.in_memory, "folder": self.scratch}
 
     @property
     def unsharded(self) -> GuidedSettings:

@@ -87,7 +87,7 @@ class Shard:
         """Be ready for steps and solutions, with costs in ``unit``."""
         costs = self.given.in_unit(unit)
         self.iterate = ShardIterate(self.index, costs, self.shared, rho, over)
-        self.solutions = ShardSolutions(self.iterate.admm, costs, self.shared, self.numbers, seed)
+        self.solutions = ShardSolutions(self.iterate, self.numbers, seed)
         self.unit = unit
 
     def uses(self, taking: bool) -> np.ndarray:

@@ -46,11 +46,11 @@ class SharedGrams:
         self.number[self._named] = numbers
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """(K-grams int32 (H,), their numbers among the shared int64 (H,), ascending)."""
+        """(K-grams int32 (H,), their numbers among the shared int32 (H,), ascending)."""
         grams = np.flatnonzero(self.number >= 0)
         numbers = self.number[grams]
         order = np.argsort(numbers)
-        return grams[order].astype(np.int32), numbers[order]
+        return grams[order].astype(np.int32), numbers[order].astype(np.int32)
 
 
 def number_shared(names: Sequence[np.ndarray], offset: int) -> tuple[list[np.ndarray], int]:

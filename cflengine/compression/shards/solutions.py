@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.passes.binary import LEAST_USES, count_uses
 from cflengine.compression.search.crossover import Differences, apply_segments
 from cflengine.compression.search.moves import DictionarySearch
-from cflengine.compression.search.refine import NEARLY, SHARE
-from cflengine.compression.solvers.linearised_admm import LinearisedAdmm
+from cflengine.compression.search.refine import SHARE, open_to_change
+from cflengine.compression.shards.iterate import ShardIterate
 from cflengine.engine.progress import Progress
 
 BEST, PARENT, ROUNDED, SEARCHED = "best", "parent", "rounded", "searched"
@@ -40,7 +39,7 @@ class Searched(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """Moves. moved: how many of K-grams that only this shard has; votes: float64 (H,), for an addition what the shared
+    """Moves. moved: how many of K-grams that only this shard has; votes: float32 (H,), for an addition what the shared
     K-gram is worth in text that better moves leave it, for a removal 1 if it may go, else 0."""
 
     moved: int
@@ -61,16 +60,14 @@ class Compared(NamedTuple):
 
 
 class ShardSolutions:
-    """admm: whose encoder, groups and work space are used; shared: int (H,), own numbers; numbers: int64 (H,), those
-    among the shared."""
+    """iterate: whose encoder, groups and work space are used; numbers: int32 (H,), of its shared K-grams among all
+    that are shared."""
 
-    def __init__(
-        self, admm: LinearisedAdmm, costs: StorageCosts, shared: np.ndarray, numbers: np.ndarray, seed: int
-    ) -> None:
-        self.admm, self.costs, self.shared, self.numbers = admm, costs, shared, numbers
+    def __init__(self, iterate: ShardIterate, numbers: np.ndarray, seed: int) -> None:
+        admm, costs = iterate.admm, iterate.costs
+        self.costs, self.numbers = costs, numbers
+        self.shared, self.private = iterate.shared, iterate.private
         self.index, self.coder = admm.index, admm.coder
-        self.private = np.ones(self.index.n_grams, dtype=bool)
-        self.private[shared] = False
         self.search = DictionarySearch(admm.coder, admm.groups, costs, admm.workspace)
         self.best = self.coder.single_words()
         self.rounded = self.best.copy()
@@ -127,10 +124,9 @@ class ShardSolutions:
         self.rounded[:] = self.coder.encode_with(self.plan)
         return self.evaluate(ROUNDED)
 
-    def note(self) -> np.ndarray:
-        """uint8 (H,), used: the dictionary of the "rounded" cover is where the next search begins."""
+    def note(self) -> None:
+        """The dictionary of the "rounded" cover is where the next search begins."""
         self.noted = self.coder.pointers(self.rounded)[2]
-        return self.noted[self.shared]
 
     def begin_search(self, noted: bool) -> np.ndarray:
         """uint8 (H,), used here: the dictionary that was noted, or that of the best cover, is evaluated next; the best
@@ -152,7 +148,7 @@ class ShardSolutions:
     def propose(self, adding: bool, used: np.ndarray, worth: np.ndarray, protecting: bool) -> Proposed:
         """Moves of one kind that pay and stand apart; what only this shard has is in ``plan`` now.
 
-        used: uint8 (H,), of any shard's cover; worth: float64 (H,), over all shards.
+        used: uint8 (H,), of any shard's cover; worth: float32 (H,), over all shards.
         """
         search, cost = self.search, self.costs.dictionary
         here = search.worth[self.shared].astype(np.float64)
@@ -165,7 +161,7 @@ class ShardSolutions:
         if adding:
             asked[self.shared] *= _portion(here, worth)
         chosen, free_worth = search.choose(grams, gain, asked[grams], adding=adding)
-        votes = np.full(self.index.n_grams, 0.0 if adding else 1.0)
+        votes = np.full(self.index.n_grams, 0.0 if adding else 1.0, dtype=np.float32)
         votes[grams] = free_worth if adding else chosen
         self.plan = search.used.copy()
         if protecting:
@@ -179,12 +175,9 @@ class ShardSolutions:
 
         drawn: bool (H,), of the shared K-grams, drawn for all shards.
         """
-        search, cost = self.search, self.costs.dictionary
-        if adding:
-            open_to_change = (search.present == 0) & (search.worth > NEARLY * cost)
-        else:
-            open_to_change = (search.present > 0) & (search.worth < (1 + NEARLY) * cost)
-        grams = np.flatnonzero(open_to_change & self.private)
+        search = self.search
+        candidates = open_to_change(search.present, search.worth, self.costs.dictionary, adding=adding)
+        grams = np.flatnonzero(candidates & self.private)
         grams = grams[self.random.random(len(grams)) < SHARE]
         self.plan = search.present.copy()
         self.plan[grams] = adding

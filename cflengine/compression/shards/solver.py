@@ -35,6 +35,7 @@ from cflengine.compression.model.parts import PartsCertificate
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.passes.binary import Coder
+from cflengine.compression.shards.budgets import Budgets
 from cflengine.compression.shards.cluster import OnCluster, connected
 from cflengine.compression.shards.executors import Executor, InTurn
 from cflengine.compression.shards.run import ShardedRun
@@ -167,15 +168,17 @@ def solve_on(
     seeds = [settings.random_state + k for k in range(n)]
     executor.each("begin", [unit] * n, [rho] * n, [guided.over] * n, seeds)
     cost = shared_cost(facts)
-    run = ShardedRun(executor, facts, cost / unit, settings, listeners, lam, unit=unit)
+    budgets = Budgets(cost / unit, [one.numbers for one in facts], [one.counts for one in facts])
+    del facts  # as large as all that is known of divided costs
+    run = ShardedRun(executor, budgets, settings, listeners, lam, unit=unit)
     executor.progress = run.progress
     for covers, prices in start:
         run.warm_start(covers, prices)
     run.go()
     share = run.update_bound(last=True)
     proof = PartsCertificate(cost)
-    for part, one in zip(executor.each("certify", share), facts, strict=True):
-        proof.add(part, one.numbers)
+    for part, numbers in zip(executor.each("certify", share), budgets.by_shard(budgets.entry), strict=True):
+        proof.add(part, numbers)
     certificate = proof.certificate()
     run.report(FINISHED, certificate.objective / unit)
     return run, certificate, executor.each("solution", [certificate.shrink] * n)

@@ -10,7 +10,8 @@ Memory: see ``state_bytes`` in memory.py.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.groups import Groups
 from cflengine.compression.passes.layout import PointerLayout
 from cflengine.compression.passes.pieces import borders_of, carry_of, encode_all, has_pieces, save_borders
+from cflengine.engine import mapped
 from cflengine.engine.progress import Progress
 from cflengine.text.kgrams import KGramIndex
 
@@ -89,7 +91,7 @@ class LinearisedAdmm:
         self.layout = PointerLayout.of(index)
         self.coder = Coder(index, costs, self.layout.blocks)
         self.groups = Groups(index, self.layout)
-        self.bound = DualBound(self.coder, self.groups, costs)
+        self.bound = DualBound(self.coder, self.groups, costs, self.space)
         self.borders = borders_of(self.layout.blocks, index.max_gram)
         n, m = index.n_tokens, index.n_pointers
         self.q = np.zeros(m, dtype=np.float32)
@@ -121,7 +123,7 @@ class LinearisedAdmm:
         self.costs, self.group_cost, self.over, self.levels = costs, costs.dictionary, over, _NONE
         self._d = costs.pointer_single
         self.coder.costs = costs
-        self.bound = DualBound(self.coder, self.groups, costs)
+        self.bound = DualBound(self.coder, self.groups, costs, self.space)
         self._rho = self.rule.rho = rho
         self.inv_mu = 1.0 / (rho * self.sigma)
         self.relaxation, self.r, self.u = np.nan, np.inf, np.inf
@@ -184,6 +186,29 @@ class LinearisedAdmm:
         w = self.q.copy()
         self.groups.apply(kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu, levels=levels)
         return w
+
+    @contextmanager
+    def lent_w(self) -> Iterator[np.ndarray]:
+        """What :meth:`current_w` is, for as long as the block lasts; to be overwritten at will."""
+        with self.space() as w:
+            if w is not self.q:
+                w[:] = self.q
+            self.groups.apply(kernels_prox.PROX, w, self.group_cost, inv_mu=self.inv_mu)
+            yield w
+
+    @contextmanager
+    def space(self) -> Iterator[np.ndarray]:
+        """float32 (m,), to work in: memory of its own, or, where that would be the peak of a large solve, the memory of
+        q, which waits on disk."""
+        if len(self.q) < self.index.n_pointers or self.q.nbytes <= mapped.IN_MEMORY:
+            yield np.empty(self.index.n_pointers, dtype=np.float32)
+            return
+        aside = mapped.SetAside()
+        aside.put(self.q)
+        try:
+            yield self.q
+        finally:
+            aside.get(self.q)
 
     def take_w(self, levels: np.ndarray = _NONE) -> np.ndarray:
         """:meth:`current_w` in the place of ``q``: no step can follow until that is set anew."""

@@ -3,7 +3,9 @@
 Bytes a token at K = 3, with 0.56 K-grams to a token. Everybody: the index 18.2; w 12, slots 12, ranks 6; y, z, the
 best y 12; the dictionary cost 4.5; the best solution 1; and, while a bound is computed, shares 12: 78 ("relaxation").
 The homotopy: the multipliers of w = θ 12, a second ψ and its K-grams 1.6. The guided solver: the relaxation it returns
-to 20; the average of its multipliers 4; the local search's dictionaries, worth and cover 5, prices 7: 112. Reweighting:
+to 20; the average of its multipliers 4; the local search's dictionaries, worth and cover 5, prices 7: 112; what it
+returns to, and w while a bound is computed, go to disk from some millions of tokens on (engine/mapped.py): 86.
+Reweighting:
 weights, z and the best z 36, α 8 in the place of y and z. A shard: the guided solver's; divided costs 5, the prices
 that are tried 4, dictionaries 3, the dual prices 8, two more covers 2. Of the whole there is then the index, costs 5,
 the result 9 and, while that is certified, sums by K-gram 11.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from cflengine.compression.passes.blocks import BLOCK_TOKENS
 from cflengine.compression.shards.settings import ShardedSettings
+from cflengine.engine import mapped
 from cflengine.engine.memory import fits, require_bytes
 from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import index_bytes
@@ -22,6 +25,7 @@ _STATE = {
     "relaxation": (14, 13, 8),
     "homotopy": (18, 14, 9),
     "guided": (18, 28, 22),
+    "guided on disk": (10, 19, 33),
     "reweighting": (26, 30, 9),
     "relay": (18, 36, 22),
     "shard": (18, 42, 36),
@@ -45,6 +49,8 @@ def state_bytes(
     >>> round(state_bytes(1_000_000, 3, "relaxation", grams_per_token=0.56) / 1e6, 1)
     77.7
     """
+    if solver == "guided" and 4 * max_gram * n_tokens > mapped.IN_MEMORY:
+        solver = "guided on disk"
     pointer, token, gram = _STATE[solver]
     per_token = pointer * max_gram + token + gram * grams_per_token
     if longest > 2 * BLOCK_TOKENS:

@@ -12,7 +12,8 @@ import pytest
 
 from cflengine import GuidedSettings, ShardedSettings
 from cflengine.compression.shards import cluster as clusters
-from cflengine.compression.shards.cluster import OnCluster, check_workers, connected
+from cflengine.compression.shards import on_worker
+from cflengine.compression.shards.cluster import LOCAL_OPTIONS, OnCluster, check_workers, connected
 from cflengine.compression.shards.solver import solve_sharded
 from cflengine.engine.checks import InputError, MissingPackageError
 from naive.corpora import costs_of, index_of, repeated_phrases
@@ -30,8 +31,7 @@ SETTINGS = ShardedSettings(
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers, which come back when they are killed."""
-    options = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as started:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL_OPTIONS) as started:
         yield started
 
 
@@ -77,6 +77,34 @@ def test_a_worker_that_is_killed_changes_nothing(cluster, expected, monkeypatch,
     check_same(result, expected)
 
 
+def test_the_only_worker_is_killed_and_comes_back(expected):
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL_OPTIONS) as one:
+        killed = []
+
+        def kill(stats) -> None:
+            if stats.stage == "annealing" and not killed:
+                killed.extend(worker.pid for worker in one.workers.values())
+                os.kill(killed[0], signal.SIGKILL)
+
+        result = solve(one, listeners=[kill])
+    assert killed
+    check_same(result, expected)
+
+
+def test_a_worker_that_has_forgotten_its_shards_is_given_them_again(cluster, expected):
+    """As another process at the address of the one that held them has."""
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        forgotten = []
+
+        def forget(stats) -> None:
+            if stats.stage == "annealing" and not forgotten:
+                forgotten.extend(client.run(lambda: on_worker._held.clear()))
+
+        result = solve(cluster, listeners=[forget])
+    assert len(forgotten) == 2
+    check_same(result, expected)
+
+
 def test_a_run_on_a_cluster_can_be_stopped(cluster):
     result = solve(cluster, listeners=[lambda stats: stats.iteration < 30])
     assert result.reason == "interrupted" and result.certificate.covered and result.lower_bound > 0
@@ -95,9 +123,8 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
 
 def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
     monkeypatch.setattr(clusters, "WORKERS_S", 0.2)
-    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=0, **options) as empty,
+        distributed.LocalCluster(n_workers=0, **LOCAL_OPTIONS) as empty,
         distributed.Client(empty, set_as_default=False) as client,
         pytest.raises(InputError, match="no workers"),
     ):

@@ -172,7 +172,7 @@ def test_it_can_be_stopped_at_any_moment(stop_at):
         questions = 0
 
         def __call__(self, stats) -> None:
-            pass
+            """Events do not stop it."""
 
         def poll(self) -> bool:
             self.questions += 1
@@ -209,9 +209,7 @@ def test_events_of_an_annealing_say_so():
     heard = []
     solve_sharded(index, costs_of(index), QUICK, listeners=[heard.append])
     stages = [one.stage for one in heard]
-    assert list(dict.fromkeys(stages)) == [
-        "relaxation", "local search", "annealing", "recombination", "re-encoded"
-    ] or stages.count("annealing")  # fmt: skip
+    assert {"relaxation", "local search", "annealing", "recombination"} < set(stages)
     assert all(np.isnan(one.get("relaxation")) for one in heard if one.stage == "annealing")
 
 

@@ -18,6 +18,7 @@ from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homot
 from cflengine.compression.solvers.memory import sharded_bytes, state_bytes
 from cflengine.compression.solvers.reweighting import solve_reweighting
 from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
+from cflengine.engine import mapped
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import costs_of
 
@@ -32,6 +33,10 @@ SOLVES = {
         HomotopySettings(relaxation_iterations=2, stage_iterations=2, bound_every=2, last_zeta=0.1),
     ),
     "guided": (
+        solve_guided,
+        GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
+    ),
+    "guided on disk": (
         solve_guided,
         GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
     ),
@@ -51,6 +56,8 @@ def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
     # temporaries of fixed size, small beside any corpus for which memory matters: keep them so here
     monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 1 << 14)
     monkeypatch.setattr(crossover, "_ROOM", 1 << 12)
+    if solver == "guided on disk":
+        monkeypatch.setattr(mapped, "IN_MEMORY", 1 << 20)
     tokens = np.minimum(np.random.default_rng(0).zipf(1.25, N), 30_000).astype(np.int32)
     solve, settings = SOLVES[solver]
     small = index_kgrams(tokens[:5_000], np.arange(0, 5_001, 200), 3)
@@ -66,7 +73,7 @@ def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
     if solver == "sharded":
         estimate = sharded_bytes(N, 3, 1, grams_per_token=index.n_grams / N)
     else:
-        estimate = state_bytes(N, 3, solver, grams_per_token=index.n_grams / N)
+        estimate = state_bytes(N, 3, solver.removesuffix(" on disk"), grams_per_token=index.n_grams / N)
     assert 0.9 * estimate < peak < 1.07 * estimate
 
 
@@ -108,3 +115,14 @@ def test_one_long_document_takes_no_more_than_many_short_ones():
         [sys.executable, "-c", ONE_DOCUMENT], capture_output=True, text=True, check=True, timeout=300
     )
     assert 0.75 < float(answer.stdout) < 1.2
+
+
+def test_what_waits_on_disk_changes_nothing(monkeypatch):
+    tokens = np.minimum(np.random.default_rng(0).zipf(1.25, 20_000), 3_000).astype(np.int32)
+    index = index_kgrams(tokens, np.arange(0, 20_001, 200), 3)
+    in_memory = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2))
+    monkeypatch.setattr(mapped, "IN_MEMORY", 0)
+    on_disk = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2))
+    for name in ("cover", "alpha", "dictionary"):
+        np.testing.assert_array_equal(getattr(on_disk, name), getattr(in_memory, name))
+    assert (on_disk.objective, on_disk.lower_bound) == (in_memory.objective, in_memory.lower_bound)

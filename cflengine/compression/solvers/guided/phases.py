@@ -8,6 +8,7 @@ Then annealing, search and recombination, and more steps for a better bound, aga
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from cflengine.compression.solvers.guided.settings import GuidedSettings
@@ -32,7 +33,7 @@ class Refining(Protocol):
         ...
 
 
-class GuidedPhases:
+class GuidedPhases(ABC):
     """A run's phases; its subclasses also are a :class:`~cflengine.engine.run.Run` and say what the parts are.
 
     guided: the settings; refinement: of the best solution; steps_done: on the relaxation, whose multipliers are
@@ -47,47 +48,47 @@ class GuidedPhases:
     best_objective: float
 
     @property
+    @abstractmethod
     def refinement(self) -> Refining:
         """See :class:`Refining`."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def lower_bound(self) -> float:
         """The best proved bound."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def value(self) -> float:
         """The relaxed objective at w, an estimate."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(self, most: int) -> int:
         """One or a few steps on the relaxation, at most so many; how many, 0 where it was stopped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prove(self) -> None:
         """Try the averaged multipliers as a bound."""
-        raise NotImplementedError
 
+    @abstractmethod
     def look(self) -> None:
         """Round the relaxation as it stands."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search_relaxed(self) -> bool:
         """Round and search, and leave the relaxation as it was saved; False if stopped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def anneal(self, i: int) -> bool:
         """The i-th annealing, then rounding and local search; False if stopped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def save_relaxation(self) -> None:
         """Keep the iterate."""
-        raise NotImplementedError
 
+    @abstractmethod
     def return_to_relaxation(self) -> None:
         """The iterate that was saved last."""
-        raise NotImplementedError
 
     def known(self) -> bool:
         """Whether the search has a solution to begin with."""
@@ -111,7 +112,7 @@ class GuidedPhases:
             if not n:
                 return False
             since += n
-            if self.steps_done >= look:
+            if self.steps_done >= look and not settings.relaxation_only:
                 look *= 2
                 self.look()
             if since < settings.bound_every:

@@ -19,6 +19,7 @@ from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION, G
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.run import CompressionRun, Problem
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.mapped import SetAside
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class WarmState:
-    """What a solve leaves for the next: the relaxation's iterate and multipliers, their unit, the best solution."""
+    """What a solve leaves for the next: the relaxation's q, y and z, the unit of y, the best solution."""
 
-    q: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
+    iterate: SetAside
     unit: float
     cover: np.ndarray | None = None
 
@@ -109,6 +108,7 @@ class GuidedRun(GuidedPhases, CompressionRun):
         """float64 (n,), the dual prices of the best bound; what the next solve needs is kept, all else let go."""
         if self.owner.once:
             self.owner.warm = None
+            del self._refinement, self.average  # they have q, and memory of their own
             self.admm.release()
         elif self.owner.warm is not None:
             self.owner.warm.cover = self.best_cover
@@ -133,9 +133,6 @@ class GuidedRun(GuidedPhases, CompressionRun):
 
     def _restart(self, warm: WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
-        if warm.unit != self.unit:
-            warm.y *= warm.unit / self.unit
-            warm.unit = self.unit
         self.return_to_relaxation()
         self.admm.bound.update(self.admm.y)
         if warm.cover is not None:
@@ -149,9 +146,9 @@ class GuidedRun(GuidedPhases, CompressionRun):
         if self.progress.reason is TerminationReason.NUMERICAL_ERROR:
             return  # nothing to go on from
         if warm is None:
-            self.owner.warm = WarmState(admm.q.copy(), admm.y.copy(), admm.z.copy(), self.unit)
-        else:
-            warm.q[:], warm.y[:], warm.z[:] = admm.q, admm.y, admm.z
+            warm = self.owner.warm = WarmState(SetAside(), self.unit)
+        warm.iterate.put(admm.q, admm.y, admm.z)
+        warm.unit = self.unit
 
     def step(self, stage: str) -> bool:
         """One step and its event; False when stopped or when numbers overflow."""
@@ -178,7 +175,7 @@ class GuidedRun(GuidedPhases, CompressionRun):
 
     def look(self) -> None:
         """Round the relaxation as it stands."""
-        self.refinement.round(self.uses(self.admm.current_w()), rounds=2)
+        self.refinement.round(self._current_uses(), rounds=2)
 
     def search_relaxed(self) -> bool:
         """Round and search, and leave the relaxation as it was saved; False if stopped."""
@@ -196,7 +193,8 @@ class GuidedRun(GuidedPhases, CompressionRun):
 
     def relaxation_proved(self, before: float) -> bool:
         """Whether a feasible point is near enough to the bound."""
-        self.relaxation_upper = self.admm.feasible_value(self.admm.current_w())
+        with self.admm.lent_w() as w:
+            self.relaxation_upper = self.admm.feasible_value(w)
         return relative_gap(self.relaxation_upper, self.lower_bound) <= self.guided.wanted_relaxation_gap
 
     def _first_search(self) -> bool:
@@ -205,7 +203,7 @@ class GuidedRun(GuidedPhases, CompressionRun):
         # what is annealed is better than a rounded relaxation, which has its turn only where nothing else was searched
         rounded = bool(self.steps_done) and not (settings.annealings and (self.searched or self.start is not None))
         # now, since the search takes the place of w
-        dictionary = refinement.round(self.uses(self.admm.current_w())) if rounded else None
+        dictionary = refinement.round(self._current_uses()) if rounded else None
         if settings.early or not settings.annealings:
             started = self.start is None or refinement.descend(self.coder.evaluate(self.start)[2])
             if not started:
@@ -218,11 +216,17 @@ class GuidedRun(GuidedPhases, CompressionRun):
         self.admm.groups.apply(kernels_prox.SUM, w, self.costs.dictionary, levels=uses)
         return uses
 
+    def _current_uses(self) -> np.ndarray:
+        with self.admm.lent_w() as w:
+            return self.uses(w)
+
     def return_to_relaxation(self) -> None:
         """The iterate that was saved last."""
         admm, warm = self.admm, self.owner.warm
         assert warm is not None
-        admm.q[:], admm.y[:], admm.z[:] = warm.q, warm.y, warm.z
+        warm.iterate.get(admm.q, admm.y, admm.z)
+        if warm.unit != self.unit:
+            admm.y *= warm.unit / self.unit
 
     def _report(self, stage: str) -> bool:
         admm = self.admm
