@@ -35,6 +35,7 @@ from cflengine.engine.progress import Listener
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
+from cflengine.text.stored import StoredTexts
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 
@@ -381,10 +382,10 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _documents(X: Iterable[str]) -> list[str]:
-    """The documents as a list; a single string is a mistake often made, and said so."""
+def _documents(X: Iterable[str]) -> Sequence[str]:
+    """The documents as a list, or where they lie on disk; a single string is a mistake often made, and said so."""
     if isinstance(X, str | bytes):
         raise TypeError("X must be a sequence of documents (strings), not one string.")
     if isinstance(X, pd.DataFrame):
         raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")
-    return list(X)
+    return X if isinstance(X, StoredTexts) else list(X)

@@ -63,6 +63,38 @@ def _take_room(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
+class GrowingArray:
+    """An array that grows at its end, in a file without a name from IN_MEMORY bytes on."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
+        self._parts: list[np.ndarray] = []
+        self._bytes = 0
+        self._file: IO[bytes] | None = None
+
+    def append(self, part: np.ndarray) -> None:
+        """More of it; the part is copied. Raises InputError where the disk has no room."""
+        part = np.array(part, dtype=self._dtype)
+        self._bytes += part.nbytes
+        if self._file is None and self._bytes <= IN_MEMORY:
+            self._parts.append(part)
+            return
+        with room_on_disk(None):
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
+            for view in _pieces((*self._parts, part)):
+                self._file.write(view)
+        self._parts = []
+
+    def whole(self) -> np.ndarray:
+        """All of it; nothing can be added afterwards."""
+        if self._file is None:
+            return np.concatenate([np.zeros(0, self._dtype), *self._parts])
+        with room_on_disk(None):
+            self._file.flush()
+            return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+"))
+
+
 class SetAside:
     """Arrays that are not needed for a while, in a file without a name where they take more than IN_MEMORY.
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from math import isnan
@@ -25,7 +25,9 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
+from cflengine.engine import mapped
 from cflengine.engine.checks import InputError
+from cflengine.text.stored import StoredTexts
 
 MAX_EXAMPLES = 20
 
@@ -111,8 +113,8 @@ class Corpus:
     ----------
     name : str
         The source's display name.
-    texts : list[str]
-        N strings, exactly as in the source (not stripped, line ends kept).
+    texts : list[str] or StoredTexts
+        N strings, exactly as in the source (not stripped, line ends kept); of a large corpus on disk (stored.py).
     rows : ndarray
         (N,) int64, increasing; the 0-based record number of each document in the source.
     metadata : DataFrame
@@ -127,7 +129,7 @@ class Corpus:
     """
 
     name: str
-    texts: list[str]
+    texts: Sequence[str]
     rows: np.ndarray
     metadata: pd.DataFrame
     report: ReadReport
@@ -181,7 +183,7 @@ class Corpus:
         return intake.corpus(name, kept.reset_index(drop=True), format="memory", columns=columns)
 
 
-def _digest(texts: list[str]) -> str:
+def _digest(texts: Iterable[str]) -> str:
     sha = hashlib.sha256()
     for text in texts:
         data = text.encode("utf-8")
@@ -211,7 +213,8 @@ class Intake:
             raise CorpusError(f"limit is {limit}; it must be 1 or more, or None for all documents.")
         self.min_words = min_words
         self.limit = limit
-        self.texts: list[str] = []
+        self.texts: list[str] | StoredTexts = []
+        self._size = 0  # bytes of the texts, about
         self.n_records = 0
         self._rows = array("q")
         self._counts = {"missing": 0, "empty": 0, "too short": 0}
@@ -233,10 +236,16 @@ class Intake:
             self._left_out[0].append(self.n_records)
             self._left_out[1].append(REASONS.index(reason))
         else:
-            self.texts.append(text)
+            self._keep(text)
             self._rows.append(self.n_records)
         self.n_records += 1
         return not reason
+
+    def _keep(self, text: str) -> None:
+        self.texts.append(text)
+        self._size += len(text)
+        if self._size > mapped.IN_MEMORY and isinstance(self.texts, list):
+            self.texts = StoredTexts(self.texts)
 
     def _why_not(self, text: str) -> str:
         """Why a text is left out, '' if it is kept."""

@@ -21,6 +21,7 @@ import numpy as np
 import regex
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.mapped import GrowingArray
 from cflengine.engine.progress import Watch
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.token_presets import (
@@ -39,6 +40,7 @@ WORD_PATTERN = PRESETS["words"].words  # of classifiers: punctuation is no featu
 LONGEST_PATTERN = 1000  # characters
 MOST_REPEATS = 100_000  # characters times all {n}: ``regex`` writes repetitions out, so that some would need gigabytes
 _DOCUMENTS_AT_ONCE = 256
+_TOKENS_AT_ONCE = 1 << 20
 SLOWEST_TEXT_S, SLOWEST_S = 10.0, 120.0  # for one document, for all
 
 _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
@@ -62,7 +64,7 @@ class TokenTable:
     ``doc_ptr[d]:doc_ptr[d+1]``; start, end: int32 (n,) offsets, in code points, into the document's text;
     vocabulary: the distinct forms, in order of first occurrence; sentence_ptr: int64 (S+1,), rising, where K-grams
     are not to cross the ends of sentences: the first token of each, and n; the documents' borders are among them.
-    12 bytes a token and the vocabulary.
+    12 bytes a token, in files from some millions of tokens on (engine/mapped.py), and the vocabulary.
     """
 
     tokens: np.ndarray
@@ -154,11 +156,14 @@ def with_sentence_borders(table: TokenTable, texts: Sequence[str]) -> TokenTable
 
 
 def lowercased(table: TokenTable) -> TokenTable:
-    """Merge forms that are equal once lower-cased (on the distinct forms, so ``str.lower`` runs few times)."""
+    """Merge forms that are equal once lower-cased (on the distinct forms, so ``str.lower`` runs few times). Its tokens
+    take the place of the table's."""
     merged: dict[str, int] = {}
     new_id = np.fromiter((merged.setdefault(form.lower(), len(merged)) for form in table.vocabulary), np.int32)
-    tokens = new_id[table.tokens] if len(new_id) else table.tokens
-    return replace(table, tokens=tokens, vocabulary=list(merged))
+    for first in range(0, table.n_tokens, _TOKENS_AT_ONCE):
+        part = table.tokens[first : first + _TOKENS_AT_ONCE]
+        part[:] = new_id[part]
+    return replace(table, vocabulary=list(merged))
 
 
 @lru_cache(maxsize=32)
@@ -190,11 +195,12 @@ def span_finder(pattern: str) -> Callable[[str], Iterable[tuple[int, int]]]:
     return bounded
 
 
-def find_tokens(texts: Sequence[str], pattern: str, watch: Watch | None = None) -> TokenTable:
+def find_tokens(texts: Iterable[str], pattern: str, watch: Watch | None = None) -> TokenTable:
     """The general path: text by text. watch: told of the documents that are done."""
     watch, find = watch or Watch(), span_finder(pattern)
     vocabulary: dict[str, int] = {}
-    ids, starts, ends, counts = [], [], [], [0]
+    ids, starts, ends = (GrowingArray(np.int32) for _ in range(3))
+    counts = [0]
     ends_s = math.inf if preset_of(pattern) is not None else time.monotonic() + SLOWEST_S
     for done, text in enumerate(texts):
         if done % _DOCUMENTS_AT_ONCE == 0:
@@ -207,11 +213,4 @@ def find_tokens(texts: Sequence[str], pattern: str, watch: Watch | None = None) 
         starts.append(borders[:, 0])
         ends.append(borders[:, 1])
         counts.append(len(spans))
-    empty = [np.empty(0, np.int32)]
-    return TokenTable(
-        np.concatenate(ids or empty),
-        np.cumsum(counts, dtype=np.int64),
-        np.concatenate(starts or empty),
-        np.concatenate(ends or empty),
-        list(vocabulary),
-    )
+    return TokenTable(ids.whole(), np.cumsum(counts, dtype=np.int64), starts.whole(), ends.whole(), list(vocabulary))

@@ -1,0 +1,98 @@
+"""Texts on disk: a sequence of strings like a list, for corpora whose texts would take the memory that work on them
+needs."""
+
+from __future__ import annotations
+
+import mmap
+import operator
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+
+from cflengine.engine.mapped import room_on_disk
+
+_ENCODING, _ERRORS = "utf-8", "surrogatepass"  # a lone surrogate is bad text, but it is the user's
+
+
+class StoredTexts(Sequence[str]):
+    """Strings in a file without a name, which is gone with the object and its slices.
+
+    Any thread may read; :meth:`append` is for the one that fills it. 8 bytes a text stay in memory.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The first texts.
+
+    Raises
+    ------
+    InputError
+        where the disk has no room for them.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        with room_on_disk(None):
+            self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
+        self._growing = array("q", [0])
+        self._bounds: np.ndarray | None = None  # int64 (N+1,), once they are read
+        self._bytes: mmap.mmap | bytes = b""
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Add a text."""
+        data = text.encode(_ENCODING, _ERRORS)
+        with room_on_disk(None):
+            self._file.write(data)
+        self._growing.append(self._growing[-1] + len(data))
+        self._bounds = None
+
+    def __len__(self) -> int:
+        return (len(self._growing) if self._bounds is None else len(self._bounds)) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        bounds, data = self._read()
+        if isinstance(at, slice):
+            first, last, step = at.indices(len(self))
+            if step != 1:
+                return [self[d] for d in range(first, last, step)]
+            part = object.__new__(StoredTexts)
+            part._file, part._growing, part._bytes = self._file, self._growing, data
+            part._bounds = bounds[first : max(first, last) + 1]
+            return part
+        d = operator.index(at)
+        if not -len(self) <= d < len(self):
+            raise IndexError(f"there are {len(self)} texts, and none numbered {d}")
+        d %= len(self)
+        return data[bounds[d] : bounds[d + 1]].decode(_ENCODING, _ERRORS)
+
+    def __iter__(self) -> Iterator[str]:
+        bounds, data = self._read()
+        for d in range(len(bounds) - 1):
+            yield data[bounds[d] : bounds[d + 1]].decode(_ENCODING, _ERRORS)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __reduce__(self) -> tuple[type[list], tuple[list[str]]]:
+        return list, (list(self),)
+
+    def _read(self) -> tuple[np.ndarray, mmap.mmap | bytes]:
+        if self._bounds is None:
+            with room_on_disk(None):
+                self._file.flush()
+            # mapped before bounds are set: another thread may come in between
+            self._bytes = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._growing[-1] else b""
+            self._bounds = np.frombuffer(self._growing.tobytes(), dtype=np.int64)
+        return self._bounds, self._bytes
