@@ -21,7 +21,7 @@ from .plq.estimator import PLQClassifier, PLQRegressor
 from .sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
 from .sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
 from .text.corpus import Corpus, CorpusError
-from .text.reading.newsgroups import read_input
+from .text.reading.inputs import read_input
 from .text.reading.readers import preview_corpus, read_corpus
 
 __all__ = [

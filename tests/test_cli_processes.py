@@ -89,14 +89,14 @@ def test_bugs_are_called_so_and_input_errors_are_not(source, tmp_path, monkeypat
     def broken(*_, **__):
         raise ValueError("not enough values to unpack")
 
-    monkeypatch.setattr("cflengine.text.reading.newsgroups.read_corpus", broken)
+    monkeypatch.setattr("cflengine.text.reading.inputs.read_corpus", broken)
     assert cli.main(["compress", str(source), "--out", str(tmp_path / "run")]) == 1
     said = capsys.readouterr().err
     assert "internal error (ValueError" in said and "--debug" in said and said.count("\n") == 1
     assert cli.main(["compress", str(source), "--out", str(tmp_path / "run"), "--debug"]) == 1
     assert "Traceback" in capsys.readouterr().err
     monkeypatch.setattr(
-        "cflengine.text.reading.newsgroups.read_corpus", lambda *_, **__: (_ for _ in ()).throw(MemoryError())
+        "cflengine.text.reading.inputs.read_corpus", lambda *_, **__: (_ for _ in ()).throw(MemoryError())
     )
     assert cli.main(["compress", str(source), "--out", str(tmp_path / "run")]) == 2
     assert "not enough memory" in capsys.readouterr().err

@@ -4,9 +4,9 @@ Sections:
   shards   a real corpus, by the guided solver and in 2, 4, 8 shards, with as many steps on the relaxation each:
            objective, bound, their ratio, bound by step, bytes exchanged, seconds; and 4 shards on a Dask cluster of 1
            and 2 workers, which must give the same answer
-  sizes    generated corpora (generated.py), each in a process of its own: seconds to read, index and solve to --gap,
-           peak memory a token; --shards N solves in shards, --cap GIB limits the process's data (RLIMIT_DATA, which
-           does not count files that are mapped)
+  sizes    generated corpora (generated.py), each from a CSV file to written features in a process of its own:
+           seconds to read, cut into tokens, solve to --gap and write, peak memory a token; --shards N solves in
+           shards, --cap GIB limits the process's data (RLIMIT_DATA, which does not count files that are mapped)
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from benchmarks.compression.generated import generate
+from benchmarks.compression.sizes import measure_sizes, show_sizes
 from benchmarks.corpora import corpus_path
-from benchmarks.measure import memory_of
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine import GuidedSettings, ShardedSettings, read_corpus, warm_up
 from cflengine.compression import CompressionResult, GuidedSolver, solve_sharded, storage_costs
@@ -153,61 +150,4 @@ def show_shards(found: dict[str, Any]) -> str:
             f"{name:24}{row['objective']:>12,.0f}{row['ratio']:>9.5f}{row['steps']:>7,}{row['seconds']:>9.1f}"
             f"{row['exchanged_bytes'] / 2**20:>8,.0f} MB  {shown}"
         )
-    return "\n".join(lines)
-
-
-def measure_sizes(sizes: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
-    """By number of tokens."""
-    rows = {}
-    for size in sizes:
-        own = {"shards": arguments.shards, "scratch": arguments.scratch, "cap": arguments.cap, "gap": arguments.gap}
-        row = memory_of("benchmarks.compression.scale:solve_generated", n_tokens=size, **own)
-        row["bytes_a_token"] = (row["peak"] - row["baseline"]) / size
-        rows[f"{size}"] = row
-        say(f"{size:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a token")
-    exponents = {}
-    if len(sizes) > 1:
-        for key in ("index_s", "solve_s"):
-            exponents[key] = float(np.polyfit(np.log(sizes), np.log([row[key] for row in rows.values()]), 1)[0])
-    return {"rows": rows, "exponents": exponents}
-
-
-def solve_generated(n_tokens: int, shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
-    """In a process of its own: generate, index, solve."""
-    if cap is not None:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (int(cap * 2**30), int(cap * 2**30)))
-    marks = [time.perf_counter()]
-    tokens, doc_ptr = generate(n_tokens)
-    marks.append(time.perf_counter())
-    index = index_kgrams(tokens, doc_ptr, 3, on_disk=shards > 1, folder=scratch)
-    del tokens
-    marks.append(time.perf_counter())
-    costs = storage_costs(index.gram_of, index.lengths())
-    if shards > 1:
-        result = solve_sharded(index, costs, ShardedSettings(tol=gap, shards=shards, scratch=scratch))
-    else:
-        result = GuidedSolver(index, once=True).solve(costs, GuidedSettings(tol=gap))
-    marks.append(time.perf_counter())
-    generate_s, index_s, solve_s = np.diff(marks).tolist()
-    return {
-        "generate_s": generate_s, "index_s": index_s, "solve_s": solve_s, "gap": result.gap,
-        "objective": result.objective, "k_grams_a_token": index.n_grams / n_tokens, "shards": shards,
-    }  # fmt: skip
-
-
-def show_sizes(found: dict[str, Any]) -> str:
-    """A line a size, and the powers of tokens that seconds grow with."""
-    lines = [
-        f"{'sizes: tokens':>16}{'shards':>8}{'K-grams a token':>17}{'index':>9}{'solve':>9}{'gap':>9}{'B a token':>11}"
-    ]
-    for size, row in found["rows"].items():
-        lines.append(
-            f"{int(size):>16,}{row['shards']:>8}{row['k_grams_a_token']:>17.3f}{row['index_s']:>7.1f} s"
-            f"{row['solve_s']:>7.1f} s{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>11.0f}"
-        )
-    if found["exponents"]:
-        powers = ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["exponents"].items())
-        lines.append(f"seconds grow with tokens to the power of: {powers}")
     return "\n".join(lines)

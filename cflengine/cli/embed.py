@@ -113,7 +113,7 @@ def _add_network(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     from cflengine.embedding import EmbeddingAnalysis, embedding_report, require_neural, warm_up, write_embedding
     from cflengine.engine import MissingPackageError
     from cflengine.linear import read_labels, split_documents

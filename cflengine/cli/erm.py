@@ -105,7 +105,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     from cflengine.plq import RiskComparison, fairness, named_loss, risk_report, warm_up, write_risk
 
     began = time.perf_counter()

@@ -32,7 +32,10 @@ SOLVER_OPTIONS = {
 def add_documents(command: argparse.ArgumentParser) -> Any:
     """INPUT and which documents are in it; returns the group."""
     source = command.add_argument_group("reading")
-    source.add_argument("input", metavar="INPUT", help="file or folder (see above)")
+    source.add_argument(
+        "input", metavar="INPUT", nargs="+",
+        help="files or folders (see above), patterns such as 'posts/*.csv', addresses such as s3://… (need fsspec)",
+    )  # fmt: skip
     source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
     source.add_argument(
         "--documents",
@@ -304,7 +307,7 @@ def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
 def run_facts(arguments: argparse.Namespace) -> dict[str, Any]:
     """What a report says of the command that made it, so that it can be checked and repeated."""
     own = {"command": arguments.command, "arguments": plain_arguments(arguments)}
-    return own | {"input_path": str(Path(arguments.input).resolve())}
+    return own | {"input_path": [str(Path(name).resolve()) for name in arguments.input]}
 
 
 class Clock:

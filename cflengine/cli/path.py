@@ -86,7 +86,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     from cflengine.compression import GuidedSettings, warm_up, write_path
 
     began = time.perf_counter()

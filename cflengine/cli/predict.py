@@ -78,7 +78,7 @@ def _add_tag(commands: Any) -> None:
 
 def predict(arguments: argparse.Namespace) -> int:
     """Read, predict, write."""
-    out = _file(arguments.out, [arguments.model, arguments.input])
+    out = _file(arguments.out, [arguments.model, *arguments.input])
     from cflengine.engine import frame_csv, replaced
     from cflengine.linear import judged, load_with_header, prediction_frame
 

@@ -143,7 +143,7 @@ class SearchProgress(TerminalProgress):
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     if arguments.rho is not None and arguments.solver != "admm":
         raise InputError("--rho is for --solver admm.")
     from cflengine.linear import read_labels, split_documents

@@ -123,7 +123,7 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, [arguments.input])
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     solver_settings(arguments)
     from cflengine.linear import ModelComparison, read_labels, split_documents
     from cflengine.loglinear import LogisticClassifier, logistic_report, warm_up, write_logistic

@@ -38,7 +38,7 @@ def add_command(commands: Any) -> None:
     )
     command.set_defaults(run=run)
     command.add_argument("folder", metavar="DIR", help="output folder of a run")
-    command.add_argument("input", metavar="INPUT", nargs="?", help="what it read (default: as report.json says)")
+    command.add_argument("input", metavar="INPUT", nargs="*", help="what it read (default: as report.json says)")
     command.add_argument("--quiet", action="store_true", help="only the verdict")
 
 

@@ -5,7 +5,8 @@ from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
-from .reading.newsgroups import NEWSGROUPS, SAMPLE, load_newsgroups, read_input
+from .reading.inputs import NEWSGROUPS, SAMPLE, read_input
+from .reading.newsgroups import load_newsgroups
 from .reading.readers import READING, preview_corpus, read_corpus
 from .reading.sources import reading_until, reading_watched
 from .sentences import sentence_spans

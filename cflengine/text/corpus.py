@@ -25,9 +25,8 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from cflengine.engine import mapped
 from cflengine.engine.checks import InputError
-from cflengine.text.stored import StoredTexts
+from cflengine.text.stored import GrowingTexts
 
 MAX_EXAMPLES = 20
 
@@ -213,8 +212,7 @@ class Intake:
             raise CorpusError(f"limit is {limit}; it must be 1 or more, or None for all documents.")
         self.min_words = min_words
         self.limit = limit
-        self.texts: list[str] | StoredTexts = []
-        self._size = 0  # bytes of the texts, about
+        self.texts = GrowingTexts()
         self.n_records = 0
         self._rows = array("q")
         self._counts = {"missing": 0, "empty": 0, "too short": 0}
@@ -236,16 +234,10 @@ class Intake:
             self._left_out[0].append(self.n_records)
             self._left_out[1].append(REASONS.index(reason))
         else:
-            self._keep(text)
+            self.texts.append(text)
             self._rows.append(self.n_records)
         self.n_records += 1
         return not reason
-
-    def _keep(self, text: str) -> None:
-        self.texts.append(text)
-        self._size += len(text)
-        if self._size > mapped.IN_MEMORY and isinstance(self.texts, list):
-            self.texts = StoredTexts(self.texts)
 
     def _why_not(self, text: str) -> str:
         """Why a text is left out, '' if it is kept."""
@@ -297,7 +289,7 @@ class Intake:
         counts = self._counts
         if not self.n_records:
             raise CorpusError(f"'{name}' holds no records; give a source with at least one document.")
-        if not self.texts:
+        if not len(self.texts):
             raise CorpusError(
                 f"None of the {self.n_records} records of '{name}' can be used as a document: "
                 f"{counts['missing']} missing, {counts['empty']} empty, "
@@ -327,4 +319,4 @@ class Intake:
             every_left_out=self._left_out,
             warnings=tuple(notes),
         )
-        return Corpus(name, self.texts, self.row_numbers(), metadata, report)
+        return Corpus(name, self.texts.whole(), self.row_numbers(), metadata, report)

@@ -12,6 +12,7 @@ from typing import overload
 
 import numpy as np
 
+from cflengine.engine import mapped
 from cflengine.engine.mapped import room_on_disk
 
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"  # a lone surrogate is bad text, but it is the user's
@@ -96,3 +97,25 @@ class StoredTexts(Sequence[str]):
             self._bytes = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._growing[-1] else b""
             self._bounds = np.frombuffer(self._growing.tobytes(), dtype=np.int64)
         return self._bounds, self._bytes
+
+
+class GrowingTexts:
+    """Texts that come one after the other: a list, or, from IN_MEMORY bytes on, :class:`StoredTexts`."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] | StoredTexts = []
+        self._size = 0  # in characters
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def append(self, text: str) -> None:
+        """One more. Raises InputError where the disk has no room."""
+        self._texts.append(text)
+        self._size += len(text)
+        if self._size > mapped.IN_MEMORY and isinstance(self._texts, list):
+            self._texts = StoredTexts(self._texts)
+
+    def whole(self) -> Sequence[str]:
+        """All of them."""
+        return self._texts

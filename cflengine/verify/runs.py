@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError
-from cflengine.text.reading.newsgroups import read_input
+from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.verify.compression import verify_compression
 from cflengine.verify.embedding import verify_embedding
@@ -20,14 +22,14 @@ _COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm", "emb
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
-def verify_run(folder: Path, source: str | None = None) -> list[Finding]:
-    """Everything that ``folder`` claims, recomputed; source: the input, None for the one its report names.
+def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
+    """Everything that ``folder`` claims, recomputed; source: the inputs, none for those its report names.
 
     Raises FalseResult for a claim that is not so, InputError where files or input cannot be read.
     """
     report = read_report(folder)
     try:
-        return _verify(folder, report, source)
+        return _verify(folder, report, [source] if isinstance(source, str) else source)
     except (InputError, MemoryError, OSError, UnicodeError):
         raise
     except _DAMAGE as error:
@@ -35,14 +37,14 @@ def verify_run(folder: Path, source: str | None = None) -> list[Finding]:
         raise FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.") from error
 
 
-def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Finding]:
+def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list[Finding]:
     command, arguments = report.get("command"), report.get("arguments")
     if command not in _COMMANDS or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
     source = source or _source(report, arguments)
     if command == "train-crf":
-        return [verify_chain(folder, report, source)]
+        return [verify_chain(folder, report, source[0])]
     corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     if command == "compress":
         return [verify_compression(folder, report, corpus)]
@@ -55,7 +57,18 @@ def _verify(folder: Path, report: dict[str, Any], source: str | None) -> list[Fi
     return [check(folder, report, corpus)]
 
 
-def _source(report: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """The input as the run named it, or as it stood then, seen from anywhere."""
-    stated, whole = str(arguments.get("input", "")), str(report.get("input_path", ""))
-    return whole if whole and not Path(stated).exists() and Path(whole).exists() else stated
+def _source(report: dict[str, Any], arguments: dict[str, Any]) -> list[str]:
+    """The inputs as the run named them, or as they stood then, seen from anywhere."""
+    stated, whole = _names(arguments.get("input", "")), _names(report.get("input_path", ""))
+    if len(stated) != len(whole):
+        return stated
+    return [b if b and not _is_there(a) and _is_there(b) else a for a, b in zip(stated, whole, strict=True)]
+
+
+def _is_there(name: str) -> bool:
+    return Path(name).exists() or bool(glob.glob(name, recursive=True))
+
+
+def _names(value: Any) -> list[str]:
+    """Of inputs; reports had just one before there could be more."""
+    return [str(name) for name in value] if isinstance(value, list) else [str(value)]

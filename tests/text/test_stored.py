@@ -56,7 +56,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(stored, "_file", Full())
-    with pytest.raises(InputError, match="the disk of .* is full"):
+    with pytest.raises(InputError, match=r"the disk of .* is full"):
         stored.append("b")
 
 

@@ -166,10 +166,10 @@ def solve_on(
     guided, unit, n = settings.unsharded, facts[0].unit, executor.n_shards
     rho = facts[0].rho if guided.rho is None else guided.rho
     seeds = [settings.random_state + k for k in range(n)]
-    executor.each("begin", [unit] * n, [rho] * n, [guided.over] * n, seeds)
     cost = shared_cost(facts)
     budgets = Budgets(cost / unit, [one.numbers for one in facts], [one.counts for one in facts])
     del facts  # as large as all that is known of divided costs
+    executor.each("begin", [unit] * n, [rho] * n, [guided.over] * n, seeds)
     run = ShardedRun(executor, budgets, settings, listeners, lam, unit=unit)
     executor.progress = run.progress
     for covers, prices in start:

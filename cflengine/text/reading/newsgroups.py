@@ -1,38 +1,10 @@
-"""Corpora that have a name: the sample, and scikit-learn's 20 Newsgroups, fetched once from the network."""
+"""scikit-learn's 20 Newsgroups, fetched once from the network."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pandas as pd
 
-from cflengine.engine.installed import sample_file
 from cflengine.text.corpus import Corpus, CorpusError
-from cflengine.text.reading.readers import read_corpus
-
-SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
-
-
-def read_input(source: str, *, limit: int | None = None, **how: Any) -> Corpus:
-    """What the INPUT of a command names: a file or folder (see :func:`~cflengine.text.reading.readers.read_corpus`,
-    which ``how`` is for), or "sample" or "20newsgroups" where no file is called that.
-
-    Parameters
-    ----------
-    source : str
-        A file or folder, or "sample" or "20newsgroups" where no file is called that.
-    limit : int or None, default: None
-        Stop at this many kept documents, None for all.
-    **how : object
-        As :func:`~cflengine.text.reading.readers.read_corpus` takes it.
-    """
-    if source not in (SAMPLE, NEWSGROUPS) or Path(source).exists():
-        return read_corpus(source, limit=limit, **how)
-    if source == SAMPLE:
-        return read_corpus(sample_file(), limit=limit, **how)
-    corpus = load_newsgroups()
-    return corpus.head(limit) if limit else corpus
 
 
 def load_newsgroups(*, headers: bool = False) -> Corpus:

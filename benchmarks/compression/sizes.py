@@ -1,0 +1,110 @@
+"""Generated corpora of several sizes from a CSV file to written features, each in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compression.generated import generate
+from benchmarks.measure import memory_of
+from benchmarks.report import say
+from cflengine import CompressiveFeatures, GuidedSettings, ShardedSettings, read_input
+from cflengine.compression import write_run
+from cflengine.engine import peak_bytes
+
+STEPS = ("read_s", "tokens_s", "index_s", "solve_s", "write_s")
+_LETTERS = "etaoinsrhldcumfpgwybvkxjqz"
+
+
+def measure_sizes(sizes: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
+    """By number of tokens."""
+    rows = {}
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="generated-", dir=arguments.scratch) as folder:
+            path = write_corpus(Path(folder) / "generated.csv", size)
+            own = {"shards": arguments.shards, "scratch": arguments.scratch, "cap": arguments.cap, "gap": arguments.gap}
+            row = memory_of("benchmarks.compression.sizes:compress", path=str(path), **own)
+        row["bytes_a_token"] = (row["peak"] - row["baseline"]) / size
+        rows[f"{size}"] = row
+        say(f"{size:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a token")
+    exponents = {}
+    if len(sizes) > 1:
+        for key in STEPS:
+            seconds = [max(row[key], 1e-3) for row in rows.values()]
+            exponents[key] = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    return {"rows": rows, "exponents": exponents}
+
+
+def write_corpus(path: Path, n_tokens: int) -> Path:
+    """A generated corpus as a CSV file: a column of numbers, a column of texts."""
+    tokens, doc_ptr = generate(n_tokens)
+    words = [word_of(t) for t in range(int(tokens.max()) + 1)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["number", "text"])
+        for d, (a, e) in enumerate(zip(doc_ptr[:-1].tolist(), doc_ptr[1:].tolist(), strict=True)):
+            writer.writerow([d, " ".join([words[t] for t in tokens[a:e].tolist()])])
+    return path
+
+
+def word_of(rank: int) -> str:
+    """A word for every rank, the frequent ones short: rank in base 26, without a zero."""
+    letters = ""
+    rank += 1
+    while rank:
+        rank, letter = divmod(rank - 1, 26)
+        letters += _LETTERS[letter]
+    return letters
+
+
+def compress(path: str, shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
+    """What ``cflengine compress`` does, timed, in a process of its own."""
+    if cap is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (int(cap * 2**30), int(cap * 2**30)))
+    settings: Any = GuidedSettings(tol=gap)
+    if shards > 1:
+        settings = ShardedSettings(tol=gap, shards=shards, scratch=scratch)
+    model = CompressiveFeatures(solver="sharded" if shards > 1 else "guided", settings=settings)
+    marks = [time.perf_counter()]
+    corpus = read_input(path, text_column="text")
+    marks.append(time.perf_counter())
+    table = model.tokenize(corpus.texts)
+    marks.append(time.perf_counter())
+    model.fit_tokens(table)
+    marks.append(time.perf_counter())
+    with tempfile.TemporaryDirectory(prefix="features-", dir=scratch) as folder:
+        result = model.result_
+        write_run(folder, model, model.features(), corpus.metadata, result.to_dict())
+        written = sum(file.stat().st_size for file in Path(folder).iterdir())
+    marks.append(time.perf_counter())
+    read_s, tokens_s, fit_s, write_s = np.diff(marks).tolist()
+    return {
+        "read_s": read_s, "tokens_s": tokens_s, "index_s": fit_s - result.seconds, "solve_s": result.seconds,
+        "write_s": write_s, "input_bytes": Path(path).stat().st_size, "written_bytes": written, "gap": result.gap,
+        "objective": result.objective, "k_grams_a_token": model.index_.n_grams / table.n_tokens, "shards": shards,
+        "cap": cap, "peak_of_all": peak_bytes(), "disk_free": shutil.disk_usage(scratch or tempfile.gettempdir()).free,
+    }  # fmt: skip
+
+
+def show_sizes(found: dict[str, Any]) -> str:
+    """A line a size, and the powers of tokens that seconds grow with."""
+    heads = ("tokens", "shards", "K-grams a token", "read", "tokens", "index", "solve", "write", "gap", "B a token")
+    lines = ["sizes: " + "  ".join(heads)]
+    for size, row in found["rows"].items():
+        seconds = "".join(f"{row[key]:>7.1f} s" for key in STEPS)
+        lines.append(
+            f"{int(size):>16,}{row['shards']:>4}{row['k_grams_a_token']:>9.3f}{seconds}"
+            f"{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>7.0f}"
+        )
+    if found["exponents"]:
+        powers = ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["exponents"].items())
+        lines.append(f"seconds grow with tokens to the power of: {powers}")
+    return "\n".join(lines)

@@ -1,0 +1,217 @@
+"""What commands call INPUT: a file, a folder, several, a pattern of names, an address, or a corpus that has a name.
+
+Several are read one after the other into one corpus, in the order given (a pattern's in that of their names): record
+numbers go on from one to the next, and one more column says where each document came from. A name stands for one file
+once; what changes while it is read is refused, as half of the one and half of the other would be no corpus.
+
+Addresses (``s3://…``, ``gs://…``, ``https://…``, ``memory://…``) are read through fsspec, if that is installed.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
+
+from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine.installed import sample_file
+from cflengine.text.corpus import MAX_EXAMPLES, Corpus, CorpusError, ReadReport, reason_of
+from cflengine.text.reading.columns import unique_names
+from cflengine.text.reading.newsgroups import load_newsgroups
+from cflengine.text.reading.readers import read_corpus
+from cflengine.text.stored import GrowingTexts
+
+SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
+_SHOWN = 3  # names of inputs
+
+
+def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: Any) -> Corpus:
+    """What the INPUT of a command names: files and folders (see :func:`~cflengine.text.reading.readers.read_corpus`,
+    which ``how`` is for), patterns such as ``posts/*.csv``, addresses such as ``s3://bucket/posts/*.csv``, or "sample"
+    or "20newsgroups" where no file is called that.
+
+    Raises CorpusError for everything that is wrong with them, in one sentence, and MissingPackageError where an address
+    needs a package that is not installed.
+
+    Parameters
+    ----------
+    source : str or sequence of str
+        One of these, or several, which become one corpus with a column that says where each document is from.
+    limit : int or None, default: None
+        Stop at this many kept documents, None for all.
+    **how : object
+        As :func:`~cflengine.text.reading.readers.read_corpus` takes it.
+    """
+    given = [source] if isinstance(source, str) else list(source)
+    found = expanded(given)
+    if len(found) == 1:
+        return _read_one(found[0], limit=limit, **how)
+    corpora: list[Corpus] = []
+    for name in found:
+        left = None if limit is None else limit - sum(map(len, corpora))
+        if left is not None and left <= 0:
+            break
+        corpora.append(_read_one(name, limit=left, **how))
+    return _together(corpora, found) if len(corpora) > 1 else corpora[0]
+
+
+def expanded(sources: Sequence[str]) -> list[str]:
+    """The inputs that names, patterns and addresses stand for. Raises CorpusError where one stands for none, or for one
+    that is there already."""
+    found: dict[str, str] = {}
+    for source in sources:
+        for name in _expanded(source):
+            key = name if _is_address(name) else str(Path(name).resolve())
+            if key in found:
+                raise CorpusError(f"'{name}' is named twice; name every file once.")
+            found[key] = name
+    if not found:
+        raise CorpusError("no input is named.")
+    return list(found.values())
+
+
+def _is_address(name: str) -> bool:
+    return "://" in name and not Path(name).exists()
+
+
+def _expanded(source: str) -> list[str]:
+    if _is_address(source):
+        return _addresses(source) if glob.has_magic(source) else [source]
+    if Path(source).exists() or not glob.has_magic(source):
+        return [source]
+    names = sorted(glob.glob(source, recursive=True))
+    if not names:
+        raise CorpusError(f"No file is called '{source}'; check the pattern.")
+    return names
+
+
+def _read_one(name: str, *, limit: int | None, **how: Any) -> Corpus:
+    if _is_address(name):
+        with _opened(name) as stream:
+            return read_corpus(stream, name=Path(name.partition("://")[2]).name, limit=limit, **how)
+    if name == NEWSGROUPS and not Path(name).exists():
+        corpus = load_newsgroups()
+        return corpus.head(limit) if limit else corpus
+    path = sample_file() if name == SAMPLE and not Path(name).exists() else name
+    before = _stamp(path)
+    corpus = read_corpus(path, limit=limit, **how)
+    if _stamp(path) != before:
+        raise CorpusError(f"'{name}' was changed while it was read; read it again when nothing writes to it.")
+    return corpus
+
+
+def _stamp(path: str | Path) -> tuple[int, int] | None:
+    """What changes with a file's content; None for a folder, or for none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return None if os.path.isdir(path) else (found.st_size, found.st_mtime_ns)
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """fsspec's file system of an address, and the path there."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingPackageError(f"reading '{address}' needs fsspec: pip install fsspec.") from None
+    try:
+        return url_to_fs(address)
+    except ImportError as error:
+        raise MissingPackageError(f"reading '{address}' needs another package: {reason_of(error)}.") from error
+    except Exception as error:  # whatever a file system of somebody else raises
+        raise CorpusError(f"'{address}' cannot be read ({reason_of(error)}); check the address.") from error
+
+
+def _addresses(pattern: str) -> list[str]:
+    system, path = _file_system(pattern)
+    try:
+        names = [system.unstrip_protocol(name) for name in sorted(system.glob(path))]
+    except Exception as error:  # as above
+        raise CorpusError(f"'{pattern}' cannot be listed ({reason_of(error)}); check the address.") from error
+    if not names:
+        raise CorpusError(f"Nothing is called '{pattern}'; check the pattern.")
+    return names
+
+
+@contextmanager
+def _opened(address: str) -> Iterator[BinaryIO]:
+    system, path = _file_system(address)
+    try:
+        stream = system.open(path, "rb")
+    except Exception as error:  # as above
+        raise CorpusError(f"'{address}' cannot be opened ({reason_of(error)}); check the address.") from error
+    with stream:
+        try:
+            yield stream
+        except (InputError, MemoryError):
+            raise
+        except OSError as error:  # a connection that is lost in the middle
+            raise CorpusError(f"'{address}' cannot be read to its end ({reason_of(error)}); try again.") from error
+
+
+def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
+    """One corpus of several."""
+    texts = GrowingTexts()
+    for corpus in corpora:
+        for text in corpus.texts:
+            texts.append(text)
+    first = np.cumsum([0, *(corpus.report.n_records for corpus in corpora)])
+    rows = np.concatenate([corpus.rows + offset for corpus, offset in zip(corpora, first.tolist(), strict=False)])
+    frames = [corpus.metadata for corpus in corpora]
+    columns = list(dict.fromkeys(column for frame in frames for column in frame.columns))
+    origin = unique_names([*columns, "source"])[-1]
+    frames = [frame.assign(**{origin: name}) for frame, name in zip(frames, names, strict=False)]
+    metadata = pd.concat(frames, ignore_index=True)[[*columns, origin]]
+    shown = ", ".join(corpus.name for corpus in corpora[:_SHOWN]) + (" …" if len(corpora) > _SHOWN else "")
+    report = _joined([corpus.report for corpus in corpora], first.tolist(), f"{len(corpora)} inputs: {shown}")
+    report = replace(report, warnings=(*report.warnings, *_repeated(corpora)))
+    return Corpus(report.source, texts.whole(), rows, metadata, report)
+
+
+def _repeated(corpora: list[Corpus]) -> list[str]:
+    """A sentence for every input whose documents are those of an earlier one."""
+    seen: dict[str, str] = {}
+    sentences = []
+    for corpus in corpora:
+        first = seen.setdefault(corpus.digest, corpus.name)
+        if first is not corpus.name:
+            sentences.append(f"{corpus.name} holds the same documents as {first}; all of them count twice.")
+    return sentences
+
+
+def _joined(reports: list[ReadReport], first: list[int], source: str) -> ReadReport:
+    """What was read in all; first: the number of each one's first record."""
+
+    def values(name: str) -> list[str]:
+        return list(dict.fromkeys(value for one in reports if (value := getattr(one, name))))
+
+    records, reasons = array("q"), array("b")
+    for one, offset in zip(reports, first, strict=False):
+        records.extend(record + offset for record in one.every_left_out[0])
+        reasons.extend(one.every_left_out[1])
+    examples = [(k + offset, why) for one, offset in zip(reports, first, strict=False) for k, why in one.left_out]
+    counts = {name: sum(getattr(one, name) for one in reports) for name in _COUNTS}
+    return ReadReport(
+        source=source,
+        format=", ".join(values("format")),
+        encoding=", ".join(values("encoding")) or None,
+        encoding_note="; ".join(f"{one.source}: {one.encoding_note}" for one in reports if one.encoding_note),
+        text_column=", ".join(values("text_column")) or None,
+        columns=tuple(dict.fromkeys(column for one in reports for column in one.columns)),
+        left_out=tuple(examples[:MAX_EXAMPLES]),
+        every_left_out=(records, reasons),
+        warnings=tuple(f"{one.source}: {warning}" for one in reports for warning in one.warnings),
+        **counts,
+    )
+
+
+_COUNTS = ("n_records", "n_kept", "n_missing", "n_empty", "n_too_short")
