@@ -31,7 +31,6 @@ from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
-from cflengine.engine.mapped import mapped_copy
 from cflengine.engine.progress import Listener
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
@@ -225,8 +224,6 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         place = settings.place if isinstance(settings, ShardedSettings) else {}
         index = index_kgrams(table.tokens, table.segment_ptr, max_gram, **place)
         stored = dictionary_costs(self.dictionary_cost, table, index)
-        if place.get("on_disk"):
-            stored = mapped_copy(stored, place["folder"])
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
         corpus.costs(float(self.lam))  # refuses costs that are none

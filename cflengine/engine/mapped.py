@@ -53,13 +53,6 @@ def mapped_array(shape: tuple[int, ...], dtype: Any, folder: str | Path | None =
     return np.asarray(mapped)
 
 
-def mapped_copy(array: np.ndarray, folder: str | Path | None = None) -> np.ndarray:
-    """An array as it is, in a file (:func:`mapped_array`)."""
-    copy = mapped_array(array.shape, array.dtype, folder)
-    copy[...] = array
-    return copy
-
-
 def _take_room(file: IO[bytes], size: int) -> None:
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
