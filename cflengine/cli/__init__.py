@@ -34,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         app,
         compress,
         embed,
+        encode,
         erm,
         evaluate,
         path,
@@ -51,7 +52,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"cflengine {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND ...", prog="cflengine")
-    for module in (app, compress, path, evaluate, sentences, train_logistic, train_crf, erm, embed, predict, verify):
+    for module in (
+        app,
+        compress,
+        path,
+        encode,
+        evaluate,
+        sentences,
+        train_logistic,
+        train_crf,
+        erm,
+        embed,
+        predict,
+        verify,
+    ):
         module.add_command(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help="show where an error comes from")

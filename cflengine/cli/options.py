@@ -88,7 +88,7 @@ def settle_tokens(arguments: argparse.Namespace) -> None:
 def settle_solver(arguments: argparse.Namespace) -> None:
     """Where --shards or --cluster is given, the solver is the sharded one, unless another is asked for."""
     asked = any(getattr(arguments, name, None) is not None for name in ("shards", "cluster"))
-    if asked and arguments.solver == "guided":
+    if asked and getattr(arguments, "solver", None) == "guided":
         arguments.solver = "sharded"
 
 

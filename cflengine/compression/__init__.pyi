@@ -14,6 +14,7 @@ from .model.certificate import dual_bound
 from .model.corpus import PreparedCorpus
 from .model.problem import StorageCosts, check_lam, coverage_matrix, objective, storage_costs
 from .model.result import CompressionResult, StageSnapshot
+from .parts import Documents, EncodedPart, encode_parts, in_parts
 from .passes.best_bound import DualBound
 from .passes.binary import Coder, count_uses
 from .passes.groups import Groups
@@ -58,7 +59,9 @@ __all__ = [
     "CompressiveFeatures",
     "ConstraintPrice",
     "CrossCost",
+    "Documents",
     "DualBound",
+    "EncodedPart",
     "ExactSettings",
     "FeaturePath",
     "GramExplanation",
@@ -88,9 +91,11 @@ __all__ = [
     "coverage_matrix",
     "cross_compress",
     "dual_bound",
+    "encode_parts",
     "encode_with_vocabulary",
     "estimated_seconds",
     "explain",
+    "in_parts",
     "is_project",
     "keyness",
     "ledger",

@@ -247,8 +247,13 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def index_(self) -> KGramIndex:
         return self.corpus_.index
 
-    def transform(self, X: Iterable[str]) -> sparse.csr_matrix | pd.DataFrame:
-        """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``."""
+    def transform(self, X: Any) -> Any:
+        """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``. A Dask bag of
+        documents, or a series of them, becomes a Dask array of CSR matrices, one for each partition."""
+        if hasattr(X, "to_delayed"):
+            from cflengine.compression.parts import transform_partitions
+
+            return transform_partitions(self, X)
         return self._output(self.features(X))
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_matrix | pd.DataFrame:

@@ -15,7 +15,10 @@ from scipy import sparse
 from cflengine.compression.codebook import Encoding
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.linear.feature_files import write_long_csv
+from cflengine.linear.persistence import save_model
 from cflengine.text.tokens import printable
+
+MODEL = "model.cflm"
 
 
 def pointer_table(encoding: Encoding, names: Sequence[str]) -> pa.Table:
@@ -45,6 +48,7 @@ def write_run(
     (folder / "documents.csv").write_bytes(frame_csv(documents))
     with open(folder / "pointers.parquet", "wb") as file:
         pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
+    save_model(model, folder / MODEL, about={"learnt_from": report["corpus"]["source"]} if "corpus" in report else None)
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
     write_arrays(folder / "proof.npz", {"alpha": model.result_.alpha})
     write_report(folder, report)

@@ -1,5 +1,5 @@
 from .checks import InputError, MissingPackageError
-from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, restore_cell
+from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, restore_cell, write_report
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
@@ -40,4 +40,5 @@ __all__ = [
     "sample_file",
     "threads",
     "versions",
+    "write_report",
 ]

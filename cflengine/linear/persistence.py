@@ -57,7 +57,7 @@ _LONGEST_TERM = 20  # words or characters of a vectorizer's terms
 _SWITCHES = {"idf_": "use_idf", "scale_": "with_std", "mean_": "with_mean"}
 
 
-def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+def save_model(model: Any, path: str | os.PathLike[str] | IO[bytes], *, about: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator, or a fitted Pipeline, to a file; an existing one is replaced once the new one is whole.
 
     Raises ValueError for what a file cannot hold, and NotFittedError.
@@ -66,8 +66,8 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     ----------
     model : object
         A fitted estimator, or a fitted Pipeline.
-    path : str or os.PathLike[str]
-        The file to write.
+    path : str or os.PathLike[str] or IO[bytes]
+        The file to write, or a binary stream.
     about : Mapping[str, Any] or None, default: None
         Anything that JSON has, kept beside the model.
     """

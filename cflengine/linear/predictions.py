@@ -15,7 +15,9 @@ def check_reads_texts(model: Any) -> None:
     """Raises InputError, with what to do instead, for a model that does not go from texts to predictions."""
     name = type(model).__name__
     if not hasattr(model, "predict"):
-        raise InputError(f"the file holds {name}, which transforms texts and predicts nothing.")
+        raise InputError(
+            f"the file holds {name}, which transforms texts and predicts nothing (cflengine encode does that)."
+        )
     if name == "ChainCRF":
         raise InputError("the file holds a tagger of tokens: use cflengine tag, or the page Tagger.")
     first = model.steps[0][1] if hasattr(model, "steps") else model

@@ -5,7 +5,7 @@ from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
-from .reading.inputs import NEWSGROUPS, SAMPLE, read_input
+from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input
 from .reading.newsgroups import load_newsgroups
 from .reading.readers import READING, preview_corpus, read_corpus
 from .reading.sources import reading_until, reading_watched
@@ -45,6 +45,7 @@ __all__ = [
     "detect",
     "entities",
     "evaluate",
+    "expanded",
     "find_pattern",
     "find_words",
     "has_dictionary",

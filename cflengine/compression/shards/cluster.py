@@ -9,28 +9,23 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cflengine._version import __version__
 from cflengine.compression.shards import on_worker
 from cflengine.compression.shards.executors import array_bytes
 from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.shard import Shard
-from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine import cluster as engine_cluster
+from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-LOCAL = "local"
-#: of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
-LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
-CONNECT_S = 10.0
-WORKERS_S = 30.0
 _ASKED_EVERY_S = 0.25
 _COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again at most
 _LOST = 5  # workers, one after the other, under the same shard: then it is not the workers
@@ -58,7 +53,7 @@ class OnCluster:
         self.progress = Progress(recording=False)
         self.exchanged = 0
         self._places: list[_Place] = []
-        check_workers(client)
+        engine_cluster.check_workers(client)
         for k, shard in enumerate(shards):
             copy = Resting(folder / f"copy-{k}")
             copy.put(shard)
@@ -94,7 +89,7 @@ class OnCluster:
         workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         if not workers:
             with suppress(TimeoutError):
-                self.client.wait_for_workers(1, timeout=WORKERS_S)
+                self.client.wait_for_workers(1, timeout=engine_cluster.WORKERS_S)
             workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         if not workers:
             raise InputError("the cluster has lost all of its workers.")
@@ -160,46 +155,3 @@ class OnCluster:
             with suppress(Exception):  # the worker is lost: the last copy will do
                 place.copy.put(self._task(place.worker, on_worker.state, self.run, k).result())
                 place.calls, place.seconds = [], 0.0
-
-
-def check_workers(client: Client) -> None:
-    """Raises InputError where there are no workers, or one that does not have this version of the package."""
-    try:
-        client.wait_for_workers(1, timeout=WORKERS_S)
-    except TimeoutError:
-        raise InputError(f"the cluster has no workers, nor did one come within {WORKERS_S:.0f} s.") from None
-    try:
-        versions = client.run(on_worker.version)
-    except Exception as error:
-        raise InputError(
-            f"the workers cannot run cflengine {__version__}: install it there, too ({type(error).__name__}: {error})."
-        ) from error
-    others = {address: found for address, found in versions.items() if found != __version__}
-    if others:
-        address, found = next(iter(others.items()))
-        raise InputError(f"worker {address} has cflengine {found}, but this is {__version__}: they must be the same.")
-
-
-@contextmanager
-def connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler at ``address``, or of a cluster of this machine's cores for "local".
-
-    Raises MissingPackageError without Dask, InputError where no scheduler answers.
-    """
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise MissingPackageError('a cluster needs Dask: pip install "cflengine[cluster]".') from None
-    if address == LOCAL:
-        with (
-            LocalCluster(threads_per_worker=1, **LOCAL_OPTIONS) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
-            yield client
-        return
-    try:
-        client = Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__}).") from error
-    with client:
-        yield client

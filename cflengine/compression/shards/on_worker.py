@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cflengine._version import __version__
 from cflengine.compression.shards.executors import perform
 from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.shard import Shard
+from cflengine.engine.cluster import threads_here
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import Progress
 
@@ -29,11 +29,6 @@ class NotHeldError(Exception):
     """A shard that this process does not hold: it is another one than that which did, at the same address."""
 
 
-def version() -> str:
-    """Of this package, on this worker."""
-    return __version__
-
-
 def hold(run: str, k: int, shard: Shard) -> None:
     """Take a shard; it rests on the worker's disk between its turns."""
     if run not in _folders:
@@ -47,7 +42,7 @@ def call(run: str, k: int, method: str, arguments: tuple[Any, ...], seconds: flo
     began = time.perf_counter()
     rest = _resting(run, k)
     shard = rest.get()
-    with threads(_threads_of_worker()):
+    with threads(threads_here()):
         value = perform(shard, method, arguments, Progress(recording=False, time_limit=seconds))
     rest.put(shard)
     return Answer(value, time.perf_counter() - began)
@@ -71,12 +66,3 @@ def _resting(run: str, k: int) -> Resting:
     if (run, k) not in _held:
         raise NotHeldError
     return _held[run, k]
-
-
-def _threads_of_worker() -> int | None:
-    from distributed import get_worker
-
-    try:
-        return int(get_worker().state.nthreads)
-    except ValueError:  # not in a worker
-        return None

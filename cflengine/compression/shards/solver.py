@@ -36,7 +36,7 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.shards.budgets import Budgets
-from cflengine.compression.shards.cluster import OnCluster, connected
+from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.executors import Executor, InTurn
 from cflengine.compression.shards.run import ShardedRun
 from cflengine.compression.shards.settings import ShardedSettings
@@ -44,6 +44,7 @@ from cflengine.compression.shards.shard import Shard, ShardFacts
 from cflengine.compression.shards.sharing import number_shared
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
+from cflengine.engine.cluster import connected
 from cflengine.engine.jit import threads
 from cflengine.engine.mapped import room_on_disk
 from cflengine.engine.progress import NAN, Listener

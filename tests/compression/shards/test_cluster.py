@@ -13,9 +13,11 @@ import pytest
 from cflengine import GuidedSettings, ShardedSettings
 from cflengine.compression.shards import cluster as clusters
 from cflengine.compression.shards import on_worker
-from cflengine.compression.shards.cluster import LOCAL_OPTIONS, OnCluster, check_workers, connected
+from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.solver import solve_sharded
+from cflengine.engine import cluster as engine_cluster
 from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine.cluster import LOCAL_OPTIONS, check_workers, connected
 from naive.corpora import costs_of, index_of, repeated_phrases
 
 distributed = pytest.importorskip("distributed")
@@ -113,7 +115,7 @@ def test_a_run_on_a_cluster_can_be_stopped(cluster):
 
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(clusters, "CONNECT_S", 0.5)
+    monkeypatch.setattr(engine_cluster, "CONNECT_S", 0.5)
     with (
         pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
         connected("tcp://127.0.0.1:9"),
@@ -122,7 +124,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
 
 
 def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(clusters, "WORKERS_S", 0.2)
+    monkeypatch.setattr(engine_cluster, "WORKERS_S", 0.2)
     with (
         distributed.LocalCluster(n_workers=0, **LOCAL_OPTIONS) as empty,
         distributed.Client(empty, set_as_default=False) as client,

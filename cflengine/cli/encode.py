@@ -1,0 +1,137 @@
+"""``cflengine encode``: the features that a saved dictionary finds in other documents, however many."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cflengine.cli.options import Clock, add_documents, add_output, read, results, run_facts
+from cflengine.cli.terminal import number
+from cflengine.engine import InputError, locked_folder, output_path
+
+_ENCODE = """\
+Encode other documents with a dictionary that cflengine compress has found: features of the same names.
+
+MODEL is the model.cflm of a run of cflengine compress. INPUT as for cflengine compress; several are read one after the
+other, and encoded in parts of some four million tokens, so that there may be any number of them.
+
+Written to DIR:
+  features-00000.parquet …   document, source, row in it, feature, count (or weight)
+  report.json                documents, tokens, seconds, tokens a second and core
+"""
+
+_EXAMPLES = """\
+examples:
+  cflengine encode run/model.cflm new.csv --out features
+  cflengine encode run/model.cflm 'posts/*.csv' --out features --cluster local
+  cflengine encode run/model.cflm 's3://bucket/posts-*.parquet' --out features --cluster tcp://HOST:8786
+"""
+
+
+def add_command(commands: Any) -> None:
+    """The command's options."""
+    command = commands.add_parser(
+        "encode",
+        help="features of other documents by a saved dictionary",
+        description=_ENCODE,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    command.add_argument("model", metavar="MODEL", help="a saved dictionary")
+    add_documents(command)
+    work = command.add_argument_group("work")
+    work.add_argument(
+        "--cluster", metavar="ADDRESS",
+        help="encode parts side by side: local (this machine's cores) or a Dask scheduler, tcp://HOST:8786 (needs the "
+        "extra cluster)",
+    )  # fmt: skip
+    work.add_argument("--threads", type=number(int, 1), metavar="N", help="without --cluster; default: all cores")
+    add_output(command)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, encode, write, part after part."""
+    out = output_path(arguments.out, [arguments.model, *arguments.input])
+    from cflengine.compression import encode_parts
+    from cflengine.engine import versions, write_report
+
+    model, header = _dictionary(arguments)
+    began = time.perf_counter()
+    with locked_folder(out), results(out) as folder:
+        totals = _Totals()
+        for i, part in enumerate(encode_parts(model, _documents(arguments), cluster=arguments.cluster)):
+            totals.write(part, folder / f"features-{i:05d}.parquet", quiet=arguments.quiet)
+        report = totals.facts() | {
+            "seconds": time.perf_counter() - began, "model": {"gap": model.duality_gap_, "about": header.get("about")},
+            "versions": versions(),
+        }  # fmt: skip
+        write_report(folder, report | run_facts(arguments))
+    if not arguments.quiet:
+        print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens, {report['n_values']:,} features")
+        print(f"{report['seconds']:.1f} s, {report['tokens_per_core_second']:,.0f} tokens a second and core")
+        print(f"written to   {out} ({report['n_parts']} parts)")
+    return 0
+
+
+def _dictionary(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """The model, and what its file says. Raises InputError for a model of another kind."""
+    from cflengine.compression import CompressiveFeatures
+    from cflengine.linear import load_with_header
+
+    if arguments.cluster is not None and arguments.threads is not None:
+        raise InputError("--threads is for work in this process; a cluster's workers have their own.")
+    model, header = load_with_header(arguments.model)
+    if not isinstance(model, CompressiveFeatures):
+        raise InputError(f"'{arguments.model}' holds a model that predicts, not a dictionary: see cflengine predict.")
+    return model.set_params(n_threads=arguments.threads), header
+
+
+def _documents(arguments: argparse.Namespace) -> Iterator[Any]:
+    """The documents of all inputs in parts, of which one input is on disk or in memory at a time."""
+    from cflengine.compression import in_parts
+    from cflengine.text import expanded
+
+    first, limit, clock = 0, arguments.limit, Clock(None)
+    for name in expanded(arguments.input):
+        left = None if limit is None else limit - first
+        if left is not None and left <= 0:
+            return
+        own = argparse.Namespace(**vars(arguments) | {"input": [name], "limit": left})
+        corpus = read(own, clock)
+        yield from in_parts(corpus, name, first)
+        first += len(corpus)
+
+
+class _Totals:
+    """Writes parts and adds up what they say."""
+
+    def __init__(self) -> None:
+        self.n_parts = self.n_documents = self.n_tokens = self.n_values = 0
+        self.core_seconds = 0.0
+
+    def write(self, part: Any, path: Path, *, quiet: bool) -> None:
+        """One more part, to its file."""
+        import pyarrow.parquet as pa_parquet
+
+        with open(path, "wb") as file:
+            pa_parquet.write_table(part.table, file, compression="zstd")
+        self.n_parts += 1
+        self.n_documents += part.n_documents
+        self.n_tokens += part.n_tokens
+        self.n_values += part.table.num_rows
+        self.core_seconds += part.seconds * part.n_threads
+        if not quiet and sys.stderr.isatty():
+            print(f"\r{self.n_documents:,} documents, {self.n_tokens:,} tokens", end="", file=sys.stderr, flush=True)
+
+    def facts(self) -> dict[str, Any]:
+        """For the report."""
+        rate = self.n_tokens / self.core_seconds if self.core_seconds else 0.0
+        return {
+            "n_parts": self.n_parts, "n_documents": self.n_documents, "n_tokens": self.n_tokens,
+            "n_values": self.n_values, "tokens_per_core_second": rate,
+        }  # fmt: skip

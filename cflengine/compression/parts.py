@@ -1,0 +1,161 @@
+"""Features of many new documents, part after part: in this process, or on the workers of a Dask cluster.
+
+A part is a run of documents of one input, of about as many characters as the next. What comes of it is a table of its
+non-zero features, and does not depend on where it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from cflengine.engine.checks import MissingPackageError
+from cflengine.engine.cluster import check_workers, connected, threads_here
+from cflengine.engine.jit import threads
+from cflengine.linear.persistence import load_model, save_model
+
+if TYPE_CHECKING:
+    from cflengine.compression.estimator import CompressiveFeatures
+    from cflengine.text.corpus import Corpus
+
+PART_CHARACTERS = 16 << 20  # some four million tokens, which take some 250 MB to encode
+_AHEAD = 2  # parts that wait at every worker
+
+_models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it is at work for
+
+
+@dataclass(frozen=True)
+class Documents:
+    """A part. first: number of its first document; rows: int64, by document, in its input, which is called source."""
+
+    first: int
+    rows: np.ndarray
+    texts: list[str]
+    source: str
+
+
+@dataclass(frozen=True)
+class EncodedPart:
+    """table: document (int64), source, row (int64), feature, count or weight; seconds: of so many threads."""
+
+    table: pa.Table
+    n_documents: int
+    n_tokens: int
+    seconds: float
+    n_threads: int
+
+
+def in_parts(corpus: Corpus, source: str, first: int = 0) -> Iterator[Documents]:
+    """A corpus in parts; first: number of its first document."""
+    begin = size = 0
+    texts: list[str] = []
+    for text in corpus.texts:
+        texts.append(text)
+        size += len(text)
+        if size >= PART_CHARACTERS:
+            yield Documents(first + begin, corpus.rows[begin : begin + len(texts)], texts, source)
+            begin, size, texts = begin + len(texts), 0, []
+    if texts:
+        yield Documents(first + begin, corpus.rows[begin:], texts, source)
+
+
+def encode_part(model: CompressiveFeatures, part: Documents) -> EncodedPart:
+    """The features of some documents, with as many threads as the model has."""
+    began = time.perf_counter()
+    with threads(model.n_threads) as n_threads:
+        table = model.tokenize(part.texts)
+        features = model.features(table)
+    row = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
+    kinds, which = np.unique(features.indices, return_inverse=True)  # a part does not carry the whole dictionary
+    names = pa.array(model.get_feature_names_out()[kinds], type=pa.string())
+    value = "count" if np.issubdtype(features.dtype, np.integer) else "weight"
+    columns: dict[str, Any] = {
+        "document": part.first + row,
+        "source": pa.DictionaryArray.from_arrays(np.zeros(len(row), dtype=np.int32), pa.array([part.source])),
+        "row": part.rows[row],
+        "feature": pa.DictionaryArray.from_arrays(which.astype(np.int32), names),
+        value: features.data,
+    }
+    seconds = time.perf_counter() - began
+    return EncodedPart(pa.table(columns), len(part.texts), table.n_tokens, seconds, n_threads)
+
+
+def encode_parts(
+    model: CompressiveFeatures, parts: Iterable[Documents], *, cluster: str | None = None
+) -> Iterator[EncodedPart]:
+    """The features of all parts, in their order; a few parts are in memory at a time. cluster: "local" or a scheduler's
+    address. Raises MissingPackageError without Dask, InputError where no scheduler or no usable worker answers."""
+    if cluster is None:
+        _load_kernels(model)
+        for part in parts:
+            yield encode_part(model, part)
+        return
+    key, saved = _saved(model)
+    with connected(cluster) as client:
+        check_workers(client)
+        data = client.scatter(saved, broadcast=True)
+        ahead = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        waiting: deque[Any] = deque()
+        for part in parts:
+            waiting.append(client.submit(_on_worker, key, data, part, pure=False))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:
+    """The features of a Dask bag of texts, or of a series of them, by partition: a Dask array of CSR matrices. Raises
+    MissingPackageError without Dask's arrays."""
+    try:
+        import dask.array as da
+        from dask import delayed
+    except ImportError:
+        raise MissingPackageError('features of Dask partitions need Dask: pip install "cflengine[cluster]".') from None
+    key, saved = _saved(model)
+    held, on_partition = delayed(saved), delayed(_features_on_worker, pure=True)
+    kind = model.features([]).dtype
+    shape, meta = (math.nan, len(model.grams_)), sparse.csr_matrix((0, 0), dtype=kind)
+    parts = (on_partition(key, held, part) for part in X.to_delayed())
+    return da.concatenate(
+        [da.from_delayed(part, shape=shape, dtype=kind, meta=meta) for part in parts], allow_unknown_chunksizes=True
+    )
+
+
+def _saved(model: CompressiveFeatures) -> tuple[str, bytes]:
+    """A name for a model, and what travels of it: what transforming takes, not the corpus it was learnt from."""
+    file = io.BytesIO()
+    save_model(model, file)
+    return hashlib.sha256(file.getvalue()).hexdigest(), file.getvalue()
+
+
+def _model(key: str, data: bytes) -> CompressiveFeatures:
+    found = _models.get(key)
+    if found is None:
+        _models.clear()
+        found = _models[key] = _load_kernels(load_model(io.BytesIO(data)).set_params(n_threads=threads_here()))
+    return found
+
+
+def _load_kernels(model: CompressiveFeatures) -> CompressiveFeatures:
+    """What is compiled is there before seconds are counted."""
+    model.features(["a"])
+    return model
+
+
+def _on_worker(key: str, data: bytes, part: Documents) -> EncodedPart:
+    return encode_part(_model(key, data), part)
+
+
+def _features_on_worker(key: str, data: bytes, texts: Iterable[str]) -> sparse.csr_matrix:
+    return _model(key, data).features(list(texts))

@@ -1,0 +1,80 @@
+"""A Dask cluster: connecting to one, and whether its workers can do this package's work.
+
+``pip install "cflengine[cluster]"``; nothing else needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cflengine._version import __version__
+from cflengine.engine.checks import InputError, MissingPackageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOCAL = "local"
+#: of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
+LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+CONNECT_S = 10.0
+WORKERS_S = 30.0
+
+
+def version() -> str:
+    """Of this package; asked on workers."""
+    return __version__
+
+
+def threads_here() -> int | None:
+    """Threads of the worker that this is called on; None where it is none."""
+    try:
+        from distributed import get_worker
+
+        return int(get_worker().state.nthreads)
+    except (ImportError, ValueError):
+        return None
+
+
+def check_workers(client: Client) -> None:
+    """Raises InputError where there are no workers, or one that does not have this version of the package."""
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_S)
+    except TimeoutError:
+        raise InputError(f"the cluster has no workers, nor did one come within {WORKERS_S:.0f} s.") from None
+    try:
+        versions = client.run(version)
+    except Exception as error:
+        raise InputError(
+            f"the workers cannot run cflengine {__version__}: install it there, too ({type(error).__name__}: {error})."
+        ) from error
+    others = {address: found for address, found in versions.items() if found != __version__}
+    if others:
+        address, found = next(iter(others.items()))
+        raise InputError(f"worker {address} has cflengine {found}, but this is {__version__}: they must be the same.")
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """A client of the scheduler at ``address``, or of a cluster of this machine's cores for "local".
+
+    Raises MissingPackageError without Dask, InputError where no scheduler answers.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingPackageError('a cluster needs Dask: pip install "cflengine[cluster]".') from None
+    if address == LOCAL:
+        with (
+            LocalCluster(threads_per_worker=1, **LOCAL_OPTIONS) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__}).") from error
+    with client:
+        yield client

@@ -1,0 +1,114 @@
+"""Features of new documents in parts, here and on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from cflengine import CompressiveFeatures, Corpus
+from cflengine.compression import encode_parts, in_parts, parts
+from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine.cluster import LOCAL_OPTIONS
+
+TEXTS = [f"das Haus {i % 7} am Hof brennt und das Haus {i % 5} auch ." for i in range(60)]
+NEW = [*TEXTS[:20], "etwas ganz anderes", "das Haus am See"] * 3
+
+
+@pytest.fixture(scope="module")
+def model():
+    return CompressiveFeatures().fit(TEXTS)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parts, "PART_CHARACTERS", 400)
+
+
+def rows_of(found) -> pd.DataFrame:
+    return pd.concat([one.table.to_pandas() for one in found], ignore_index=True)
+
+
+def matrix_of(frame: pd.DataFrame, model, value: str = "count") -> sparse.csr_matrix:
+    number = {name: i for i, name in enumerate(model.get_feature_names_out())}
+    where = frame["document"].to_numpy(), frame["feature"].map(number).to_numpy(dtype=int)
+    return sparse.csr_matrix((frame[value], where), shape=(len(NEW), len(number)))
+
+
+def test_parts_are_all_documents_in_their_order(small_parts):
+    corpus = Corpus.from_texts([*NEW, None, "last"])
+    found = list(in_parts(corpus, "here", first=5))
+    assert len(found) > 5 and [text for part in found for text in part.texts] == corpus.texts
+    assert [part.first for part in found] == [5 + n for n in np.cumsum([0, *(len(part.texts) for part in found)])[:-1]]
+    np.testing.assert_array_equal(np.concatenate([part.rows for part in found]), corpus.rows)
+    assert next(in_parts(Corpus.from_texts(["a"]), "here")).texts == ["a"]
+
+
+@pytest.mark.parametrize(("weighting", "value"), [("count", "count"), ("tf-idf", "weight")])
+def test_features_of_parts_are_those_of_all(small_parts, weighting, value):
+    model = CompressiveFeatures(weighting=weighting).fit(TEXTS)
+    found = list(encode_parts(model, in_parts(Corpus.from_texts(NEW), "here")))
+    frame, expected = rows_of(found), model.transform(NEW)
+    assert abs(matrix_of(frame, model, value) - expected).max() == 0 and len(frame) == expected.nnz
+    assert sum(one.n_tokens for one in found) == model.tokenize(NEW).n_tokens
+    assert sum(one.n_documents for one in found) == len(NEW)
+    assert set(frame["source"]) == {"here"} and frame["row"].equals(frame["document"])
+    assert all(one.seconds > 0 and one.n_threads >= 1 for one in found)
+
+
+def test_a_part_without_a_feature_is_an_empty_table():
+    model = CompressiveFeatures().fit(TEXTS)
+    found = list(encode_parts(model, in_parts(Corpus.from_texts(["fremd"]), "here")))
+    assert found[0].table.num_rows == 0 and found[0].n_documents == 1
+    assert found[0].table.column_names == ["document", "source", "row", "feature", "count"]
+
+
+def test_a_dictionary_that_is_not_fitted_is_said():
+    with pytest.raises(Exception, match="not fitted"):
+        list(encode_parts(CompressiveFeatures(), in_parts(Corpus.from_texts(["a"]), "here")))
+
+
+def test_a_cluster_gives_the_same_rows_and_a_worker_may_be_killed(small_parts, model):
+    distributed = pytest.importorskip("distributed")
+    expected = rows_of(encode_parts(model, in_parts(Corpus.from_texts(NEW), "here")))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL_OPTIONS) as cluster:
+        made = encode_parts(model, in_parts(Corpus.from_texts(NEW), "here"), cluster=cluster.scheduler_address)
+        found = [next(made)]
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        found += made
+    pd.testing.assert_frame_equal(rows_of(found), expected)
+    assert all(one.n_threads == 1 for one in found)
+
+
+def test_a_cluster_that_is_not_there_is_one_sentence(model, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("cflengine.engine.cluster.CONNECT_S", 0.5)
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        list(encode_parts(model, iter(()), cluster="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize("npartitions", [1, 4])
+def test_partitions_of_a_bag_become_a_dask_array(model, npartitions):
+    bag = pytest.importorskip("dask.bag")
+    found = model.transform(bag.from_sequence(NEW, npartitions=npartitions))
+    assert found.shape[1] == len(model.grams_)
+    with_dask = found.compute(scheduler="synchronous")
+    expected = model.transform(NEW)
+    assert sparse.issparse(with_dask) and with_dask.dtype == expected.dtype
+    assert (sparse.csr_matrix(with_dask) != expected).nnz == 0
+    # what travels is not the corpus that the dictionary was learnt from
+    assert len(parts._saved(model)[1]) < 20_000
+
+
+def test_without_dask_the_extra_is_named(model, monkeypatch):
+    class Bag:
+        def to_delayed(self):
+            return []
+
+    monkeypatch.setitem(__import__("sys").modules, "dask.array", None)
+    with pytest.raises(MissingPackageError, match=r"cflengine\[cluster\]"):
+        model.transform(Bag())
