@@ -38,6 +38,7 @@ from .solvers.lambda_path import (
     solve_path,
 )
 from .solvers.linearised_admm import LinearisedAdmm, RhoRule
+from .solvers.memory import enough_shards, needed_bytes
 from .solvers.registry import SOLVERS
 from .solvers.relay import RelaySettings, estimated_seconds, solve_relay
 from .solvers.reweighting_settings import ReweightingSettings
@@ -93,6 +94,7 @@ __all__ = [
     "dual_bound",
     "encode_parts",
     "encode_with_vocabulary",
+    "enough_shards",
     "estimated_seconds",
     "explain",
     "in_parts",
@@ -102,6 +104,7 @@ __all__ = [
     "match_sequences",
     "match_vocabulary",
     "nearest_lam",
+    "needed_bytes",
     "objective",
     "path_lams",
     "periods_of",

@@ -31,7 +31,7 @@ from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import Listener
+from cflengine.engine.progress import Listener, Watch
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
@@ -169,14 +169,17 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         """Documents as tokens, as ``fit`` cuts them."""
         return self._tokenizer()(_documents(X))
 
-    def fit_tokens(self, table: TokenTable, known: Known | None = None) -> CompressiveFeatures:
+    def fit_tokens(
+        self, table: TokenTable, known: Known | None = None, watch: Watch | None = None
+    ) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow).
 
         known: a solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
-        (:mod:`~cflengine.compression.checkpoint`). Raises ValueError where they are not of so many tokens, or where the
-        solver cannot begin from one.
+        (:mod:`~cflengine.compression.checkpoint`). watch: told how far what comes before the solver's first event is,
+        and asked whether to go on. Raises Stopped where it says no, ValueError where what is known is not of so many
+        tokens, or where the solver cannot begin from it.
         """
-        corpus = self.prepare(table)
+        corpus = self.prepare(table, watch)
         solver, costs = SOLVERS.find(self.solver), corpus.costs(float(self.lam))
         if known is not None and not solver.can("warm start"):
             raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
@@ -190,6 +193,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             n_threads=self.n_threads,
             lam=float(self.lam),
             **({} if known is None else {"known": [known]}),
+            **({"watch": watch} if solver.can("watch") else {}),
         )
         return self.adopt(corpus, result)
 
@@ -211,8 +215,11 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         )
         return FeaturePath(clone(self), corpus, points)
 
-    def prepare(self, table: TokenTable) -> PreparedCorpus:
-        """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted."""
+    def prepare(self, table: TokenTable, watch: Watch | None = None) -> PreparedCorpus:
+        """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted.
+
+        watch: as for :meth:`fit_tokens`.
+        """
         self._check_settings()
         max_gram = int(self.max_gram)
         if table.n_tokens == 0:
@@ -222,7 +229,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         settings, longest = self._solver_settings(), int(np.diff(table.segment_ptr).max())
         require_memory(table.n_tokens, max_gram, longest, self.solver, settings)
         place = settings.place if isinstance(settings, ShardedSettings) else {}
-        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, **place)
+        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, watch=watch, **place)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)

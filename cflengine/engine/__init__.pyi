@@ -3,7 +3,7 @@ from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, resto
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
-from .memory import MemoryLimitError, peak_bytes
+from .memory import MemoryLimitError, fits, format_bytes, peak_bytes
 from .output import locked_folder, new_files, output_path
 from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
 from .registry import Solver
@@ -24,6 +24,8 @@ __all__ = [
     "app_folder",
     "defuse_cell",
     "finite",
+    "fits",
+    "format_bytes",
     "frame_csv",
     "go_on",
     "locked_folder",

@@ -16,7 +16,8 @@ from cflengine.engine.settings import Limits
 #:   bounds             it proves a bound while it runs
 #:   many classes       all classes in one problem, not one against the rest
 #:   lasso              an ℓ1 penalty
-ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso")
+#:   watch              it tells a Watch what it does before its first event
+ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso", "watch")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ import numpy as np
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.mapped import mapped_array
+from cflengine.engine.progress import Watch
 from cflengine.text import kgram_kernels as kernels
 from cflengine.text.plain_grams import first_places
 from cflengine.text.plain_grams import number_grams as sorted_grams
@@ -107,12 +108,19 @@ def index_bytes(n_tokens: int, max_gram: int, grams_per_token: float = 0.6) -> i
 
 
 def index_kgrams(
-    tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int, *, on_disk: bool = False, folder: str | None = None
+    tokens: np.ndarray,
+    doc_ptr: np.ndarray,
+    max_gram: int,
+    *,
+    on_disk: bool = False,
+    folder: str | None = None,
+    watch: Watch | None = None,
 ) -> KGramIndex:
     """Index all K-grams of up to ``max_gram`` words.
 
     tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time (hashing), no sort by comparison.
-    on_disk: ``gram_of`` lies in a file of ``folder`` (:func:`~cflengine.engine.mapped.mapped_array`).
+    on_disk: ``gram_of`` lies in a file of ``folder`` (:func:`~cflengine.engine.mapped.mapped_array`). watch: told of
+    the lengths that are done, and asked whether to go on.
     Raises ValueError if max_gram is not in 1 .. 8, if a token id is negative, or if there are more than
     2**31 - 1 pointers.
     """
@@ -129,6 +137,8 @@ def index_kgrams(
         raise InputError("token ids must not be negative.")
     shape = (max_gram, n)
     gram_of = mapped_array(shape, np.int32, folder) if on_disk else np.empty(shape, dtype=np.int32)
+    watch = watch or Watch()
+    watch.begin("indexing phrases", "lengths", max_gram)
     counts_of_length, len_ptr = [], [0]
     parent = np.zeros(n, dtype=np.int32)
     for length in range(1, max_gram + 1):
@@ -145,6 +155,7 @@ def index_kgrams(
         counts = counts[by_count]
         counts_of_length.append(counts)
         len_ptr.append(offset + n_grams)
+        watch.at(length)
     grp_ptr = np.zeros(len_ptr[-1] + 1, dtype=np.int32)
     np.cumsum(np.concatenate(counts_of_length), out=grp_ptr[1:])
     return KGramIndex(tokens, doc_ptr, gram_of, grp_ptr, np.array(len_ptr, dtype=np.int32))

@@ -40,10 +40,10 @@ def test_stopping_before_the_first_step_still_gives_a_solution(open_app, monkeyp
     begun, go_on = threading.Event(), threading.Event()
     fit = CompressiveFeatures.fit_tokens
 
-    def slow(model, table):
+    def slow(model, table, **others):
         begun.set()
         assert go_on.wait(30)
-        return fit(model, table)
+        return fit(model, table, **others)
 
     monkeypatch.setattr(CompressiveFeatures, "fit_tokens", slow)
     app = show(use(open_app()), "solve")
@@ -182,7 +182,7 @@ def test_changed_settings_are_said_to_be_new(tiny):
     ],
 )
 def test_a_failed_solve_says_so_and_the_next_one_works(open_app, monkeypatch, error, sentence):
-    def fail(model, table):
+    def fail(*_, **__):
         raise error
 
     app = use(open_app())
@@ -214,7 +214,7 @@ def test_a_solve_goes_on_while_other_pages_are_read(open_app):
 def test_the_last_result_stays_in_view_while_the_next_one_is_made(tiny, monkeypatch):
     before, go_on = job_of(tiny).result, threading.Event()
     fit = CompressiveFeatures.fit_tokens
-    monkeypatch.setattr(CompressiveFeatures, "fit_tokens", lambda model, table: go_on.wait(30) and fit(model, table))
+    monkeypatch.setattr(CompressiveFeatures, "fit_tokens", lambda *of, **how: go_on.wait(30) and fit(*of, **how))
     sound(tiny.select_slider(key="widget_lam").set_value(5.0).run())
     sound(tiny.button(key="run").click().run())
     assert numbers(show(tiny, "features"))["Features"] == str(len(before.grams_))
@@ -268,3 +268,49 @@ def test_another_corpus_stops_the_solve_of_this_one(open_app):
     assert job.stop.is_set() and "job" not in app.query_params
     assert show(app, "solve").info and not show(app, "pointers").metric
     until(lambda: not job.active)
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine on which this corpus fits in shards, but not in one piece; until the button is pressed."""
+    needed = {"whole": 3_000_000, "shards": 2_000_000}
+    monkeypatch.setattr(controls, "needed_bytes", lambda *_: needed["whole"])
+    monkeypatch.setattr(controls, "fits", lambda n: n < needed["whole"])
+    monkeypatch.setattr(controls, "enough_shards", lambda *_: (3, needed["shards"]))
+    return needed
+
+
+def test_a_corpus_beyond_memory_is_offered_shards_with_minutes(open_app, little_memory):
+    app = show(use(open_app()), "solve")
+    assert "In 3 shards, which wait on disk, it takes 1.9 MB, and about" in app.warning[0].value
+    sound(app.button(key="solve_in_shards").click().run())
+    job = job_of(app)
+    assert job.solver == "sharded"
+    until(lambda: not job.active)
+    sound(app.run())
+    result = job.result.result_
+    assert result.solver == "sharded" and result.certificate.covered and result.settings["shards"] == 3
+    assert not app.warning and numbers(app)["Best cost"] == f"{result.objective:,.0f}"
+
+
+def test_a_corpus_that_fits_is_not_offered_shards(open_app):
+    assert not show(use(open_app()), "solve").warning
+
+
+def test_where_no_number_of_shards_is_enough_that_is_said(open_app, little_memory, monkeypatch):
+    monkeypatch.setattr(controls, "enough_shards", lambda *_: None)
+    app = show(use(open_app()), "solve")
+    assert "Take a smaller K, or fewer documents" in app.warning[0].value
+    assert "solve_in_shards" not in [button.key for button in app.button]
+
+
+def test_a_job_says_what_it_does_before_its_first_event():
+    from cflengine.engine import Watch
+
+    job = jobs.Job("corpus", ("id",), lambda job: None, so_far=Watch())
+    assert job.stage == ""
+    job.so_far.begin("making shards", "shards", 8)
+    job.so_far.at(3)
+    assert job.stage == "making shards, 3 of 8 shards"
+    job.rows.append({"stage": "relaxation"})
+    assert job.stage == ""

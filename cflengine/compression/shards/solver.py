@@ -47,7 +47,7 @@ from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.cluster import connected
 from cflengine.engine.jit import threads
 from cflengine.engine.mapped import room_on_disk
-from cflengine.engine.progress import NAN, Listener
+from cflengine.engine.progress import NAN, Listener, Watch
 from cflengine.text.kgrams import KGramIndex
 
 Start = tuple[list[np.ndarray], list[np.ndarray] | None]
@@ -77,10 +77,15 @@ def solve_sharded(
     n_threads: int | None = None,
     lam: float = NAN,
     known: Iterable[tuple[np.ndarray, np.ndarray | None]] = (),
+    watch: Watch | None = None,
 ) -> CompressionResult:
-    """Compress the indexed corpus, shard by shard. ``lam`` only labels the events; known: solutions to begin from, as
-    for :class:`~cflengine.compression.solvers.guided.solver.GuidedSolver`, of which the last counts. Deterministic for
-    any number of threads. Raises InputError where the scratch folder cannot be written to, or is full."""
+    """Compress the indexed corpus, shard by shard. Deterministic for any number of threads.
+
+    ``lam`` only labels the events; known: solutions to begin from, as for
+    :class:`~cflengine.compression.solvers.guided.solver.GuidedSolver`, of which the last counts; watch: told of the
+    shards that are made, and asked whether to go on. Raises Stopped where it says no, InputError where the scratch
+    folder cannot be written to, or is full.
+    """
     settings = settings or ShardedSettings()
     cuts = cut_into_shards(index.doc_ptr, settings.shards)
     if len(cuts) <= 2:
@@ -88,7 +93,7 @@ def solve_sharded(
             index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam, known=known
         )
     with threads(n_threads), _folder(settings) as folder:
-        shards = (_shard_of(index, costs, a, e) for a, e in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+        shards = _shards(index, costs, cuts, watch or Watch())
         with _executor(shards, folder, settings.cluster) as executor:
             start = [_cut_known(one, index.doc_ptr[cuts]) for one in known][-1:]
             run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam, start)
@@ -134,6 +139,14 @@ def _executor(shards: Iterator[Shard], folder: Path | None, cluster: str | None)
 def _cut_known(known: tuple[np.ndarray, np.ndarray | None], borders: np.ndarray) -> Start:
     cover, alpha = known
     return np.split(cover, borders[1:-1]), None if alpha is None else np.split(alpha, borders[1:-1])
+
+
+def _shards(index: KGramIndex, costs: StorageCosts, cuts: np.ndarray, watch: Watch) -> Iterator[Shard]:
+    watch.begin("making shards", "shards", len(cuts) - 1)
+    for k, (a, e) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)):
+        yield _shard_of(index, costs, a, e)
+        watch.at(k + 1)
+    watch.begin("comparing shards")
 
 
 def _shard_of(index: KGramIndex, costs: StorageCosts, first: int, last: int) -> Shard:

@@ -69,20 +69,36 @@ def sharded_bytes(n_tokens: int, max_gram: int, shards: int, *, grams_per_token:
     return whole + state_bytes(largest, max_gram, "shard", grams_per_token=grams_per_token, longest=longest)
 
 
+def enough_shards(n_tokens: int, max_gram: int, longest: int) -> tuple[int, int] | None:
+    """The fewest shards, waiting on disk, in which a corpus fits into memory, and the bytes that these take; None where
+    no number is enough. longest: tokens of the longest document."""
+    for n in _SHARDS_TRIED:
+        needed = sharded_bytes(n_tokens, max_gram, n, grams_per_token=_rate(max_gram), longest=longest)
+        if fits(needed):
+            return n, needed
+    return None
+
+
+def needed_bytes(n_tokens: int, max_gram: int, longest: int, solver: str) -> int:
+    """What a solve in one piece takes of a corpus whose K-grams have not been counted yet."""
+    return state_bytes(n_tokens, max_gram, solver, grams_per_token=_rate(max_gram), longest=longest)
+
+
+def _rate(max_gram: int) -> float:
+    """Distinct K-grams a token, before they are counted."""
+    return 0.2 * max_gram
+
+
 def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, settings: Limits) -> None:
     """Raises MemoryLimitError, before any work, for a corpus that does not fit, with what would; longest: tokens of
     the longest document."""
-    rate = 0.2 * max_gram
-
-    def in_shards(n: int) -> int:
-        return sharded_bytes(n_tokens, max_gram, n, grams_per_token=rate, longest=longest)
-
     if isinstance(settings, ShardedSettings):
-        needed = in_shards(1 if settings.in_memory else settings.shards)
+        shards = 1 if settings.in_memory else settings.shards
+        needed = sharded_bytes(n_tokens, max_gram, shards, grams_per_token=_rate(max_gram), longest=longest)
     else:
-        needed = state_bytes(n_tokens, max_gram, solver, grams_per_token=rate, longest=longest)
-    enough = next((n for n in _SHARDS_TRIED if fits(in_shards(n))), None)
+        needed = needed_bytes(n_tokens, max_gram, longest, solver)
+    enough = enough_shards(n_tokens, max_gram, longest)
     advice = "take fewer documents or a smaller K"
     if enough is not None:
-        advice += f", or solve it in shards that wait on disk (cflengine compress --shards {enough})"
+        advice += f", or solve it in shards that wait on disk (cflengine compress --shards {enough[0]})"
     require_bytes(needed, f"Compressing {n_tokens:,} tokens with K = {max_gram}", f"{advice}.")

@@ -35,7 +35,7 @@ SOLVERS = Registry(
     ),
     Solver(
         "sharded", "guided, the documents in parts that wait on disk: for large corpora", ShardedSettings,
-        frozenset({"pointer costs", "warm start", "bounds"}), solve_sharded,
+        frozenset({"pointer costs", "warm start", "bounds", "watch"}), solve_sharded,
     ),
     Solver(
         "exact", "optimal, by HiGHS, for small corpora", ExactSettings,

@@ -25,7 +25,7 @@ from cflengine.text.kgrams import KGramIndex
 
 # seconds for a million pointers on 2 cores, measured on the sample (homotopy) and on 20 Newsgroups (guided); good to a
 # factor of two
-_SECONDS = {"homotopy": 22.0, "guided": 1.6}
+_SECONDS = {"homotopy": 22.0, "guided": 1.6, "sharded": 2.3}  # shards: by their seconds beside the guided solver's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,5 +85,5 @@ def solve_relay(
 
 
 def estimated_seconds(n_pointers: int, solver: str) -> float:
-    """About how long "homotopy" takes to its end, or "guided" to a proved hundredth."""
+    """About how long "homotopy" takes to its end, or "guided" and "sharded" to a proved hundredth."""
     return max(0.5, _SECONDS[solver] * n_pointers / 1e6)

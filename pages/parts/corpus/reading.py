@@ -18,7 +18,7 @@ from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings
 from pages.parts.shared.state import READ, active_jobs, choose_corpus, keep_path, look_after
-from pages.parts.shared.words import plain
+from pages.parts.shared.words import how_far, plain
 
 PATIENCE_S = 1.0  # what is read within that needs no progress
 
@@ -116,11 +116,3 @@ def _reading(job_id: str) -> None:
         st.progress(0.0 if math.isnan(share) else share, text=f"{plain(job.label)}: {how_far(watch)}")
         st.button("Stop", key="stop_reading", on_click=job.stop.set, disabled=job.stop.is_set())
     rerun_at_end(job)
-
-
-def how_far(watch: Watch) -> str:
-    """The stage of a watched piece of work, and how much of it is done."""
-    if watch.unit == "bytes":
-        done, total = f"{watch.done / 1e6:,.1f}", f" of {watch.total / 1e6:,.1f}" if watch.total else ""
-        return f"{watch.stage}, {done}{total} MB" if watch.done else f"{watch.stage} …"
-    return f"{watch.stage}, {watch.done:,} of {watch.total:,} {watch.unit}" if watch.total else watch.stage

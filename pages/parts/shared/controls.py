@@ -6,9 +6,11 @@ import math
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from cflengine.compression import SOLVERS, estimated_seconds
+from cflengine.compression import SOLVERS, enough_shards, estimated_seconds, needed_bytes
+from cflengine.engine import fits, format_bytes
 from pages.parts.shared.jobs import BOARD, QUEUED, Job
 from pages.parts.shared.keys import RUN
 from pages.parts.shared.metrics import metric_row
@@ -29,11 +31,10 @@ _RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %
 _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
 
 #: The solvers that can run here; the exact one needs a package that is not required.
-# what is in a browser fits into memory: shards would only be slower
-SOLVERS_HERE = tuple(name for name in SOLVERS if name != "sharded" and (name != "exact" or find_spec("highspy")))
+SOLVERS_HERE = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
 
-#: Those that can race each other.
-CONTESTANTS = tuple(name for name in SOLVERS_HERE if name != "relay")
+#: Those that can race each other: what fits into memory is only slower in shards.
+CONTESTANTS = tuple(name for name in SOLVERS_HERE if name not in ("relay", "sharded"))
 
 #: What they are called on pages.
 TITLES = {
@@ -41,6 +42,7 @@ TITLES = {
     "homotopy": "homotopy",
     "reweighting": "reweighting",
     "relay": "homotopy, then guided",
+    "sharded": "guided, in shards",
     "exact": "exact",
 }
 
@@ -50,6 +52,7 @@ PHASES = {
     "homotopy": "ζ > 0 from here",
     "relay": "ζ > 0 from here|guided search from here",
     "reweighting": "reweighted from here",
+    "sharded": "search from here",
     "exact": "branch and cut from here",
 }
 
@@ -121,10 +124,46 @@ def draw_controls() -> None:
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
     chosen = solve_settings()
+    if chosen.solver != "sharded" and not job_is_active(job):
+        _offer_shards(str(chosen.solver))
     if settings().solver is None and chosen.solver != "relay":
         _open_choice()
     with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
         _solver_settings()
+
+
+def job_is_active(job: Job | None) -> bool:
+    """Whether something runs or waits."""
+    return job is not None and job.active
+
+
+def _offer_shards(solver: str) -> None:
+    """Where the corpus does not fit into memory in one piece: in how many shards it does, and how long that takes."""
+    table, max_gram = current_corpus().table, settings().max_gram
+    longest = int(np.diff(table.segment_ptr).max(initial=0))
+    needed = needed_bytes(table.n_tokens, max_gram, longest, solver)
+    if fits(needed):
+        return
+    enough = enough_shards(table.n_tokens, max_gram, longest)
+    too_much = f"In one piece this corpus takes about {format_bytes(needed)} of memory, more than is free."
+    if enough is None:
+        st.warning(f"{too_much} Take a smaller K, or fewer documents.")
+        return
+    shards, in_shards = enough
+    minutes = duration(estimated_seconds(max_gram * table.n_tokens, "sharded"))
+    said, button = st.columns([5, 2], vertical_alignment="center")
+    said.warning(
+        f"{too_much} In {shards} shards, which wait on disk, it takes {format_bytes(in_shards)}, and about {minutes} "
+        "to a proved gap of 1 %."
+    )
+    button.button(
+        f"Solve in {shards} shards", on_click=_solve_in_shards, args=(shards,), width="stretch", key="solve_in_shards"
+    )
+
+
+def _solve_in_shards(shards: int) -> None:
+    change_settings(solver="sharded", shards=shards)
+    run_solver()
 
 
 def _open_choice() -> None:
@@ -152,8 +191,15 @@ def _solver_settings() -> None:
     st.caption(f"{SOLVERS[chosen.solver].summary.capitalize()}.")
     own, limit = st.columns([2, 1])
     with own:
-        if chosen.solver in ("guided", "relay"):
+        if chosen.solver in ("guided", "relay", "sharded"):
             _guided_settings()
+        if chosen.solver == "sharded":
+            st.number_input(
+                "Shards, which wait on disk", 2, 64, value=chosen.shards, key="widget_shards",
+                on_change=_take("shards", "widget_shards"),
+                help="Documents are cut into so many parts, of which one is worked on at a time: memory goes with the "
+                "largest. A corpus that fits into memory is solved sooner in one piece.",
+            )  # fmt: skip
         if chosen.solver in ("homotopy", "relay"):
             _homotopy_settings()
         elif chosen.solver == "reweighting":
@@ -262,7 +308,7 @@ def _numbers(job_id: str) -> None:
     if result:
         metrics += [("K-grams kept", number(result.dictionary_size)), ("Pointers", number(result.n_pointers))]
     else:
-        metrics += [("Stage", row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
+        metrics += [("Stage", job.stage or row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
     metric_row(metrics)
     queue_notes(job)
     rerun_at_end(job)

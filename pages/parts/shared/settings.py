@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cflengine import ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings
+from cflengine import ExactSettings, GuidedSettings, HomotopySettings, ReweightingSettings, ShardedSettings
 from cflengine.compression import COUNTINGS, SOLVERS, RelaySettings, estimated_seconds
 from cflengine.linear import WEIGHTINGS
 from pages.parts.shared.path_run import QUICK_S
@@ -22,8 +22,8 @@ class Settings:
 
     solver: None for the homotopy and then the guided one where that is quick, else the guided one (:meth:`for_tokens`).
     gap: where the guided solver stops. stage_iterations, relaxation_gap, last_zeta: the homotopy's. rounds: of
-    reweighting. counting, temperature: how the features are counted. plain_cost: None, or what a single word costs that
-    stands in the text as it is and needs no entry (in a run of the solver alone).
+    reweighting. shards: of the sharded solver. counting, temperature: how the features are counted. plain_cost: None,
+    or what a single word costs that stands in the text as it is and needs no entry (in a run of the solver alone).
     """
 
     lam: float = 1.0
@@ -37,6 +37,7 @@ class Settings:
     relaxation_gap: float | None = None
     last_zeta: float = 1.0
     rounds: int = 20
+    shards: int = 4
     time_limit: float | None = None
     plain_cost: float | None = None
 
@@ -69,6 +70,8 @@ class Settings:
             return RelaySettings(tol=self.gap, time_limit=self.time_limit, homotopy=self.homotopy_settings())
         if self.solver == "reweighting":
             return ReweightingSettings(rounds=self.rounds, time_limit=self.time_limit)
+        if self.solver == "sharded":
+            return ShardedSettings(tol=self.gap, shards=self.shards, time_limit=self.time_limit)
         if self.solver == "exact":
             return ExactSettings(time_limit=self.time_limit)
         return GuidedSettings(tol=self.gap, time_limit=self.time_limit)
@@ -95,7 +98,7 @@ def settings_from(query: Any) -> Settings:
 
 _LIMITS = {
     "gap": (0.0, 0.5), "stage_iterations": (1, 2000), "relaxation_gap": (1e-12, 0.5), "last_zeta": (0.0, 1.0),
-    "rounds": (1, 100), "time_limit": (0.001, 86400.0), "plain_cost": (0.0, 1e6),
+    "rounds": (1, 100), "shards": (2, 64), "time_limit": (0.001, 86400.0), "plain_cost": (0.0, 1e6),
 }  # fmt: skip
 
 

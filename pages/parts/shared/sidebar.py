@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.corpus.reading import how_far
 from pages.parts.shared.controls import TITLES, rerun_at_end
 from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.shared.keys import STOP
@@ -81,11 +80,11 @@ def _running(job: Job, kind: str) -> None:
     if job.state == QUEUED and ahead:
         st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
     elif kind == READ:
-        st.markdown("Stopping …" if job.stop.is_set() else plain(how_far(job.so_far)))
+        st.markdown("Stopping …" if job.stop.is_set() else plain(job.stage))
     elif job.stop.is_set():
         st.markdown("Stopping: certifying the best solution so far …")
-    elif getattr(job.so_far, "stage", None) and engine_is_warm():
-        st.markdown(plain(job.so_far.stage))
+    elif job.stage and engine_is_warm():
+        st.markdown(plain(job.stage))
     elif not job.rows:
         st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
         if kind != SOLVE and engine_is_warm():

@@ -23,6 +23,7 @@ from cflengine import (
     warm_up,
 )
 from cflengine.compression import nearest_lam, path_lams
+from cflengine.engine import Watch
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, DONE, Job
@@ -251,7 +252,8 @@ def run_solver() -> None:
             settings=wanted.solver_settings(),
             **loaded.tokens.parameters,
         )
-        model.fit_tokens(loaded.table)
+        job.so_far = Watch()  # not the job's poll: also what is stopped here has a solution to show
+        model.fit_tokens(loaded.table, watch=job.so_far)
         model.set_params(listeners=())  # the model outlives the job
         return model
 

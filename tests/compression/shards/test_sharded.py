@@ -17,7 +17,7 @@ from cflengine.compression.shards.solver import cut_into_shards, solve_sharded
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import MemoryLimitError
-from cflengine.engine.progress import TerminationReason
+from cflengine.engine.progress import Stopped, TerminationReason, Watch
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases, uneven_costs
 from naive.programs import solve_relaxation
@@ -288,3 +288,24 @@ def test_long_documents_and_sentence_borders():
     whole = certify(result.cover, result.alpha, index.gram_of, costs)
     assert result.objective == whole.objective and whole.covered
     assert result.lower_bound == pytest.approx(whole.lower_bound, rel=1e-12) and result.gap < 0.02
+
+
+def test_what_comes_before_the_first_event_is_told_and_can_be_stopped(tmp_path):
+    told = []
+
+    class Listening(Watch):
+        def begin(self, stage, unit="", total=0):
+            super().begin(stage, unit, total)
+            told.append((stage, total))
+
+    settings = ShardedSettings(shards=3, scratch=str(tmp_path), guided=GuidedSettings(annealings=1))
+    model = CompressiveFeatures(solver="sharded", settings=settings)
+    table = model.tokenize(PHRASES)
+    model.fit_tokens(table, watch=Listening())
+    assert told == [("indexing phrases", 3), ("making shards", 3), ("comparing shards", 0)]
+    for most in (1, 4):
+        asked = []
+        watch = Watch(lambda asked=asked, most=most: asked.append(0) or len(asked) < most)
+        with pytest.raises(Stopped):
+            CompressiveFeatures(solver="sharded", settings=settings).fit_tokens(table, watch=watch)
+    assert os.listdir(tmp_path) == []
