@@ -21,8 +21,7 @@ from benchmarks.corpora import corpus_path
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine import GuidedSettings, ShardedSettings, read_corpus, warm_up
 from cflengine.compression import CompressionResult, GuidedSolver, solve_sharded, storage_costs
-from cflengine.engine import threads
-from cflengine.engine.cluster import LOCAL_OPTIONS
+from cflengine.engine import LOCAL_OPTIONS, threads
 from cflengine.text import KGramIndex, Tokenizer, index_kgrams
 
 SECTIONS = ("shards", "sizes")

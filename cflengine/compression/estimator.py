@@ -35,7 +35,7 @@ from cflengine.engine.progress import Listener, Watch
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
-from cflengine.text.stored import StoredTexts
+from cflengine.text.stored import as_documents
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 
@@ -167,7 +167,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
 
     def tokenize(self, X: Iterable[str]) -> TokenTable:
         """Documents as tokens, as ``fit`` cuts them."""
-        return self._tokenizer()(_documents(X))
+        return self._tokenizer()(as_documents(X))
 
     def fit_tokens(
         self, table: TokenTable, known: Known | None = None, watch: Watch | None = None
@@ -392,12 +392,3 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
         return tags
-
-
-def _documents(X: Iterable[str]) -> Sequence[str]:
-    """The documents as a list, or where they lie on disk; a single string is a mistake often made, and said so."""
-    if isinstance(X, str | bytes):
-        raise TypeError("X must be a sequence of documents (strings), not one string.")
-    if isinstance(X, pd.DataFrame):
-        raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")
-    return X if isinstance(X, StoredTexts) else list(X)

@@ -1,4 +1,5 @@
 from .checks import InputError, MissingPackageError
+from .cluster import LOCAL_OPTIONS
 from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, restore_cell, write_report
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
@@ -10,6 +11,7 @@ from .registry import Solver
 from .results import versions
 
 __all__ = [
+    "LOCAL_OPTIONS",
     "NAN",
     "InputError",
     "IterationStats",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
+import pandas as pd
 
 from cflengine.engine import mapped
 from cflengine.engine.mapped import room_on_disk
@@ -119,3 +120,12 @@ class GrowingTexts:
     def whole(self) -> Sequence[str]:
         """All of them."""
         return self._texts
+
+
+def as_documents(X: Iterable[str]) -> Sequence[str]:
+    """The documents as a list, or where they lie on disk; a single string is a mistake often made, and said so."""
+    if isinstance(X, str | bytes):
+        raise TypeError("X must be a sequence of documents (strings), not one string.")
+    if isinstance(X, pd.DataFrame):
+        raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")
+    return X if isinstance(X, StoredTexts) else list(X)

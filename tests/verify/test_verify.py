@@ -18,11 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cflengine import cli
+from cflengine import CompressiveFeatures, cli
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress, TerminationReason
+from cflengine.linear.saving import write_model
 from cflengine.text.kgrams import index_kgrams
 from cflengine.text.plain_grams import number_grams
+from cflengine.verify import corpus_parts
 from cflengine.verify.findings import FalseResult
 from cflengine.verify.runs import verify_run
 
@@ -56,9 +58,10 @@ def good(source, tmp_path_factory) -> Path:
     return out
 
 
-@pytest.fixture
-def run(good, tmp_path) -> Path:
-    """A copy that may be spoilt."""
+@pytest.fixture(params=[1_000_000, 40], ids=["whole", "in parts"])
+def run(request, good, tmp_path, monkeypatch) -> Path:
+    """A copy that may be spoilt; the corpus is checked in one part, or in several."""
+    monkeypatch.setattr(corpus_parts, "PART_TOKENS", request.param)
     return Path(shutil.copytree(good, tmp_path / "run"))
 
 
@@ -68,15 +71,22 @@ def run(good, tmp_path) -> Path:
      ("--keep-case", "--weighting", "tf"), ("--token-pattern", r"(\w)\w*", "--weighting", "idf"),
      ("--sentence-borders", "--counting", "soft"), ("--sentence-borders", "--max-gram", "4"), ("--plain-cost", "0.7"),
      ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.01"),
-     ("--shards", "3"), ("--shards", "5", "--sentence-borders", "--gap", "0.02", "--relaxation-gap", "0.01")],
+     ("--counting", "occurrences", "--weighting", "damped"), ("--shards", "3"),
+     ("--shards", "5", "--sentence-borders", "--gap", "0.02", "--relaxation-gap", "0.01")],
 )  # fmt: skip
-def test_every_run_is_verified(source, tmp_path, options):
+def test_every_run_is_verified(source, tmp_path, monkeypatch, options):
     out = tmp_path / "run"
     command("compress", source, "--text-column", "text", "--out", out, "--quiet", *options)
     finding = verify_run(out)[0]
     report = json.loads((out / "report.json").read_text())
     assert finding.objective == pytest.approx(report["objective"], rel=1e-12)
     assert finding.lower_bound <= finding.objective and finding.lower_bound == pytest.approx(report["lower_bound"])
+    for size in (30, 7):  # documents longer than a part, too
+        monkeypatch.setattr(corpus_parts, "PART_TOKENS", size)
+        again = verify_run(out)[0]
+        assert again.objective == pytest.approx(finding.objective, rel=1e-12) and "parts" in again.checked[0]
+        assert again.lower_bound == pytest.approx(finding.lower_bound, rel=1e-9)
+        assert again.checked[1:] == finding.checked[1:]
 
 
 def test_nothing_compiled_and_no_solver_is_loaded(good, source):
@@ -207,6 +217,30 @@ def test_false_counts_costs_names_and_features_are_refused(run, good):
     frame.to_csv(run / "documents.csv", index=False)
     with pytest.raises(FalseResult, match="document 1"):
         verify_run(run)
+
+
+def test_a_false_dictionary_in_the_model_is_refused(run):
+    model = CompressiveFeatures.load(run / "model.cflm")
+    header, arrays = model.to_parts()
+
+    def spoilt(**changes) -> None:
+        write_model(
+            run / "model.cflm", "k-grams", header | changes.get("header", {}), arrays | changes.get("arrays", {})
+        )
+        with pytest.raises(FalseResult, match=r"model\.cflm"):
+            verify_run(run)
+
+    spoilt(header={"grams": [["other"], *header["grams"][1:]]})
+    spoilt(header={"parameters": header["parameters"] | {"lowercase": False}})
+    for name in ("count", "cost", "idf"):
+        spoilt(arrays={name: arrays[name] * 1.001})
+    (run / "model.cflm").unlink()  # as in runs from before there was one
+    assert verify_run(run)
+
+
+def test_pointers_in_another_order_are_the_same_pointers(run):
+    edit_pointers(run, lambda frame: frame.sample(frac=1.0, random_state=0))
+    assert verify_run(run)
 
 
 def test_another_input_is_refused(run, source, tmp_path):

@@ -15,11 +15,11 @@ import numpy as np
 from cflengine.compression.model.parts import PartFacts, part_facts
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.shards.iterate import ShardIterate
-from cflengine.compression.shards.sharing import SharedGrams
 from cflengine.compression.shards.solutions import ShardSolutions
 from cflengine.compression.solvers.guided.run import usual_rho
 from cflengine.compression.solvers.run import Problem
 from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.text.shared_grams import SharedGrams
 
 Pricing = Callable[[KGramIndex], StorageCosts]
 
@@ -50,19 +50,21 @@ class Shard:
     def __init__(self, tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int, price: Pricing) -> None:
         self.index = index_kgrams(tokens, doc_ptr, max_gram)
         self.given = price(self.index)
-        self.sharing: SharedGrams | None = SharedGrams(self.index)
+        index = self.index
+        first = index.first_positions(np.arange(index.n_grams))
+        self.sharing: SharedGrams | None = SharedGrams(index.tokens, index.gram_of, index.len_ptr, first)
         self.unit, self.alpha = 1.0, np.zeros(0)
         self.shared = self.numbers = np.zeros(0, dtype=np.int64)
         self.iterate: ShardIterate
         self.solutions: ShardSolutions
 
     def name(self, length: int) -> np.ndarray:
-        """See :class:`~cflengine.compression.shards.sharing.SharedGrams`."""
+        """See :class:`~cflengine.text.shared_grams.SharedGrams`."""
         assert self.sharing is not None
         return self.sharing.names(length)
 
     def learn(self, numbers: np.ndarray) -> None:
-        """See :class:`~cflengine.compression.shards.sharing.SharedGrams`."""
+        """See :class:`~cflengine.text.shared_grams.SharedGrams`."""
         assert self.sharing is not None
         self.sharing.learn(numbers)
 

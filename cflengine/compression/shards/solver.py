@@ -41,7 +41,6 @@ from cflengine.compression.shards.executors import Executor, InTurn
 from cflengine.compression.shards.run import ShardedRun
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.shards.shard import Shard, ShardFacts
-from cflengine.compression.shards.sharing import number_shared
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.cluster import connected
@@ -49,23 +48,9 @@ from cflengine.engine.jit import threads
 from cflengine.engine.mapped import room_on_disk
 from cflengine.engine.progress import NAN, Listener, Watch
 from cflengine.text.kgrams import KGramIndex
+from cflengine.text.shared_grams import cut_into_parts, number_shared
 
 Start = tuple[list[np.ndarray], list[np.ndarray] | None]
-
-
-def cut_into_shards(doc_ptr: np.ndarray, n_shards: int) -> np.ndarray:
-    """int64 (shards + 1,): the first document of each, so that all have about as many tokens and none is empty.
-
-    doc_ptr: int64 (N+1,). Fewer shards than asked for where there are fewer documents with tokens.
-    """
-    wanted = int(doc_ptr[-1]) * np.arange(1, n_shards) / n_shards
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(doc_ptr, wanted), [len(doc_ptr) - 1]]))
-    filled = np.diff(doc_ptr[cuts]) > 0
-    if not filled.any():
-        return np.array([0, len(doc_ptr) - 1])
-    begins = cuts[:-1][filled]
-    begins[0] = 0  # documents without a token before it
-    return np.append(begins, len(doc_ptr) - 1)
 
 
 def solve_sharded(
@@ -87,7 +72,7 @@ def solve_sharded(
     folder cannot be written to, or is full.
     """
     settings = settings or ShardedSettings()
-    cuts = cut_into_shards(index.doc_ptr, settings.shards)
+    cuts = cut_into_parts(index.doc_ptr, settings.shards)
     if len(cuts) <= 2:
         return solve_guided(
             index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam, known=known

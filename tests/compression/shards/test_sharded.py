@@ -13,12 +13,13 @@ from cflengine import CompressiveFeatures, GuidedSettings, ShardedSettings
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.shards.executors import InTurn
-from cflengine.compression.shards.solver import cut_into_shards, solve_sharded
+from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import MemoryLimitError
 from cflengine.engine.progress import Stopped, TerminationReason, Watch
 from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.text.shared_grams import cut_into_parts
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases, uneven_costs
 from naive.programs import solve_relaxation
 
@@ -111,7 +112,7 @@ def test_a_scratch_folder_that_cannot_be_is_one_sentence(tmp_path):
     ],
 )
 def test_documents_are_cut_into_shards_of_about_equal_size(lengths, n_shards, expected):
-    cuts = cut_into_shards(np.cumsum([0, *lengths]), n_shards)
+    cuts = cut_into_parts(np.cumsum([0, *lengths]), n_shards)
     if expected == [0, 3]:  # a document larger than a shard: its neighbours may stand with it or alone
         assert cuts[0] == 0 and cuts[-1] == 3 and np.all(np.diff(cuts) > 0)
     else:
@@ -137,7 +138,7 @@ def test_the_certificate_of_parts_is_that_of_the_whole(shards):
 
 def certified_in_parts(index: KGramIndex, costs, cover, alpha, shards):
     """By hand: K-grams that stand in more than one part are found by what the whole index says."""
-    cuts = cut_into_shards(index.doc_ptr, shards)
+    cuts = cut_into_parts(index.doc_ptr, shards)
     borders = index.doc_ptr[cuts]
     parts = [np.unique(index.gram_of[:, a:e][index.gram_of[:, a:e] >= 0]) for a, e in pairwise(borders)]
     in_parts = np.bincount(np.concatenate(parts), minlength=index.n_grams)

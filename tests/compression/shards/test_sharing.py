@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cflengine.compression.shards.budgets import Budgets
-from cflengine.compression.shards.sharing import SharedGrams, number_shared
 from cflengine.text.kgrams import index_kgrams
+from cflengine.text.shared_grams import SharedGrams, number_shared
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 4), max_size=8), min_size=1, max_size=4)
 
@@ -26,11 +26,16 @@ def shard_of(documents, max_gram):
     return index_kgrams(np.array([t for one in documents for t in one], dtype=np.int32), ptr, max_gram)
 
 
+def shared_of(index):
+    first = index.first_positions(np.arange(index.n_grams))
+    return SharedGrams(index.tokens, index.gram_of, index.len_ptr, first)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.lists(DOCUMENTS, min_size=2, max_size=4), st.integers(1, 4))
 def test_shared_are_the_k_grams_that_two_shards_have(corpora, max_gram):
     indices = [shard_of(documents, max_gram) for documents in corpora]
-    sharing, offset = [SharedGrams(index) for index in indices], 0
+    sharing, offset = [shared_of(index) for index in indices], 0
     for length in range(1, max_gram + 1):
         numbers, found = number_shared([one.names(length) for one in sharing], offset)
         for one, own in zip(sharing, numbers, strict=True):

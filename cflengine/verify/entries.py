@@ -1,0 +1,193 @@
+"""What a run says of its pointers and its dictionary's entries, against the corpus, part by part."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy import sparse
+
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.engine.checks import InputError
+from cflengine.engine.files import restore_cell
+from cflengine.linear.saving import read_model
+from cflengine.text.token_table import TokenTable, printable
+from cflengine.verify.corpus_parts import CorpusPart
+from cflengine.verify.findings import close, require
+
+_MODEL = "model.cflm"
+_SAME_IN_MODEL = (
+    "lam", "max_gram", "token_pattern", "lowercase", "sentence_borders", "weighting", "counting", "temperature",
+    "dictionary_cost", "plain_cost",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """Pointers of one part. gram: int64, the K-gram that stands there; feature: int64, the entry of the dictionary that
+    it claims; document: int64, of the part; cover: uint8 (n,), the same as bits."""
+
+    gram: np.ndarray
+    feature: np.ndarray
+    document: np.ndarray
+    cover: np.ndarray
+
+
+class Pointers:
+    """What pointers.parquet says. feature: int, by pointer, in the order of their documents; document: int32; names: of
+    the entries."""
+
+    def __init__(self, columns: dict[str, np.ndarray], names: list[str], table: TokenTable) -> None:
+        document = columns["document"]
+        inside = (document >= 0) & (document < table.n_documents)
+        require(bool(inside.all()), "a pointer is of a document that is not there.")
+        if np.any(document[1:] < document[:-1]):
+            order = np.argsort(document, kind="stable")
+            columns = {name: column[order] for name, column in columns.items()}
+        self._columns, self.names = columns, names
+        self.document, self.feature = columns["document"], columns["gram"]
+
+    @classmethod
+    def read(cls, folder: Path, table: TokenTable) -> Pointers:
+        """From the files of a run."""
+        columns, named = _parquet(folder / "pointers.parquet")
+        names = _lines(folder / "feature_names.txt")
+        require(named[: len(names)] == names, "pointers.parquet and feature_names.txt name different K-grams.")
+        feature = columns["gram"]
+        known = (feature >= 0) & (feature < len(names))
+        require(bool(known.all()), "a pointer is of an entry that is not there.")
+        return cls(columns, names, table)
+
+    def of_part(self, part: CorpusPart) -> Found:
+        """Those of the documents of a part, each where it says it is, and none twice."""
+        a, e = np.searchsorted(self.document, [part.documents.start, part.documents.stop])
+        columns = {name: column[a:e] for name, column in self._columns.items()}
+        document = columns["document"].astype(np.int64) - part.documents.start
+        start, length = columns["start"].astype(np.int64), columns["length"].astype(np.int64)
+        fits = (start >= 0) & (length >= 1) & (length <= len(part.gram_of))
+        fits &= start + length <= np.diff(part.doc_ptr)[document]
+        require(bool(fits.all()), "a pointer does not lie within its document.")
+        place = part.doc_ptr[document] + start
+        cover = np.zeros(part.gram_of.shape[1], dtype=np.uint8)
+        np.bitwise_or.at(cover, place, np.left_shift(1, length - 1).astype(np.uint8))
+        require(int(np.bitwise_count(cover).sum()) == len(place), "a pointer stands there twice.")
+        starts, ends = part.table.start[part.span], part.table.end[part.span]
+        require(np.array_equal(columns["start_char"], starts[place]), "a pointer's first character is wrong.")
+        require(np.array_equal(columns["end_char"], ends[place + length - 1]), "a pointer's last character is wrong.")
+        gram = part.gram_of[length - 1, place].astype(np.int64)
+        require(bool((gram >= 0).all()), "a pointer crosses the end of a sentence.")
+        return Found(gram, columns["gram"].astype(np.int64), document, cover)
+
+
+class Entries:
+    """The dictionary's entries, F of them, known by the words that their pointers stand at: int32 (F, K), -1 behind a
+    K-gram's end; cost: float64 (F,)."""
+
+    def __init__(self, table: TokenTable, names: list[str], max_gram: int) -> None:
+        self.table, self.names = table, names
+        self.words = np.full((len(names), max_gram), -1, dtype=np.int32)
+        self.cost = np.zeros(len(names))
+
+    def take(self, part: CorpusPart, found: Found, costs: StorageCosts) -> None:
+        """What a part's pointers say of entries; those of one entry stand at the same words, in all parts."""
+        entry = np.full(len(self.names), -1, dtype=np.int64)
+        entry[found.feature] = found.gram
+        require(np.array_equal(entry[found.feature], found.gram), "pointers of one entry stand at different words.")
+        here = np.flatnonzero(entry >= 0)
+        words, known = part.words_of(entry[here]), self.words[here, 0] >= 0
+        same = np.array_equal(words[known], self.words[here[known]])
+        require(same, "pointers of one entry stand at different words.")
+        self.words[here], self.cost[here] = words, costs.dictionary[entry[here]]
+
+    def check(self, folder: Path, feature: np.ndarray) -> None:
+        """Entries and K-grams are one to one, named by their words, and counted and priced as dictionary.csv says."""
+        names, words = self.names, self.words
+        require(bool((words[:, 0] >= 0).all()), "an entry of the dictionary has no pointer.")
+        distinct = len(np.unique(words, axis=0)) == len(words)
+        require(distinct, "two entries of the dictionary are the same words.")
+        shown = _shown_names(self.table, words)
+        wrong = next((i for i, name in enumerate(names) if name != shown[i]), None)
+        said = f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {shown[wrong or 0]!r}."
+        require(wrong is None, said)
+        counts, lengths = np.bincount(feature, minlength=len(names)), (words >= 0).sum(axis=1)
+        rows = rows_of(folder / "dictionary.csv")
+        require(len(rows) == len(names), "dictionary.csv has another number of rows than there are entries.")
+        for i, row in enumerate(rows):
+            same = restore_cell(row["gram"]) == names[i] and int(row["length"]) == lengths[i]
+            same = same and int(row["count"]) == counts[i] and close(float(row["cost"]), self.cost[i])
+            require(same, f"dictionary.csv is wrong about {names[i]!r}: {counts[i]} pointers, {dict(row)}.")
+
+    def check_model(
+        self, folder: Path, feature: np.ndarray, counts: sparse.csr_matrix, settings: dict[str, Any]
+    ) -> None:
+        """model.cflm, where the run has one, holds these entries and how they are cut, counted and weighted."""
+        if not (folder / _MODEL).exists():
+            return
+        header, arrays = read_model(folder / _MODEL, "k-grams")
+        vocabulary = self.table.vocabulary
+        grams = [[vocabulary[t] for t in entry if t >= 0] for entry in self.words.tolist()]
+        require(header.get("grams") == grams, f"{_MODEL} holds another dictionary.")
+        for name in _SAME_IN_MODEL:
+            own, said = header["parameters"].get(name), settings.get(name)
+            require(own == said, f"{_MODEL} says that {name} is {own!r}, the report {said!r}.")
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        expected = {
+            "count": np.bincount(feature, minlength=len(grams)), "cost": self.cost,
+            "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
+        }  # fmt: skip
+        for name, values in expected.items():
+            same = arrays[name].shape == values.shape and np.allclose(arrays[name], values, rtol=1e-9, atol=0.0)
+            require(same, f"{_MODEL} holds another {name} of an entry.")
+
+    def places(self, part: CorpusPart) -> np.ndarray:
+        """int64 (K, n): the entry that stands at each token of a part, by length; -1 for none."""
+        grams = part.find(self.words)
+        entry = np.full(part.n_grams + 1, -1, dtype=np.int64)  # where no K-gram is, -1 finds the last
+        entry[grams[grams >= 0]] = np.flatnonzero(grams >= 0)
+        return entry[part.gram_of]
+
+
+def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The columns, "gram" as numbers, and what these numbers are called."""
+    numbers = ("document", "start", "length", "start_char", "end_char")
+    try:
+        with open(path, "rb") as file:  # not by its path, which arrow wants to be UTF-8
+            table = pq.read_table(file)
+        found = {name: table.column(name).to_numpy() for name in numbers}
+        entries = table.column("gram").combine_chunks()
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+    return found | {"gram": entries.indices.to_numpy()}, entries.dictionary.to_pylist()
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+    return text.split("\n")[:-1]
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file. Raises InputError where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+
+
+def _shown_names(table: TokenTable, entries: np.ndarray) -> list[str]:
+    """The words of entries (int32 (F, K)) as they are shown; a name that would stand twice gets a number."""
+    words = [printable(word) for word in table.vocabulary]
+    seen: dict[str, int] = {}
+    names = []
+    for entry in entries.tolist():
+        name = " ".join(words[t] for t in entry if t >= 0)
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
