@@ -39,7 +39,7 @@ CSV = (
 )
 FILES = {
     "features.csv", "features.npz", "feature_names.txt", "dictionary.csv", "documents.csv", "pointers.parquet",
-    "trace.csv", "proof.npz", "report.json",
+    "trace.csv", "model.cflm", "proof.npz", "report.json",
 }  # fmt: skip
 PATH_FILES = {"path.csv", "documents.csv", "report.json"}
 SENTENCE_FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "proof.npz", "report.json"}
