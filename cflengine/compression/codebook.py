@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from cflengine.text.kgrams import GramTable, number_grams
 from cflengine.text.tokens import TokenTable
 
 _AT_ONCE = 1 << 18  # tokens, when pointers are listed: temporaries stay small
+_POINTERS_AT_ONCE = 1 << 21  # when they are counted
 
 
 @dataclass(frozen=True)
@@ -190,9 +192,17 @@ def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:
 
 def count_matrix(encoding: Encoding, n_features: int) -> sparse.csr_matrix:
     """Bag of K-grams (§2): pointers per document and K-gram, int64 CSR (N, n_features), indices sorted; no literals."""
-    known = encoding.gram >= 0
-    where = (encoding.document[known], encoding.gram[known])
-    counts = np.ones(len(where[0]), dtype=np.int64)
-    matrix = sparse.csr_matrix((counts, where), shape=(encoding.n_documents, n_features))
-    matrix.sum_duplicates()
-    return matrix
+    ptr = encoding.ptr
+    # some documents at a time: as triples, all pointers would take several times what they count to
+    cuts = np.unique(np.searchsorted(ptr, np.arange(0, len(encoding), _POINTERS_AT_ONCE)))
+    parts = []
+    for first, last in pairwise([*cuts[cuts < encoding.n_documents].tolist(), encoding.n_documents]):
+        part = slice(int(ptr[first]), int(ptr[last]))
+        known = encoding.gram[part] >= 0
+        where = encoding.document[part][known] - first, encoding.gram[part][known]
+        counts = np.ones(len(where[0]), dtype=np.int64)
+        parts.append(sparse.csr_matrix((counts, where), shape=(last - first, n_features)))
+        parts[-1].sum_duplicates()
+    if not parts:
+        return sparse.csr_matrix((encoding.n_documents, n_features), dtype=np.int64)
+    return sparse.vstack(parts, format="csr") if len(parts) > 1 else parts[0]

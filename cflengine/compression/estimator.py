@@ -180,14 +180,14 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         tokens, or where the solver cannot begin from it.
         """
         corpus = self.prepare(table, watch)
-        solver, costs = SOLVERS.find(self.solver), corpus.costs(float(self.lam))
+        solver = SOLVERS.find(self.solver)
         if known is not None and not solver.can("warm start"):
             raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
         if known is not None and not len(known[0]) == len(known[1]) == table.n_tokens:
             raise InputError(f"the known solution is not one of {table.n_tokens:,} tokens.")
         result = solver.solve(
             corpus.index,
-            costs,
+            corpus.costs(float(self.lam)),
             self._solver_settings(),
             listeners=self.listeners,
             n_threads=self.n_threads,

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cflengine import CompressiveFeatures, GuidedSettings
+from cflengine.compression import codebook
 from cflengine.compression.codebook import Codebook, decode
 from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule
 from cflengine.text.kgrams import KGramIndex, index_kgrams
@@ -220,3 +221,20 @@ def test_cost_of_the_encoded_corpus_is_that_of_the_certificate(kind):
     result = model.result_
     assert len(model.encoding_) == result.n_pointers and len(model.grams_) == result.dictionary_size
     assert 0.7 * result.n_pointers + sum(map(len, model.grams_)) == pytest.approx(result.objective)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
+def test_counting_some_documents_at_a_time_changes_nothing(monkeypatch, at_once):
+    documents = ["a b a b", "", "a b c", "x", "", "b a b a b a"]
+    model = CompressiveFeatures(lam=0.3).fit(documents)
+    expected = np.zeros((len(documents), len(model.grams_)), dtype=np.int64)
+    for encoding in (model.encoding_, model.encode(documents)):
+        expected[:] = 0
+        known = encoding.gram >= 0
+        np.add.at(expected, (encoding.document[known], encoding.gram[known]), 1)
+        monkeypatch.setattr(codebook, "_POINTERS_AT_ONCE", at_once)
+        found = codebook.count_matrix(encoding, len(model.grams_))
+        assert found.dtype == np.int64 and found.has_canonical_format
+        np.testing.assert_array_equal(found.toarray(), expected)
+    empty = model.encode([])
+    assert codebook.count_matrix(empty, 3).shape == (0, 3)

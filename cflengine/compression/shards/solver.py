@@ -45,7 +45,7 @@ from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.cluster import connected
 from cflengine.engine.jit import threads
-from cflengine.engine.mapped import room_on_disk
+from cflengine.engine.mapped import mapped_array, room_on_disk
 from cflengine.engine.progress import NAN, Listener, Watch
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.shared_grams import cut_into_parts, number_shared
@@ -82,7 +82,7 @@ def solve_sharded(
         with _executor(shards, folder, settings.cluster) as executor:
             start = [_cut_known(one, index.doc_ptr[cuts]) for one in known][-1:]
             run, certificate, solution = solve_on(executor, index.max_gram, settings, listeners, lam, start)
-            cover, alpha = (np.concatenate(parts) for parts in zip(*solution, strict=True))
+            cover, alpha = (_joined(parts, settings) for parts in zip(*solution, strict=True))
             del solution  # what is mapped keeps its file
     used = Coder(index, costs).pointers(cover)[2]
     return CompressionResult(
@@ -94,6 +94,14 @@ def solve_sharded(
         relaxation=run.unit * run.relaxation,
         relaxation_upper=NAN,
     )
+
+
+def _joined(parts: Sequence[np.ndarray], settings: ShardedSettings) -> np.ndarray:
+    """All parts as one array, which lies where shards do."""
+    if settings.in_memory:
+        return np.concatenate(parts)
+    whole = mapped_array((sum(map(len, parts)),), parts[0].dtype, settings.scratch)
+    return np.concatenate(parts, out=whole)
 
 
 @contextmanager
