@@ -96,3 +96,19 @@ def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch, interrupts)
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and "nothing was written" in err
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_what_is_read_is_shown_on_one_line_that_goes():
+    stream = io.StringIO()
+    with terminal.TerminalWatch(stream, show=True) as watch:
+        watch.begin("reading", "bytes", 3_000_000)
+        watch._last = 0.0
+        watch.at(1_200_000)
+        watch.begin("indexing phrases", "lengths", 3)
+    shown = stream.getvalue().split("\r\033[K")
+    assert shown == ["", "reading …", "reading, 1.2 of 3.0 MB", "indexing phrases, 0 of 3 lengths", ""]
+    quiet = io.StringIO()
+    with terminal.TerminalWatch(quiet, show=False) as watch:
+        watch.begin("reading")
+        watch.at(3)
+    assert quiet.getvalue() == ""

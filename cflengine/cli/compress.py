@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from cflengine.cli.options import (
     solver_settings,
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
+from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, number, percent
 from cflengine.engine import InputError, locked_folder, output_path
 
 _COMPRESS = """\
@@ -111,7 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
                 n_threads=arguments.threads,
                 settings=solver_settings(arguments, clock.left),
             )
-            fit_with_checkpoints(model, corpus.texts, out / CHECKPOINT, arguments.resume)
+            with TerminalWatch(sys.stderr, show=show) as watch:
+                fit_with_checkpoints(model, corpus.texts, out / CHECKPOINT, arguments.resume, watch)
         features = model.features()
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
         with results(out) as folder:
@@ -123,14 +125,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def fit_with_checkpoints(model: Any, texts: list[str], path: Path, resume: bool) -> None:
+def fit_with_checkpoints(model: Any, texts: Sequence[str], path: Path, resume: bool, watch: Any) -> None:
     """Fit ``model``, keeping the best so far in a file, from which ``resume`` goes on."""
     from cflengine.compression import Checkpoint, read_checkpoint
 
+    table = model.tokenize(texts, watch)
     if model.solver not in RESUMABLE:
-        model.fit(texts)
+        model.fit_tokens(table, watch=watch)
         return
-    table = model.tokenize(texts)
     digest = table.digest(int(model.max_gram))
     known = None
     if resume and path.exists():
@@ -138,7 +140,7 @@ def fit_with_checkpoints(model: Any, texts: list[str], path: Path, resume: bool)
     elif resume:
         print(f"cflengine compress: there is nothing in {path.parent} to go on from: beginning anew", file=sys.stderr)
     model.set_params(listeners=(*model.listeners, Checkpoint(path, digest)))
-    model.fit_tokens(table, known)
+    model.fit_tokens(table, known, watch)
 
 
 def _summary(report: dict[str, Any], out: Path) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.terminal import number
+from cflengine.cli.terminal import TerminalWatch, is_shown, number
 from cflengine.engine import InputError
 from cflengine.text import PRESETS, preset_pattern
 
@@ -336,9 +336,16 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text import READING, read_input, reading_until
+    from cflengine.text import READING, read_input, reading_until, reading_watched
 
-    with reading_until(clock.ends):
+    first = Path(arguments.input[0])
+    total = first.stat().st_size if len(arguments.input) == 1 and first.is_file() else 0
+    with (
+        TerminalWatch(sys.stderr, show=is_shown(arguments)) as watch,
+        reading_until(clock.ends),
+        reading_watched(watch),
+    ):
+        watch.begin("reading", "bytes", total)
         corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})
     report = corpus.report
     notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []

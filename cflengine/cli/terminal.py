@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
+from cflengine.engine import Watch
+
 
 class Parser(argparse.ArgumentParser):
     """argparse with one-line errors."""
@@ -86,6 +88,45 @@ class TerminalProgress:
             self.stream.write(f"\r\033[K{head}{best}{bound}{gap}")
             self.stream.flush()
         return self.poll()
+
+
+class TerminalWatch(Watch):
+    """Keeps one line of a terminal up to date with what is read or prepared; use as a context, which clears it."""
+
+    def __init__(self, stream: Any, *, show: bool) -> None:
+        super().__init__()
+        self.stream, self.show = stream, show
+        self._last = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.show:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+    def begin(self, stage: str, unit: str = "", total: int = 0) -> None:
+        """Another stage, shown at once."""
+        super().begin(stage, unit, total)
+        self._draw()
+
+    def at(self, done: int) -> None:
+        """So far within the stage; shown ten times a second at most."""
+        super().at(done)
+        if time.monotonic() - self._last > 0.1:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._last = time.monotonic()
+        if self.show:
+            self.stream.write(f"\r\033[K{self}")
+            self.stream.flush()
+
+
+def is_shown(arguments: argparse.Namespace) -> bool:
+    """Whether a command shows how far it is: not if quiet, and only on a terminal."""
+    return not getattr(arguments, "quiet", False) and sys.stderr.isatty()
 
 
 def load_engine(warm_up: Callable[[], None], *, quiet: bool) -> bool:

@@ -165,9 +165,9 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self._check_settings()
         return self.fit_tokens(self.tokenize(X))
 
-    def tokenize(self, X: Iterable[str]) -> TokenTable:
-        """Documents as tokens, as ``fit`` cuts them."""
-        return self._tokenizer()(as_documents(X))
+    def tokenize(self, X: Iterable[str], watch: Watch | None = None) -> TokenTable:
+        """Documents as tokens, as ``fit`` cuts them. watch: told how many documents are done."""
+        return self._tokenizer()(as_documents(X), watch)
 
     def fit_tokens(
         self, table: TokenTable, known: Known | None = None, watch: Watch | None = None

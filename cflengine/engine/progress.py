@@ -117,6 +117,13 @@ class Watch:
         self.done = done
         go_on(self.poll)
 
+    def __str__(self) -> str:
+        """The stage, and how much of it is done."""
+        if self.unit == "bytes":
+            done, total = f"{self.done / 1e6:,.1f}", f" of {self.total / 1e6:,.1f}" if self.total else ""
+            return f"{self.stage}, {done}{total} MB" if self.done else f"{self.stage} …"
+        return f"{self.stage}, {self.done:,} of {self.total:,} {self.unit}" if self.total else self.stage
+
     @property
     def fraction(self) -> float:
         """Between 0 and 1; NaN where the end is not known."""

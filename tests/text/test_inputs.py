@@ -10,7 +10,9 @@ import pytest
 
 from cflengine import CorpusError, read_corpus, read_input
 from cflengine.engine.checks import MissingPackageError
+from cflengine.engine.progress import Watch
 from cflengine.text.reading import inputs
+from cflengine.text.reading.sources import reading_watched
 
 FIRST = "text,stars\nDas Haus brennt,1\n,2\nDer Hof brennt,3\n"
 SECOND = "stars,place,text\n4,Kiel,Die Stadt brennt\n5,Ulm,\n6,Bonn,Das Land brennt\n"
@@ -149,3 +151,21 @@ def test_many_inputs_are_the_documents_of_one(folder):
     parts, whole = read_input("part-*.txt"), read_input("whole.txt")
     assert parts.texts == whole.texts and parts.digest == whole.digest
     np.testing.assert_array_equal(parts.rows, whole.rows)
+
+
+def test_it_is_told_which_input_is_read(folder):
+    told = []
+
+    class Listening(Watch):
+        def begin(self, stage, unit="", total=0):
+            super().begin(stage, unit, total)
+            told.append(str(self))
+
+        def at(self, done):
+            super().at(done)
+            told.append(self.fraction)
+
+    with reading_watched(Listening()):
+        read_input(["a.csv", "b.csv"], text_column="text")
+    assert [one for one in told if isinstance(one, str)] == ["reading 1 of 2 inputs …", "reading 2 of 2 inputs …"]
+    assert told[-1] == 1.0

@@ -27,6 +27,7 @@ from cflengine.text.corpus import MAX_EXAMPLES, Corpus, CorpusError, ReadReport,
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.newsgroups import load_newsgroups
 from cflengine.text.reading.readers import read_corpus
+from cflengine.text.reading.sources import tell_watch
 from cflengine.text.stored import GrowingTexts
 
 SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
@@ -55,7 +56,9 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
     if len(found) == 1:
         return _read_one(found[0], limit=limit, **how)
     corpora: list[Corpus] = []
-    for name in found:
+    for i, name in enumerate(found):
+        stamp = _stamp(name)
+        tell_watch(f"reading {i + 1} of {len(found)} inputs", 0 if stamp is None else stamp[0])
         left = None if limit is None else limit - sum(map(len, corpora))
         if left is not None and left <= 0:
             break

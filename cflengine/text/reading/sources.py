@@ -95,6 +95,13 @@ def reading_watched(watch: Watch) -> Iterator[None]:
         _WATCH.reset(token)
 
 
+def tell_watch(stage: str, total: int) -> None:
+    """Another input is read, of so many bytes, 0 where that is not known."""
+    watch = _WATCH.get()
+    if watch is not None:
+        watch.begin(stage, "bytes", total)
+
+
 def ask_watch() -> None:
     """To be called between records: some formats are read by libraries that hold no meter. Raises Stopped."""
     watch = _WATCH.get()

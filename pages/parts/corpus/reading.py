@@ -18,7 +18,7 @@ from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings
 from pages.parts.shared.state import READ, active_jobs, choose_corpus, keep_path, look_after
-from pages.parts.shared.words import how_far, plain
+from pages.parts.shared.words import plain
 
 PATIENCE_S = 1.0  # what is read within that needs no progress
 
@@ -113,6 +113,6 @@ def _reading(job_id: str) -> None:
     watch: Watch = job.so_far
     with st.container(horizontal=True, vertical_alignment="center"):
         share = watch.fraction
-        st.progress(0.0 if math.isnan(share) else share, text=f"{plain(job.label)}: {how_far(watch)}")
+        st.progress(0.0 if math.isnan(share) else share, text=f"{plain(job.label)}: {watch}")
         st.button("Stop", key="stop_reading", on_click=job.stop.set, disabled=job.stop.is_set())
     rerun_at_end(job)

@@ -30,7 +30,6 @@ from cflengine.compression import FINISHED
 from cflengine.engine import Watch
 from pages.parts.components.live_chart import sse_done, sse_rows
 from pages.parts.components.static_routes import site_url
-from pages.parts.shared.words import how_far
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +88,7 @@ class Job:
     def stage(self) -> str:
         """What it does beside, or before, its events, in words; '' where it says nothing."""
         if isinstance(self.so_far, Watch):
-            return how_far(self.so_far) if self.so_far.stage and not self.rows else ""
+            return str(self.so_far) if self.so_far.stage and not self.rows else ""
         return getattr(self.so_far, "stage", None) or ""
 
     @property

@@ -7,8 +7,6 @@ import math
 import re
 from collections.abc import Iterable
 
-from cflengine.engine import Watch
-
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
 # what Streamlit replaces after Markdown is parsed, where a backslash no longer helps: arrows, icons, addresses
 _LATER = re.compile(r"(?<=[-<>=~])(?=[-<>=~])|(?<=:)(?=\w)|(?<=www)(?=\.)|(?<=\w)(?=@)|(?<=:)(?=//)")
@@ -89,11 +87,3 @@ def gap_words(gap: float) -> str:
     if not math.isfinite(gap):
         return "–"
     return "0.001 %" if gap < 1e-5 else percent(gap, 3 if gap < 1e-3 else 2)
-
-
-def how_far(watch: Watch) -> str:
-    """The stage of a watched piece of work, and how much of it is done."""
-    if watch.unit == "bytes":
-        done, total = f"{watch.done / 1e6:,.1f}", f" of {watch.total / 1e6:,.1f}" if watch.total else ""
-        return f"{watch.stage}, {done}{total} MB" if watch.done else f"{watch.stage} …"
-    return f"{watch.stage}, {watch.done:,} of {watch.total:,} {watch.unit}" if watch.total else watch.stage
