@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -93,15 +94,25 @@ def copy_of(n_bytes: int) -> Callable[[], None]:
 def memory_of(task: str, **arguments: Any) -> dict[str, Any]:
     """Run ``task`` ("module:function") in a fresh interpreter; its dict, ``peak`` and ``baseline`` in bytes.
 
-    baseline: resident memory once the package is imported and its kernels are warm; peak: the most from then
-    on. ``arguments`` must be JSON. Raises subprocess.CalledProcessError if the task fails.
+    baseline: resident memory once the package is imported and its kernels are warm; peak: the most from then on;
+    private_baseline, private_peak: the same without pages of files, which the system can drop (sampled; None where it
+    does not tell). ``arguments`` must be JSON. Raises subprocess.CalledProcessError if the task fails.
     """
     code = "from benchmarks.measure import run_child; run_child()"
     command = [sys.executable, "-c", code, task, json.dumps(arguments)]
     # Arrow's usual allocator reserves a gigabyte that nothing uses, and a limit of the process's data counts it
     environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
-    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=True, env=environment)
-    return json.loads(done.stdout)
+    with tempfile.TemporaryFile("w+") as answer:
+        child = subprocess.Popen(command, cwd=REPOSITORY, stdout=answer, env=environment)
+        peak = None
+        while child.poll() is None:  # from here: kernels leave no turn to a thread of the child's own
+            now = private_bytes(child.pid)
+            peak = now if peak is None or (now or 0) > peak else peak
+            time.sleep(0.02)
+        if child.returncode:
+            raise subprocess.CalledProcessError(child.returncode, command)
+        answer.seek(0)
+        return json.load(answer) | {"private_peak": peak}
 
 
 def run_child() -> None:
@@ -111,9 +122,18 @@ def run_child() -> None:
     action = getattr(import_module(module), function)
     cflengine.warm_up()
     gc.collect()
-    baseline = restart_peak()
+    baseline, private = restart_peak(), private_bytes(os.getpid())
     facts = action(**json.loads(arguments))
-    print(json.dumps(facts | {"baseline": baseline, "peak": own_peak()}))
+    print(json.dumps(facts | {"baseline": baseline, "peak": own_peak(), "private_baseline": private}))
+
+
+def private_bytes(pid: int) -> int | None:
+    """Resident memory of a process that is no file's; None where the system does not tell, or it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:")), None)
 
 
 def restart_peak() -> int:

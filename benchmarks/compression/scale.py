@@ -37,6 +37,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", default="1e6,3e6,1e7,4e7", metavar="A,B", help="sizes: tokens (default: %(default)s)"
     )
+    parser.add_argument(
+        "--together", default="ratebeer,imdb,20news_bydate", metavar="A,B", help="sizes: real corpora read as one "
+        "(default: %(default)s; '' for none)",
+    )  # fmt: skip
     parser.add_argument("--gap", type=float, default=0.01, metavar="G", help="sizes: to prove (default: %(default)g)")
     parser.add_argument("--shards", type=int, default=1, metavar="N", help="sizes: (default: 1)")
     parser.add_argument("--cap", type=float, metavar="GIB", help="sizes: of the process's data (default: none)")
@@ -66,10 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"\n{show_shards(found['shards'])}", flush=True)
     if "sizes" in sections:
         sizes = [20_000, 60_000] if arguments.quick else [round(float(size)) for size in arguments.sizes.split(",")]
+        arguments.together = "" if arguments.quick else arguments.together
         found["sizes"] = measure_sizes(sizes, arguments)
         print(f"\n{show_sizes(found['sizes'])}", flush=True)
     if arguments.json:
-        own = {"shards": ("corpus", "documents"), "sizes": ("sizes", "gap", "shards", "cap")}
+        own = {"shards": ("corpus", "documents"), "sizes": ("sizes", "together", "gap", "shards", "cap")}
         names = ["sections", *(name for section in sections for name in own[section])]
         write_json(arguments.json, "scale", facts, {name: getattr(arguments, name) for name in names}, found)
     return 0

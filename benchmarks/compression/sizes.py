@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.compression.generated import generate
+from benchmarks.corpora import present
 from benchmarks.measure import memory_of
 from benchmarks.report import say
 from cflengine import CompressiveFeatures, GuidedSettings, ShardedSettings, read_input
@@ -25,22 +26,36 @@ _LETTERS = "etaoinsrhldcumfpgwybvkxjqz"
 
 
 def measure_sizes(sizes: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
-    """By number of tokens."""
+    """By number of tokens; and of the real corpora of --together as one."""
     rows = {}
+    own = {"shards": arguments.shards, "scratch": arguments.scratch, "cap": arguments.cap, "gap": arguments.gap}
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="generated-", dir=arguments.scratch) as folder:
             path = write_corpus(Path(folder) / "generated.csv", size)
-            own = {"shards": arguments.shards, "scratch": arguments.scratch, "cap": arguments.cap, "gap": arguments.gap}
-            row = memory_of("benchmarks.compression.sizes:compress", path=str(path), **own)
-        row["bytes_a_token"] = (row["peak"] - row["baseline"]) / size
-        rows[f"{size}"] = row
-        say(f"{size:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a token")
-    exponents = {}
+            rows[f"{size}"] = _measured([path], own)
+    found: dict[str, Any] = {"rows": rows, "exponents": {}}
+    paths, absent = present(arguments.together.split(",") if arguments.together else [], arguments.data)
+    for sentence in absent:
+        say(sentence)
+    if paths:
+        found["together"] = {"corpora": list(paths)} | _measured(list(paths.values()), own)
     if len(sizes) > 1:
         for key in STEPS:
             seconds = [max(row[key], 1e-3) for row in rows.values()]
-            exponents[key] = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-    return {"rows": rows, "exponents": exponents}
+            found["exponents"][key] = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    return found
+
+
+def _measured(paths: list[Path], own: dict[str, Any]) -> dict[str, Any]:
+    row = memory_of("benchmarks.compression.sizes:compress", paths=[str(path) for path in paths], **own)
+    if row["private_peak"] is None:  # not Linux
+        row |= {"private_peak": row["peak"], "private_baseline": row["baseline"]}
+    row["bytes_a_token"] = (row["private_peak"] - row["private_baseline"]) / row["tokens"]
+    say(
+        f"{row['tokens']:,} tokens: {row['solve_s']:.0f} s, gap {row['gap']:.4f}, {row['bytes_a_token']:.0f} bytes a "
+        "token"
+    )
+    return row
 
 
 def write_corpus(path: Path, n_tokens: int) -> Path:
@@ -65,7 +80,7 @@ def word_of(rank: int) -> str:
     return letters
 
 
-def compress(path: str, shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
+def compress(paths: list[str], shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
     """What ``cflengine compress`` does, timed, in a process of its own."""
     if cap is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (int(cap * 2**30), int(cap * 2**30)))
@@ -74,7 +89,7 @@ def compress(path: str, shards: int, scratch: str | None, cap: float | None, gap
         settings = ShardedSettings(tol=gap, shards=shards, scratch=scratch)
     model = CompressiveFeatures(solver="sharded" if shards > 1 else "guided", settings=settings)
     marks = [time.perf_counter()]
-    corpus = read_input(path, text_column="text")
+    corpus = read_input(paths, text_column="text")
     marks.append(time.perf_counter())
     table = model.tokenize(corpus.texts)
     marks.append(time.perf_counter())
@@ -88,7 +103,8 @@ def compress(path: str, shards: int, scratch: str | None, cap: float | None, gap
     read_s, tokens_s, fit_s, write_s = np.diff(marks).tolist()
     return {
         "read_s": read_s, "tokens_s": tokens_s, "index_s": fit_s - result.seconds, "solve_s": result.seconds,
-        "write_s": write_s, "input_bytes": Path(path).stat().st_size, "written_bytes": written, "gap": result.gap,
+        "write_s": write_s, "tokens": table.n_tokens, "characters": corpus.n_characters, "written_bytes": written,
+        "gap": result.gap,
         "objective": result.objective, "k_grams_a_token": model.index_.n_grams / table.n_tokens, "shards": shards,
         "cap": cap, "peak_of_all": peak_bytes(), "disk_free": shutil.disk_usage(scratch or tempfile.gettempdir()).free,
     }  # fmt: skip
@@ -98,11 +114,11 @@ def show_sizes(found: dict[str, Any]) -> str:
     """A line a size, and the powers of tokens that seconds grow with."""
     heads = ("tokens", "shards", "K-grams a token", "read", "tokens", "index", "solve", "write", "gap", "B a token")
     lines = ["sizes: " + "  ".join(heads)]
-    for size, row in found["rows"].items():
+    for row in [*found["rows"].values(), *([found["together"]] if "together" in found else [])]:
         seconds = "".join(f"{row[key]:>7.1f} s" for key in STEPS)
         lines.append(
-            f"{int(size):>16,}{row['shards']:>4}{row['k_grams_a_token']:>9.3f}{seconds}"
-            f"{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>7.0f}"
+            f"{row['tokens']:>16,}{row['shards']:>4}{row['k_grams_a_token']:>9.3f}{seconds}"
+            f"{100 * row['gap']:>7.2f} %{row['bytes_a_token']:>7.0f}  {' + '.join(row.get('corpora', ['generated']))}"
         )
     if found["exponents"]:
         powers = ", ".join(f"{key[:-2]} {value:.2f}" for key, value in found["exponents"].items())
