@@ -21,7 +21,7 @@ st.markdown(
     "starts from a relaxation, which may use pointers in part and proves a bound, and goes on to solutions in which "
     "every pointer is in or out."
 )
-draw_controls()
+fits = draw_controls()
 
 job = current_job()
 if job is not None and job.state == FAILED:
@@ -40,7 +40,7 @@ elif job is not None:
         "The certified bound is a proof: no dictionary of phrases of up to K words stores this corpus for less. "
         "The gap is how far the best solution can be from the best possible one."
     )
-else:
+elif fits:
     invite("Run", "compress {}")
 
 model = current_model()

@@ -1,6 +1,7 @@
 from .analysis.boilerplate import Passages, cost_given_others, repeated_passages, without_passages
 from .analysis.cross import CrossCost, cross_compress
 from .analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences, match_vocabulary
+from .analysis.gap import GapAttribution, attribute_gap
 from .analysis.keyness import keyness
 from .analysis.ledger import GramExplanation, explain, ledger
 from .analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
@@ -65,6 +66,7 @@ __all__ = [
     "EncodedPart",
     "ExactSettings",
     "FeaturePath",
+    "GapAttribution",
     "GramExplanation",
     "Groups",
     "GuidedSettings",
@@ -83,6 +85,7 @@ __all__ = [
     "ShardedSettings",
     "StageSnapshot",
     "StorageCosts",
+    "attribute_gap",
     "bursts",
     "check_lam",
     "cost_given_others",

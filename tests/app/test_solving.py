@@ -283,6 +283,7 @@ def little_memory(monkeypatch):
 def test_a_corpus_beyond_memory_is_offered_shards_with_minutes(open_app, little_memory):
     app = show(use(open_app()), "solve")
     assert "In 3 shards, which wait on disk, it takes 1.9 MB, and about" in app.warning[0].value
+    assert app.button(key="run").disabled and not app.info  # it would be refused
     sound(app.button(key="solve_in_shards").click().run())
     job = job_of(app)
     assert job.solver == "sharded"

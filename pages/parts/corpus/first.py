@@ -12,7 +12,7 @@ from pages.parts.components.live_text import live_text
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.read.points import live_points, telling_documents
-from pages.parts.shared.controls import PHASES, queue_notes, rerun_at_end
+from pages.parts.shared.controls import PHASES, queue_notes, rerun_at_end, too_many_bytes
 from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
@@ -39,6 +39,8 @@ def _first(job_id: str) -> None:
     loaded = current_corpus()
     if job.state == FAILED:
         st.error(plain(job.error))
+        if too_many_bytes():
+            st.page_link("pages/solve.py", label="Solve it in shards, which wait on disk", icon="📈")
     elif run.points:
         _draw_text(run, loaded, job)
     elif job.active:

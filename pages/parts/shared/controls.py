@@ -111,54 +111,63 @@ def invite(button: str, purpose: str) -> None:
     st.info(f"Press **{button}** to {purpose.format(f'{plain(loaded.corpus.name)} ({sizes})')}.")
 
 
-def draw_controls() -> None:
-    """λ, K, Run and Stop in one row; the solver and its settings folded away."""
-    job = current_job()
+def draw_controls() -> bool:
+    """λ, K, Run and Stop in one row; the solver and its settings folded away. Whether Run would run: not where the
+    corpus is too large for the chosen solver, for which there then are shards."""
+    job, chosen = current_job(), solve_settings()
+    needed = too_many_bytes()
     lam, gram, buttons = st.columns([5, 3, 2.8], vertical_alignment="bottom")
     with lam:
         lam_slider()
     with gram:
         gram_slider()
     with buttons:
-        run_and_stop(job, run_solver, stop_job)
+        run_and_stop(job, run_solver, stop_job, disabled=needed > 0)
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
-    chosen = solve_settings()
-    if chosen.solver != "sharded" and not job_is_active(job):
-        _offer_shards(str(chosen.solver))
-    if settings().solver is None and chosen.solver != "relay":
+    if needed:
+        _offer_shards(needed)
+    elif settings().solver is None and chosen.solver != "relay":
         _open_choice()
     with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
         _solver_settings()
+    return not needed
 
 
-def job_is_active(job: Job | None) -> bool:
-    """Whether something runs or waits."""
-    return job is not None and job.active
+def too_many_bytes() -> int:
+    """What the chosen solver takes of the corpus where that is more than is free, 0 where it fits, or where the solver
+    is at work."""
+    solver, job = str(solve_settings().solver), current_job()
+    if solver == "sharded" or (job is not None and job.active):
+        return 0
+    needed = needed_bytes(*_sizes(), solver)
+    return 0 if fits(needed) else needed
 
 
-def _offer_shards(solver: str) -> None:
-    """Where the corpus does not fit into memory in one piece: in how many shards it does, and how long that takes."""
-    table, max_gram = current_corpus().table, settings().max_gram
-    longest = int(np.diff(table.segment_ptr).max(initial=0))
-    needed = needed_bytes(table.n_tokens, max_gram, longest, solver)
-    if fits(needed):
-        return
-    enough = enough_shards(table.n_tokens, max_gram, longest)
+def _sizes() -> tuple[int, int, int]:
+    """Tokens, K, tokens of the longest document."""
+    table = current_corpus().table
+    return table.n_tokens, settings().max_gram, int(np.diff(table.segment_ptr).max(initial=0))
+
+
+def _offer_shards(needed: int) -> None:
+    """In how many shards the corpus fits into memory, and how long that takes."""
+    enough = enough_shards(*_sizes())
     too_much = f"In one piece this corpus takes about {format_bytes(needed)} of memory, more than is free."
     if enough is None:
         st.warning(f"{too_much} Take a smaller K, or fewer documents.")
         return
     shards, in_shards = enough
-    minutes = duration(estimated_seconds(max_gram * table.n_tokens, "sharded"))
+    minutes = duration(estimated_seconds(settings().max_gram * current_corpus().table.n_tokens, "sharded"))
     said, button = st.columns([5, 2], vertical_alignment="center")
     said.warning(
         f"{too_much} In {shards} shards, which wait on disk, it takes {format_bytes(in_shards)}, and about {minutes} "
         "to a proved gap of 1 %."
     )
     button.button(
-        f"Solve in {shards} shards", on_click=_solve_in_shards, args=(shards,), width="stretch", key="solve_in_shards"
-    )
+        f"Solve in {shards} shards", on_click=_solve_in_shards, args=(shards,), width="stretch", key="solve_in_shards",
+        type="primary",
+    )  # fmt: skip
 
 
 def _solve_in_shards(shards: int) -> None:
