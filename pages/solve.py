@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.lab.scrubber import draw_scrubber
+from pages.parts.lab.tightness import draw_tightness
 from pages.parts.shared.controls import PHASES, draw_controls, invite, live_numbers
 from pages.parts.shared.jobs import FAILED, stream_url
-from pages.parts.shared.solution import current_model
+from pages.parts.shared.solution import current_model, current_solution
 from pages.parts.shared.state import current_corpus, current_job
 from pages.parts.shared.words import plain
 
@@ -43,6 +44,9 @@ elif job is not None:
 elif fits:
     invite("Run", "compress {}")
 
+solution = current_solution()
+if solution is not None and not solution.improving and (job is None or not job.active):
+    draw_tightness(solution, current_corpus().corpus)
 model = current_model()
 if model is not None and model.result_.stages and (job is None or not job.active):
     st.header("Along the homotopy")

@@ -1,4 +1,4 @@
-from .check import CorpusCheck, check_corpus, suggested_tokens
+from .check import CorpusCheck, check_corpus, no_text, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
 from .corpus import Corpus, CorpusError
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
@@ -55,6 +55,7 @@ __all__ = [
     "initial_decoding",
     "load_newsgroups",
     "long_fields",
+    "no_text",
     "parse_template",
     "plain_tokens",
     "preset_pattern",

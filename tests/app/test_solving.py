@@ -315,3 +315,16 @@ def test_a_job_says_what_it_does_before_its_first_event():
     assert job.stage == "making shards, 3 of 8 shards"
     job.rows.append({"stage": "relaxation"})
     assert job.stage == ""
+
+
+def test_where_the_proof_is_not_tight_is_told_by_document_and_phrase(open_app):
+    app = solved(use(open_app()), lam=1.0, max_gram=3)
+    assert "between the cost and the bound" not in "".join(part.value for part in app.markdown)
+    sound(app.toggle(key="tightness").set_value(True).run())
+    result = job_of(app).result.result_
+    told = next(part.value for part in app.markdown if "between the cost and the bound" in part.value)
+    gap = result.objective - result.lower_bound
+    assert float(told.split()[0].replace(",", "")) == pytest.approx(gap, abs=0.06)
+    documents, grams = (frame.value for frame in app.dataframe if "share" in frame.value)
+    assert 0 < documents["share"].sum() <= 1 + 1e-9 and documents["share"].is_monotonic_decreasing
+    assert grams["share"].max() <= 1 + 1e-9 and set(grams["gram"]) <= set(job_of(app).result.dictionary_["gram"])
