@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, encode, write, part after part."""
     out = output_path(arguments.out, [arguments.model, *arguments.input])
     from cflengine.compression import encode_parts
-    from cflengine.engine import versions, write_report
+    from cflengine.engine import finite, versions, write_report
 
     model, header = _dictionary(arguments)
     began = time.perf_counter()
@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         for i, part in enumerate(encode_parts(model, _documents(arguments), cluster=arguments.cluster)):
             totals.write(part, folder / f"features-{i:05d}.parquet", quiet=arguments.quiet)
         report = totals.facts() | {
-            "seconds": time.perf_counter() - began, "model": {"gap": model.duality_gap_, "about": header.get("about")},
-            "versions": versions(),
+            "seconds": time.perf_counter() - began, "versions": versions(),
+            "model": {"gap": finite(model.duality_gap_), "about": header.get("about")},
         }  # fmt: skip
         write_report(folder, report | run_facts(arguments))
     if not arguments.quiet:

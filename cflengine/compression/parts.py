@@ -20,7 +20,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from cflengine.engine.checks import MissingPackageError
-from cflengine.engine.cluster import check_workers, connected, threads_here
+from cflengine.engine.cluster import check_workers, connected, submit, threads_here
 from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
 
@@ -107,7 +107,7 @@ def encode_parts(
         ahead = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         waiting: deque[Any] = deque()
         for part in parts:
-            waiting.append(client.submit(_on_worker, key, data, part, pure=False))
+            waiting.append(submit(client, _on_worker, key, data, part))
             if len(waiting) >= ahead:
                 yield waiting.popleft().result()
         while waiting:

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cflengine._version import __version__
 from cflengine.engine.checks import InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 LOCAL = "local"
 #: of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
@@ -35,6 +36,13 @@ def threads_here() -> int | None:
         return int(get_worker().state.nthreads)
     except (ImportError, ValueError):
         return None
+
+
+def submit(client: Client, function: Callable[..., Any], *arguments: Any, workers: list[str] | None = None) -> Future:
+    """A call on a worker, on one of ``workers`` where they are named, that is not made twice."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that arguments are large: they are what there is to send
+        return client.submit(function, *arguments, workers=workers, pure=False, retries=0)
 
 
 def check_workers(client: Client) -> None:

@@ -169,3 +169,16 @@ def test_it_is_told_which_input_is_read(folder):
         read_input(["a.csv", "b.csv"], text_column="text")
     assert [one for one in told if isinstance(one, str)] == ["reading 1 of 2 inputs …", "reading 2 of 2 inputs …"]
     assert told[-1] == 1.0
+
+
+def test_what_is_asked_of_a_web_server_is_no_pattern(monkeypatch):
+    asked = []
+
+    def refused(address):
+        asked.append(address)
+        raise CorpusError("no network")
+
+    monkeypatch.setattr(inputs, "_file_system", refused)
+    with pytest.raises(CorpusError, match="no network"):
+        read_input("https://example.org/a.csv?raw=1")
+    assert asked == ["https://example.org/a.csv?raw=1"]

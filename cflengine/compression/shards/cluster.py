@@ -8,7 +8,6 @@ kept on disk here, by the calls that came after it.
 from __future__ import annotations
 
 import secrets
-import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -101,9 +100,7 @@ class OnCluster:
         return self._task(self._places[k].worker, on_worker.call, self.run, k, method, arguments, left)
 
     def _task(self, worker: str, function: Any, *arguments: Any) -> Future:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that arguments are large: they are what there is to send
-            return self.client.submit(function, *arguments, workers=[worker], pure=False, retries=0)
+        return engine_cluster.submit(self.client, function, *arguments, workers=[worker])
 
     def _answer(self, k: int, method: str, arguments: tuple[Any, ...], future: Future) -> on_worker.Answer:
         """The future's result; where the worker is lost, the shard is made again elsewhere, and asked again."""

@@ -87,7 +87,7 @@ def _is_address(name: str) -> bool:
 
 def _expanded(source: str) -> list[str]:
     if _is_address(source):
-        return _addresses(source) if glob.has_magic(source) else [source]
+        return _addresses(source) if "*" in source else [source]  # "?" begins what is asked of a web server
     if Path(source).exists() or not glob.has_magic(source):
         return [source]
     names = sorted(glob.glob(source, recursive=True))
@@ -99,7 +99,7 @@ def _expanded(source: str) -> list[str]:
 def _read_one(name: str, *, limit: int | None, **how: Any) -> Corpus:
     if _is_address(name):
         with _opened(name) as stream:
-            return read_corpus(stream, name=Path(name.partition("://")[2]).name, limit=limit, **how)
+            return read_corpus(stream, name=Path(name.partition("?")[0]).name, limit=limit, **how)
     if name == NEWSGROUPS and not Path(name).exists():
         corpus = load_newsgroups()
         return corpus.head(limit) if limit else corpus
