@@ -80,7 +80,11 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         f"{certificate.dictionary_size:,} K-grams, their counts and costs; features and their names",
         f"dual prices of all tokens, feasible for all {n_grams:,} K-grams of up to {max_gram} words",
     )
-    return Finding("compression", certificate.objective, certificate.lower_bound, certificate.gap, checked)
+    word = report.get("unverified_bound")
+    notes = (
+        () if word is None else (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
+    )
+    return Finding("compression", certificate.objective, certificate.lower_bound, certificate.gap, checked, notes)
 
 
 def _costs(part: CorpusPart, settings: dict[str, Any]) -> StorageCosts:

@@ -375,3 +375,14 @@ def test_grams_by_sorting_are_those_of_the_index(documents, max_gram):
     np.testing.assert_array_equal(gram_of >= 0, index.gram_of >= 0)
     pairs = set(zip(gram_of[gram_of >= 0].tolist(), index.gram_of[gram_of >= 0].tolist(), strict=True))
     assert len(pairs) == index.n_grams, "one to one"
+
+
+def test_a_foreign_bound_is_said_not_to_be_checked(source, tmp_path, capsys):
+    pytest.importorskip("highspy")
+    out = tmp_path / "run"
+    command("compress", source, "--text-column", "text", "--out", out, "--solver", "exact")
+    said = json.loads((out / "report.json").read_text())["unverified_bound"]
+    assert "HiGHS says" in capsys.readouterr().out and isinstance(said, float)
+    assert "branch and bound" in verify_run(out)[0].notes[0]
+    command("verify", out)
+    assert "not checked: a bound of" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,8 +50,10 @@ class CompressionResult(Result):
     is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
     end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
     (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
-    token, Σ alpha = lower_bound up to rounding. stages: of the homotopy, if asked for; they are not saved. digest: of
-    the corpus, words included; empty where an index was solved without its words.
+    token, Σ alpha = lower_bound up to rounding. unverified_bound: of the exact solver, what HiGHS's branch and bound
+    says is proved, to its tolerances: not recomputed, no part of the gap; NaN of other solvers. stages: of the
+    homotopy, if asked for; they are not saved. digest: of the corpus, words included; empty where an index was solved
+    without its words.
     """
 
     cover: np.ndarray = field(repr=False)
@@ -59,6 +62,7 @@ class CompressionResult(Result):
     certificate: Certificate
     relaxation: float
     relaxation_upper: float
+    unverified_bound: float = math.nan
     digest: str = ""
     stages: tuple[StageSnapshot, ...] = field(repr=False, default=())
 

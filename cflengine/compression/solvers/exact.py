@@ -9,7 +9,7 @@ to the relaxation, on text 0.0001 to 0.005.
 
 Every v that HiGHS finds is turned into the best solution with that dictionary by the encoding programme. Where
 all costs are multiples of a number such as 1 or 0.1, so is every objective, and a bound that is less than that number
-below a solution proves the solution.
+below a solution proves the solution. The result has it as ``unverified_bound``, beside the certified one.
 
 Source of the problem: Paskov, Mitchell, Hastie, AISTATS 2014, equation (1); they do not solve it exactly.
 
@@ -186,7 +186,7 @@ class _Exact(CompressionRun):
         for step in (self._relax, self._branch):
             if self.progress.reason is None and not self._settled(self.lower_bound):
                 step()
-        return self.result(self.re_encode(), self.alpha)
+        return self.result(self.re_encode(), self.alpha, unverified_bound=self.unit * self.mip_bound)
 
     def _settled(self, bound: float) -> bool:
         """Whether ``bound`` proves the best solution optimal, or to the gap that was asked for."""

@@ -315,6 +315,11 @@ def _numbers(job_id: str) -> None:
         ("Gap, proved", percent(gap)),
     ]
     if result:
+        if math.isfinite(result.unverified_bound):
+            said = (
+                "What HiGHS's branch and bound says is proved, to its tolerances: not recomputed, no part of the gap."
+            )
+            metrics.append(("HiGHS's bound", number(result.unverified_bound), said))
         metrics += [("K-grams kept", number(result.dictionary_size)), ("Pointers", number(result.n_pointers))]
     else:
         metrics += [("Stage", job.stage or row.get("stage", "–")), ("Step", f"{row.get('i', 0):,}")]
