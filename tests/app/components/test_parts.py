@@ -295,7 +295,7 @@ def test_the_command_line_parses_and_says_the_same(warm, source, options):
     line = shlex.split(snippets.command_line(loaded(source, **options), fitted, "tf-idf"))
     assert line[0] == "cflengine"
     read = build_parser().parse_args(line[1:])
-    assert (read.command, os.path.normpath(read.input)) == ("compress", os.path.normpath(source))
+    assert read.command == "compress" and list(map(os.path.normpath, read.input)) == [os.path.normpath(source)]
     given = {"text_column": None, "documents": "line", "min_words": 1, "limit": None} | options
     assert {name: getattr(read, name) for name in given} == given
     assert (read.lam, read.max_gram, read.weighting) == (0.3, 2, "tf-idf")
@@ -306,8 +306,10 @@ def test_the_command_line_parses_and_says_the_same(warm, source, options):
 
 
 @pytest.mark.parametrize(
-    "change", [{"gap": 0.01}, {"solver": "homotopy", "stage_iterations": 30}, {"solver": "reweighting", "rounds": 3}]
-)
+    "change",
+    [{"gap": 0.01}, {"solver": "homotopy", "stage_iterations": 30}, {"solver": "reweighting", "rounds": 3},
+     {"solver": "sharded", "shards": 2}],
+)  # fmt: skip
 def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change):
     path = tmp_path / 'it\'s "mine".csv'
     pd.DataFrame({"id": [1, 2, 3, 4], "text": ["too short", *TEXTS]}).to_csv(path, index=False)
