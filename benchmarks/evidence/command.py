@@ -22,6 +22,8 @@ PARTS = {
     "ablations": (ablations.parts, "ablations --repeats 3 --limit 15"),
     "scale": (scale.parts, "scale --sections shards"),
     "scale-sizes": (scale.parts, "scale --sections sizes"),
+    "scale-large": (scale.parts, "scale --sections sizes --sizes 1.7e8 --together ''"),
+    "scale-capped": (scale.parts, "scale --sections sizes --sizes 1.7e8 --shards 8 --cap 8 --together ''"),
     "tasks": (tasks.parts, "tasks"),
     "loglinear": (loglinear.parts, "loglinear --sections crf"),
     "plq": (plq.parts, "plq"),

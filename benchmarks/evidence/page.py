@@ -65,8 +65,10 @@ def share(value: float | None, digits: int = 1) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """With three digits."""
-    return "–" if value is None else f"{value:.3g}"
+    """With three digits, or all before the point."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def verdict(holds: int, of: int) -> str:
