@@ -341,6 +341,7 @@ def look_at_pointers(page) -> None:
     pieces = page.locator(".scroller .p")
     pieces.first.wait_for()
     article = page.locator(".scroller article")
+    article.nth(0).locator(".p").first.wait_for()  # what is above comes in after what is in view
     assert "<script>window.pwned=1</script>" in article.nth(0).inner_text()
     assert page.locator(".scroller script, .scroller img").count() == 0
     arabic = article.nth(3).locator("[dir=auto]").last
