@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import resource
 import shutil
 import tempfile
 import time
@@ -83,6 +82,8 @@ def word_of(rank: int) -> str:
 def compress(paths: list[str], shards: int, scratch: str | None, cap: float | None, gap: float) -> dict[str, Any]:
     """What ``cflengine compress`` does, timed, in a process of its own."""
     if cap is not None:
+        import resource  # not on Windows
+
         resource.setrlimit(resource.RLIMIT_DATA, (int(cap * 2**30), int(cap * 2**30)))
     settings: Any = GuidedSettings(tol=gap)
     if shards > 1:
@@ -110,11 +111,16 @@ def compress(paths: list[str], shards: int, scratch: str | None, cap: float | No
     }  # fmt: skip
 
 
+def every_row(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of generated corpora, then that of real ones together."""
+    return [*found["rows"].values(), *([found["together"]] if "together" in found else [])]
+
+
 def show_sizes(found: dict[str, Any]) -> str:
     """A line a size, and the powers of tokens that seconds grow with."""
     heads = ("tokens", "shards", "K-grams a token", "read", "tokens", "index", "solve", "write", "gap", "B a token")
     lines = ["sizes: " + "  ".join(heads)]
-    for row in [*found["rows"].values(), *([found["together"]] if "together" in found else [])]:
+    for row in every_row(found):
         seconds = "".join(f"{row[key]:>7.1f} s" for key in STEPS)
         lines.append(
             f"{row['tokens']:>16,}{row['shards']:>4}{row['k_grams_a_token']:>9.3f}{seconds}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.compression.sizes import STEPS
+from benchmarks.compression.sizes import STEPS, every_row
 from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, seconds, share
 
 _RATIO = 1.0010  # of four shards' proved ratio over the unsharded one's
@@ -52,7 +52,7 @@ def _shards(found: dict[str, Any], options: dict[str, Any]) -> Part:
 
 
 def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
-    every = [*found["rows"].values(), *([found["together"]] if "together" in found else [])]
+    every = every_row(found)
     rows = [
         (", ".join(row.get("corpora", ["generated"])), f"{row['tokens']:,}", row["shards"],
          f"{row['k_grams_a_token']:.3f}", *(seconds(row[key]) for key in STEPS), share(row["gap"], 2),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import Clock, add_documents, add_output, read, results, run_facts
-from cflengine.cli.terminal import number
+from cflengine.cli.terminal import TerminalWatch, is_shown, number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _ENCODE = """\
@@ -64,8 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
     began = time.perf_counter()
     with locked_folder(out), results(out) as folder:
         totals = _Totals()
-        for i, part in enumerate(encode_parts(model, _documents(arguments), cluster=arguments.cluster)):
-            totals.write(part, folder / f"features-{i:05d}.parquet", quiet=arguments.quiet)
+        with TerminalWatch(sys.stderr, show=is_shown(quiet=arguments.quiet)) as watch:
+            for i, part in enumerate(encode_parts(model, _documents(arguments), cluster=arguments.cluster)):
+                totals.write(part, folder / f"features-{i:05d}.parquet")
+                watch.begin(f"{totals.n_documents:,} documents, {totals.n_tokens:,} tokens")
         report = totals.facts() | {
             "seconds": time.perf_counter() - began, "versions": versions(),
             "model": {"gap": finite(model.duality_gap_), "about": header.get("about")},
@@ -114,7 +116,7 @@ class _Totals:
         self.n_parts = self.n_documents = self.n_tokens = self.n_values = 0
         self.core_seconds = 0.0
 
-    def write(self, part: Any, path: Path, *, quiet: bool) -> None:
+    def write(self, part: Any, path: Path) -> None:
         """One more part, to its file."""
         import pyarrow.parquet as pa_parquet
 
@@ -125,8 +127,6 @@ class _Totals:
         self.n_tokens += part.n_tokens
         self.n_values += part.table.num_rows
         self.core_seconds += part.seconds * part.n_threads
-        if not quiet and sys.stderr.isatty():
-            print(f"\r{self.n_documents:,} documents, {self.n_tokens:,} tokens", end="", file=sys.stderr, flush=True)
 
     def facts(self) -> dict[str, Any]:
         """For the report."""

@@ -341,7 +341,7 @@ def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     first = Path(arguments.input[0])
     total = first.stat().st_size if len(arguments.input) == 1 and first.is_file() else 0
     with (
-        TerminalWatch(sys.stderr, show=is_shown(arguments)) as watch,
+        TerminalWatch(sys.stderr, show=is_shown(quiet=getattr(arguments, "quiet", False))) as watch,
         reading_until(clock.ends),
         reading_watched(watch),
     ):

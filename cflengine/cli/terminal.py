@@ -124,14 +124,14 @@ class TerminalWatch(Watch):
             self.stream.flush()
 
 
-def is_shown(arguments: argparse.Namespace) -> bool:
+def is_shown(*, quiet: bool) -> bool:
     """Whether a command shows how far it is: not if quiet, and only on a terminal."""
-    return not getattr(arguments, "quiet", False) and sys.stderr.isatty()
+    return not quiet and sys.stderr.isatty()
 
 
 def load_engine(warm_up: Callable[[], None], *, quiet: bool) -> bool:
     """Compile or load kernels; whether progress is to be shown: not if quiet, and only on a terminal."""
-    show = not quiet and sys.stderr.isatty()
+    show = is_shown(quiet=quiet)
     if show:
         # once after an installation this takes half a minute or more, and silence would look like a hang
         print("loading the engine (compiled on first use) …", end="", file=sys.stderr, flush=True)

@@ -63,6 +63,11 @@ def _take_room(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
+def nameless_file() -> IO[bytes]:
+    """A file of the system's temporary folder that is gone with the object."""
+    return tempfile.TemporaryFile(prefix="cflengine-")
+
+
 class GrowingArray:
     """An array that grows at its end, in a file without a name from IN_MEMORY bytes on."""
 
@@ -81,9 +86,8 @@ class GrowingArray:
             return
         with room_on_disk(None):
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
-            for view in _pieces((*self._parts, part)):
-                self._file.write(view)
+                self._file = nameless_file()
+            _write((*self._parts, part), self._file)
         self._parts = []
 
     def whole(self) -> np.ndarray:
@@ -130,15 +134,19 @@ class SetAside:
     def _written(self, arrays: tuple[np.ndarray, ...]) -> bool:
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
+                self._file = nameless_file()
             self._file.seek(0)
-            for view in _pieces(arrays):
-                self._file.write(view)
+            _write(arrays, self._file)
             self._file.flush()
         except OSError:
             self._file = None
             return False
         return True
+
+
+def _write(arrays: tuple[np.ndarray, ...], file: IO[bytes]) -> None:
+    for view in _pieces(arrays):
+        file.write(view)
 
 
 def _pieces(arrays: tuple[np.ndarray, ...]) -> Iterator[memoryview]:

@@ -1,9 +1,9 @@
 """A corpus in parts, each with K-grams of its own: which K-grams several parts have, in plain numpy.
 
 By their words, level by level, so that no two are ever taken for one. A K-gram that two parts have begins with one that
-both have. So the shared single words are those that two parts name;
-a longer K-gram is named by the number of its first words among the shared and by its last word, one whole number of 64
-bits, and only K-grams with a shared beginning are named at all. No digests, so no collisions.
+both have. So the shared single words are those that two parts name; a longer K-gram is named by the number of its first
+words among the shared and by its last word, one whole number of 64 bits, and only K-grams with a shared beginning are
+named at all. No digests, so no collisions.
 
 Shared K-grams are numbered by length, then by name.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import mmap
 import operator
-import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine import mapped
-from cflengine.engine.mapped import room_on_disk
+from cflengine.engine.mapped import nameless_file, room_on_disk
 
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"  # a lone surrogate is bad text, but it is the user's
 
@@ -37,7 +36,7 @@ class StoredTexts(Sequence[str]):
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         with room_on_disk(None):
-            self._file = tempfile.TemporaryFile(prefix="cflengine-")  # noqa: SIM115  as long as this object
+            self._file = nameless_file()
         self._growing = array("q", [0])
         self._bounds: np.ndarray | None = None  # int64 (N+1,), once they are read
         self._bytes: mmap.mmap | bytes = b""

@@ -133,10 +133,9 @@ def _counted(part: CorpusPart, pointers: Pointers, entries: Entries, settings: d
     """Counts of each document of a part and entry, as the report says they were counted: float64 (N, F)."""
     n_entries, counting = len(pointers.names), settings.get("counting", "pointers")
     if counting == "pointers":
-        a, e = np.searchsorted(pointers.document, [part.documents.start, part.documents.stop])
-        where = pointers.document[a:e] - part.documents.start, pointers.feature[a:e]
-        shape = (len(part.doc_ptr) - 1, n_entries)
-        counts = sparse.csr_matrix((np.ones(int(e - a)), where), shape=shape)
+        span = pointers.span(part)
+        where = pointers.document[span] - part.documents.start, pointers.feature[span]
+        counts = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(len(part.doc_ptr) - 1, n_entries))
         counts.sum_duplicates()
         return counts
     require(counting in ("occurrences", "soft"), f"features were counted in an unknown way, {counting!r}.")

@@ -78,17 +78,18 @@ class CorpusPart:
             keys = self.gram_of[k - 1, place].astype(np.int64) * size + self.tokens[place + k]
             order = np.argsort(keys)
             longer = np.flatnonzero((words[:, k] >= 0) & (found >= 0))
+            if not len(keys):
+                found[longer] = -1
+                continue
             wanted = found[longer] * size + words[longer, k]
-            at = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
-            there = keys[order[at]] == wanted if len(keys) else np.zeros(len(longer), dtype=bool)
-            found[longer] = np.where(there, grams[order[at]], -1) if len(keys) else -1
+            at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+            found[longer] = np.where(keys[at] == wanted, grams[at], -1)
         return found
 
 
-def cut_corpus(table: TokenTable, max_gram: int, part_tokens: int | None = None) -> list[CorpusPart]:
-    """The parts of a corpus of about so many tokens each (None: PART_TOKENS), their shared K-grams known."""
-    size = PART_TOKENS if part_tokens is None else part_tokens
-    cuts = cut_into_parts(table.doc_ptr, max(1, -(-table.n_tokens // size)))
+def cut_corpus(table: TokenTable, max_gram: int) -> list[CorpusPart]:
+    """The parts of a corpus, of about PART_TOKENS tokens each, their shared K-grams known."""
+    cuts = cut_into_parts(table.doc_ptr, max(1, -(-table.n_tokens // PART_TOKENS)))
     parts = [_part(table, a, e, max_gram) for a, e in pairwise(cuts.tolist())]
     if len(parts) > 1:
         sharing = [_sharing(part) for part in parts]

@@ -29,11 +29,10 @@ _SAME_IN_MODEL = (
 @dataclass(frozen=True)
 class Found:
     """Pointers of one part. gram: int64, the K-gram that stands there; feature: int64, the entry of the dictionary that
-    it claims; document: int64, of the part; cover: uint8 (n,), the same as bits."""
+    it claims; cover: uint8 (n,), the same as bits."""
 
     gram: np.ndarray
     feature: np.ndarray
-    document: np.ndarray
     cover: np.ndarray
 
 
@@ -62,10 +61,14 @@ class Pointers:
         require(bool(known.all()), "a pointer is of an entry that is not there.")
         return cls(columns, names, table)
 
+    def span(self, part: CorpusPart) -> slice:
+        """Where the pointers of a part stand among all."""
+        return slice(*np.searchsorted(self.document, [part.documents.start, part.documents.stop]).tolist())
+
     def of_part(self, part: CorpusPart) -> Found:
         """Those of the documents of a part, each where it says it is, and none twice."""
-        a, e = np.searchsorted(self.document, [part.documents.start, part.documents.stop])
-        columns = {name: column[a:e] for name, column in self._columns.items()}
+        span = self.span(part)
+        columns = {name: column[span] for name, column in self._columns.items()}
         document = columns["document"].astype(np.int64) - part.documents.start
         start, length = columns["start"].astype(np.int64), columns["length"].astype(np.int64)
         fits = (start >= 0) & (length >= 1) & (length <= len(part.gram_of))
@@ -80,7 +83,7 @@ class Pointers:
         require(np.array_equal(columns["end_char"], ends[place + length - 1]), "a pointer's last character is wrong.")
         gram = part.gram_of[length - 1, place].astype(np.int64)
         require(bool((gram >= 0).all()), "a pointer crosses the end of a sentence.")
-        return Found(gram, columns["gram"].astype(np.int64), document, cover)
+        return Found(gram, columns["gram"].astype(np.int64), cover)
 
 
 class Entries:

@@ -53,8 +53,6 @@ def attribute_gap(
 ) -> GapAttribution:
     """The gap of a result, charged to documents and K-grams; Θ(Kn).
 
-    costs: those that it was solved for; doc_ptr: int64 (N+1,), the borders of documents.
-
     Parameters
     ----------
     result : CompressionResult
@@ -76,10 +74,8 @@ def attribute_gap(
     # in turn: what is spent of each budget, what is left of it to every use, what is paid twice
     spent = np.bincount(gram, np.maximum(covered - price, 0.0), minlength=index.n_grams)
     left = np.divide(costs.dictionary - spent, uses, out=np.zeros(index.n_grams), where=uses > 0)
-    times = np.zeros(index.n_tokens + 1)
-    np.add.at(times, start, 1.0)
-    np.add.at(times, last, -1.0)
-    times = np.cumsum(times)[:-1]
+    ends = index.n_tokens + 1
+    times = np.cumsum(np.bincount(start, minlength=ends) - np.bincount(last, minlength=ends))[:-1]
     twice = np.divide(result.alpha * (times - 1.0), times, out=np.zeros(index.n_tokens), where=times > 0)
     terms = {
         "slack": np.maximum(price - covered, 0.0), "unspent": left[gram], "overlap": _within(twice, start, last),

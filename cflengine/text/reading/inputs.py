@@ -57,11 +57,11 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
         return _read_one(found[0], limit=limit, **how)
     corpora: list[Corpus] = []
     for i, name in enumerate(found):
-        stamp = _stamp(name)
-        tell_watch(f"reading {i + 1} of {len(found)} inputs", 0 if stamp is None else stamp[0])
         left = None if limit is None else limit - sum(map(len, corpora))
         if left is not None and left <= 0:
             break
+        stamp = _stamp(name)
+        tell_watch(f"reading {i + 1} of {len(found)} inputs", 0 if stamp is None else stamp[0])
         corpora.append(_read_one(name, limit=left, **how))
     return _together(corpora, found) if len(corpora) > 1 else corpora[0]
 
@@ -130,7 +130,7 @@ def _file_system(address: str) -> tuple[Any, str]:
         return url_to_fs(address)
     except ImportError as error:
         raise MissingPackageError(f"reading '{address}' needs another package: {reason_of(error)}.") from error
-    except Exception as error:  # whatever a file system of somebody else raises
+    except Exception as error:  # whatever the file system of another package raises
         raise CorpusError(f"'{address}' cannot be read ({reason_of(error)}); check the address.") from error
 
 

@@ -204,7 +204,7 @@ class StopsAfter:
         self.left = polls
 
     def __call__(self, stats) -> None:
-        pass
+        """Events do not stop it."""
 
     def poll(self) -> bool:
         self.left -= 1
