@@ -22,7 +22,7 @@ from cflengine.compression.model.problem import PointerCosts
 from cflengine.compression.passes.binary import encode_tokens
 from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
-from cflengine.text.kgrams import GramTable, number_grams
+from cflengine.text.gram_table import GramTable, number_grams
 from cflengine.text.tokens import TokenTable
 
 _AT_ONCE = 1 << 18  # tokens, when pointers are listed: temporaries stay small

@@ -74,7 +74,8 @@ class _Gate:
     def note_layer(self) -> None:
         """After the first call, when numba knows which threading layer it has."""
         if self.alone is None:
-            self.alone = numba.threading_layer() == "workqueue"
+            # where numba is told to compile nothing there are no threads, either
+            self.alone = not numba.config.DISABLE_JIT and numba.threading_layer() == "workqueue"
 
 
 _gate = _Gate()

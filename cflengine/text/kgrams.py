@@ -26,7 +26,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.mapped import mapped_array
 from cflengine.engine.progress import Watch
-from cflengine.text import kgram_kernels as kernels
+from cflengine.text.numbering import PASSES, Numbering
 from cflengine.text.plain_grams import first_places
 from cflengine.text.plain_grams import number_grams as sorted_grams
 
@@ -118,9 +118,9 @@ def index_kgrams(
 ) -> KGramIndex:
     """Index all K-grams of up to ``max_gram`` words.
 
-    tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time (hashing), no sort by comparison.
-    on_disk: ``gram_of`` lies in a file of ``folder`` (:func:`~cflengine.engine.mapped.mapped_array`). watch: told of
-    the lengths that are done, and asked whether to go on.
+    tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time, by hashing
+    (:mod:`~cflengine.text.numbering`). on_disk: ``gram_of`` lies in a file of ``folder``
+    (:func:`~cflengine.engine.mapped.mapped_array`). watch: told of the passes done, asked whether to go on.
     Raises ValueError if max_gram is not in 1 .. 8, if a token id is negative, or if there are more than
     2**31 - 1 pointers.
     """
@@ -138,24 +138,14 @@ def index_kgrams(
     shape = (max_gram, n)
     gram_of = mapped_array(shape, np.int32, folder) if on_disk else np.empty(shape, dtype=np.int32)
     watch = watch or Watch()
-    watch.begin("indexing phrases", "lengths", max_gram)
+    watch.begin("indexing phrases", "passes", max_gram * PASSES)
+    numbering = Numbering(tokens, doc_ptr, watch)
     counts_of_length, len_ptr = [], [0]
-    parent = np.zeros(n, dtype=np.int32)
+    parent = tokens
     for length in range(1, max_gram + 1):
-        offset = len_ptr[-1]
-        n_grams = number_grams(tokens, doc_ptr, length, parent, offset, gram_of[length - 1]).n_grams
+        counts_of_length.append(numbering.number(length, parent, len_ptr[-1], gram_of[length - 1]))
+        len_ptr.append(len_ptr[-1] + len(counts_of_length[-1]))
         parent = gram_of[length - 1]
-        counts = np.zeros(n_grams, dtype=np.int32)
-        kernels.count_grams(parent, offset, counts)
-        # stable: equally frequent K-grams stay in the order of their first occurrence
-        by_count = np.argsort(-counts, kind="stable")
-        number = np.empty(n_grams, dtype=np.int32)
-        number[by_count] = np.arange(offset, offset + n_grams, dtype=np.int32)
-        kernels.renumber(parent, offset, number)
-        counts = counts[by_count]
-        counts_of_length.append(counts)
-        len_ptr.append(offset + n_grams)
-        watch.at(length)
     grp_ptr = np.zeros(len_ptr[-1] + 1, dtype=np.int32)
     np.cumsum(np.concatenate(counts_of_length), out=grp_ptr[1:])
     return KGramIndex(tokens, doc_ptr, gram_of, grp_ptr, np.array(len_ptr, dtype=np.int32))
@@ -174,47 +164,3 @@ def index_by_sorting(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> 
     grp_ptr = np.concatenate([[0], np.cumsum(counts[order])]).astype(np.int32)
     len_ptr = np.searchsorted(lengths[order], np.arange(1, max_gram + 2)).astype(np.int32)
     return KGramIndex(tokens, doc_ptr, number[gram_of], grp_ptr, len_ptr)
-
-
-@dataclass(frozen=True)
-class GramTable:
-    """K-grams of one length, numbered by first occurrence: a hash table that can be asked later.
-
-    table: int32, open addressing, number + 1 or 0; keys: uint64, (number of the K-gram one shorter, last token).
-    """
-
-    table: np.ndarray
-    keys: np.ndarray
-    n_grams: int
-
-    def find(self, tokens: np.ndarray, doc_ptr: np.ndarray, length: int, parent: np.ndarray) -> np.ndarray:
-        """int32 (n,): the number of the K-gram of ``length`` at each token of other documents, -1 if not here.
-
-        parent: int32 (n,), the same for one word less (zeros at length 1); tokens may hold -1 for unknown words.
-        """
-        found = np.empty(len(tokens), dtype=np.int32)
-        kernels.find_grams(tokens, doc_ptr, length, parent, self.table, self.keys, found)
-        return found
-
-
-def number_grams(
-    tokens: np.ndarray, doc_ptr: np.ndarray, length: int, parent: np.ndarray, offset: int, gram_of: np.ndarray
-) -> GramTable:
-    """Fill ``gram_of`` (int32 (n,)) with offset + number for one length; the table doubles as K-grams turn up."""
-    longest = int(np.diff(doc_ptr).max(initial=0))
-    table, keys = _empty_table(max(1 << 10, 4 * longest))
-    document = n_grams = 0
-    level = kernels.Level(length, offset, parent, gram_of)
-    while True:
-        document, n_grams = kernels.extend_grams(tokens, doc_ptr, document, level, table, keys, n_grams)
-        if document == len(doc_ptr) - 1:
-            return GramTable(table, keys, n_grams)
-        table, new_keys = _empty_table(2 * len(table))
-        new_keys[:n_grams] = keys[:n_grams]
-        keys = new_keys
-        kernels.rehash_grams(table, keys, n_grams)
-
-
-def _empty_table(at_least: int) -> tuple[np.ndarray, np.ndarray]:
-    slots = 1 << (at_least - 1).bit_length()
-    return np.zeros(slots, dtype=np.int32), np.empty(slots // 2 + 1, dtype=np.uint64)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cflengine.engine.progress import Stopped, Watch
+from cflengine.text import numbering
 from cflengine.text.kgrams import KGramIndex, index_by_sorting, index_bytes, index_kgrams
 from naive.text import numbered, occurrences
 
@@ -49,6 +51,31 @@ def test_index_equals_a_dictionary_of_tuples(documents, max_gram):
         np.testing.assert_array_equal(own, other)
 
 
+@given(DOCUMENTS, st.integers(1, 4))
+@example([[0, 1] * 40, [], [1] * 30], 4)
+def test_many_buckets_and_chunks_make_the_same_index(documents, max_gram):
+    """Sizes that only large corpora have: a bucket and a chunk to a token, two tokens between questions."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("BUCKET_TOKENS", 1), ("CHUNK_TOKENS", 1), ("_AT_ONCE", 2)):
+            patch.setattr(numbering, name, value)
+        assert_as_naive(build(documents, max_gram), documents, max_gram)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_indexing_stops_when_told_to(length):
+    """At the first question after a length has begun."""
+    watch = Watch(lambda: watch.done < numbering.PASSES * (length - 1))
+    with pytest.raises(Stopped):
+        index_kgrams(np.zeros(50, np.int32), np.array([0, 50]), 3, watch=watch)
+    assert watch.done == numbering.PASSES * (length - 1) and watch.total == 3 * numbering.PASSES
+
+
+def test_a_watch_is_told_of_every_pass():
+    watch = Watch()
+    index_kgrams(np.arange(50, dtype=np.int32), np.array([0, 50]), 2, watch=watch)
+    assert watch.done == watch.total == 2 * numbering.PASSES
+
+
 @given(DOCUMENTS, st.integers(1, 8))
 def test_occurrences_and_length_of_a_gram(documents, max_gram):
     index = build(documents, max_gram)
@@ -74,8 +101,10 @@ def test_grams_of_a_length_are_numbered_by_falling_count_then_first_occurrence()
     assert index.counts().tolist() == [3, 2, 1, 1, 1]
 
 
-def test_hash_tables_grow_for_many_distinct_grams():
-    """200,000 short documents of ever new words: the table starts at a thousand slots."""
+@pytest.mark.parametrize("bucket_tokens", [numbering.BUCKET_TOKENS, 1 << 30])
+def test_hash_tables_grow_for_many_distinct_grams(bucket_tokens, monkeypatch):
+    """200,000 short documents of ever new words; in one bucket, its table starts with 65,536 slots."""
+    monkeypatch.setattr(numbering, "BUCKET_TOKENS", bucket_tokens)
     n = 400_000
     tokens = np.arange(n, dtype=np.int32) // 2 + np.arange(n, dtype=np.int32) % 2 * 500_000
     index = index_kgrams(np.concatenate([tokens, tokens]), np.arange(0, 2 * n + 1, 2), 2)

@@ -28,7 +28,8 @@ import numpy as np
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.passes.binary import Coder, count_uses
 from cflengine.engine.checks import InputError
-from cflengine.text.kgrams import KGramIndex, number_grams
+from cflengine.text.gram_table import number_grams
+from cflengine.text.kgrams import KGramIndex
 from cflengine.text.tokens import Tokenizer, TokenTable
 
 

@@ -1,4 +1,4 @@
-"""numba kernels of the K-gram index: hash one length at a time; count; look up."""
+"""numba kernels of the tables of K-grams: fill, grow, look up."""
 
 from __future__ import annotations
 
@@ -98,19 +98,3 @@ def find_grams(tokens, doc_ptr, length, parent, table, keys, found_at):
                     found_at[i] = candidate
                     break
                 slot = (slot + np.uint64(1)) & mask
-
-
-@kernel
-def count_grams(gram_of, offset, counts):
-    """counts[g] += occurrences of K-gram ``offset + g`` in gram_of (int32 (n,), -1 skipped)."""
-    for i in range(gram_of.shape[0]):
-        if gram_of[i] >= 0:
-            counts[gram_of[i] - offset] += 1
-
-
-@kernel
-def renumber(gram_of, offset, number):
-    """gram_of[i] = number[gram_of[i] - offset], in place; -1 stays."""
-    for i in range(gram_of.shape[0]):
-        if gram_of[i] >= 0:
-            gram_of[i] = number[gram_of[i] - offset]
