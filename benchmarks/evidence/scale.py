@@ -55,7 +55,7 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
     every = every_row(found)
     rows = [
         (", ".join(row.get("corpora", ["generated"])), f"{row['tokens']:,}", row["shards"],
-         f"{row['k_grams_a_token']:.3f}", *(seconds(row[key]) for key in STEPS), share(row["gap"], 2),
+         f"{row['k_grams_a_token']:.3f}", *(seconds(row[key]) if key in row else "in index" for key in STEPS), share(row["gap"], 2),
          "–" if row["bytes_a_token"] is None else f"{row['bytes_a_token']:.0f}")
         for row in every
     ]  # fmt: skip
@@ -68,16 +68,17 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
     note = (
         "Generated texts (Zipf words, planted phrases), and real ones together, from files to written features, K = 3, "
         f"λ = 1, to a proved {share(options['gap'])}. Bytes a token: the process's peak above an interpreter with its "
-        "imports; pages of files, which the system can drop, are not counted. Index: with shards made of it."
+        "imports; pages of files, which the system can drop, are not counted. Rest of the fit: the "
+        "solver's arrays, shards made, the table of features."
     )
-    steps = ("read, s", "cut, s", "index, s", "solve, s", "write, s")
+    steps = ("read, s", "cut, s", "index, s", "rest of the fit, s", "solve, s", "write, s")
     head = ("texts", "tokens", "shards", "K-grams a token", *steps, "proved gap", "bytes a token")
     limit = f", in {options['cap']:g} GiB" if options.get("cap") else ""
     return Part(f"Compression: by size{limit}", note, head, rows, claims)
 
 
 def _large(row: dict[str, Any], options: dict[str, Any]) -> Claim:
-    minutes = sum(row[key] for key in STEPS) / 60.0
+    minutes = sum(row.get(key, 0.0) for key in STEPS) / 60.0
     where = f" in {options['cap']:g} GiB" if options.get("cap") else ""
     return Claim(
         f"{row['tokens']:,} tokens are read, proved to {share(options['gap'])} and written{where} in under "

@@ -74,8 +74,8 @@ class _Gate:
     def note_layer(self) -> None:
         """After the first call, when numba knows which threading layer it has."""
         if self.alone is None:
-            # where numba is told to compile nothing there are no threads, either
-            self.alone = not numba.config.DISABLE_JIT and numba.threading_layer() == "workqueue"
+            compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else there are no threads, either
+            self.alone = compiled and numba.threading_layer() == "workqueue"
 
 
 _gate = _Gate()

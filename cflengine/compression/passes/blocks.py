@@ -42,9 +42,11 @@ class Blocks(NamedTuple):
 def cut_evenly(ptr: np.ndarray, lo: int, hi: int, size: int) -> np.ndarray:
     """int64 borders lo = b_0 < b_1 < ... = hi, as few as greedily possible, such that items b_j .. b_{j+1}-1 have
     at most ``size`` elements by the running sums ``ptr``, or are one item that has more."""
-    borders = [lo]
+    borders, total = [lo], int(ptr[hi])
     while borders[-1] < hi:
-        last = int(np.searchsorted(ptr[: hi + 1], int(ptr[borders[-1]]) + size, side="right")) - 1
+        # in the type of ptr, all of which numpy would convert otherwise, for each border anew
+        most = ptr.dtype.type(min(int(ptr[borders[-1]]) + size, total))
+        last = int(np.searchsorted(ptr[: hi + 1], most, side="right")) - 1
         borders.append(min(hi, max(last, borders[-1] + 1)))
     return np.array(borders, dtype=np.int64)
 
