@@ -55,7 +55,8 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
     every = every_row(found)
     rows = [
         (", ".join(row.get("corpora", ["generated"])), f"{row['tokens']:,}", row["shards"],
-         f"{row['k_grams_a_token']:.3f}", *(seconds(row[key]) if key in row else "in index" for key in STEPS), share(row["gap"], 2),
+         f"{row['k_grams_a_token']:.3f}", *(seconds(row[key]) if key in row else "in index" for key in STEPS),
+         share(row["gap"], 2),
          "–" if row["bytes_a_token"] is None else f"{row['bytes_a_token']:.0f}")
         for row in every
     ]  # fmt: skip

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 from test_results import downloads  # noqa: F401
 from visiting import press, show, sound, until, upload, use
 
+from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression.project_file import read_project
-from pages.parts.shared.corpora import recall
+from pages.parts.export import report
+from pages.parts.lab.tightness import LISTED
+from pages.parts.shared.corpora import SAMPLE, recall
 from pages.parts.shared.jobs import BOARD
 from pages.parts.shared.settings import Settings, settings_of
 
@@ -66,6 +71,17 @@ def test_the_report_is_whole_and_safe(exported, downloads):  # noqa: F811
     model = recall(exported.session_state["corpus_id"])
     assert model is not None and model.corpus.name.replace("<", "&lt;").replace(">", "&gt;") in mine
     assert not re.search(r'(?:src|href)="?https?:', mine)
+
+
+def test_the_report_says_where_the_proof_is_not_tight():
+    loaded = recall(SAMPLE)
+    model = CompressiveFeatures(max_gram=3, settings=GuidedSettings(tol=0.05)).fit_tokens(loaded.table)
+    part = report._tightness(loaded, model)
+    gap = float(re.search(r"<p>([\d,.]+) lie between", part)[1].replace(",", ""))
+    assert gap == pytest.approx(model.result_.objective - model.result_.lower_bound, abs=0.06)
+    assert part.count("<table>") == 2 and part.count("<tr>") == 2 * (1 + LISTED)
+    model.result_ = replace(model.result_, gap=math.inf)  # nothing proved yet
+    assert report._tightness(loaded, model) == ""
 
 
 def test_a_project_brings_everything_back(exported, downloads, open_app):  # noqa: F811

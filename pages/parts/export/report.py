@@ -20,10 +20,11 @@ from cflengine import CompressiveFeatures
 from cflengine.compression import CompressionPath
 from cflengine.engine import versions
 from pages.parts.export.snippets import command_line, python_lines
+from pages.parts.lab.tightness import tightness_of
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, ORANGE
 from pages.parts.shared.views import final_view
-from pages.parts.shared.words import gap_words, many, number, proved_sentence
+from pages.parts.shared.words import gap_words, many, number, percent, proved_sentence
 
 VERSION = versions()["cflengine"]
 PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900
@@ -61,8 +62,8 @@ def report_html(
     parts = [
         f"<h1>{title}</h1>", _key(loaded, model), _facts(loaded, model), "<h2>Text in pieces</h2>",
         _legend(model.max_gram), _documents(model, loaded), "<h2>Phrases</h2>", _phrases(phrases),
-        *_charts(model, points), "<h2>Certificate</h2>", _certificate(model), "<h2>Methods</h2>",
-        _methods(loaded, model), "<h2>Do it again</h2>",
+        *_charts(model, points), "<h2>Certificate</h2>", _certificate(model), _tightness(loaded, model),
+        "<h2>Methods</h2>", _methods(loaded, model), "<h2>Do it again</h2>",
         f"<pre>{_text(command_line(loaded, model, weighting))}\ncflengine verify run</pre>",
         f"<pre>{_text(python_lines(loaded, model, weighting))}</pre>", "<h2>How to cite</h2>", _citations(),
         f'<p class="soft">Written by cflengine {VERSION} on {date.today().isoformat()}. Nothing in this file is '
@@ -76,7 +77,11 @@ def report_html(
 def _key(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     size, gap = model.result_.dictionary_size, model.result_.gap
     parts = proved_sentence(size, gap, model.max_gram, len(loaded.corpus), "document")
-    return f'<p class="key">{"".join(f"<b>{_text(part)}</b>" if bold else _text(part) for part, bold in parts)}</p>'
+    return f'<p class="key">{_bold(parts)}</p>'
+
+
+def _bold(parts: Sequence[tuple[str, bool]]) -> str:
+    return "".join(f"<b>{_text(part)}</b>" if bold else _text(part) for part, bold in parts)
 
 
 def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
@@ -196,6 +201,26 @@ def _certificate(model: CompressiveFeatures) -> str:
         "encoding of the corpus when every token pays its dual price, computed from the corpus in plain arithmetic, "
         "rounded outward; whether the solver worked well does not matter for it. <code>cflengine verify</code> "
         "repeats it.</p>"
+    )
+
+
+def _tightness(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
+    """Where the gap lies; nothing where there is none, or where nothing has been proved yet."""
+    if not np.isfinite(model.result_.gap):
+        return ""
+    seen = tightness_of(model, loaded.corpus)
+    if seen.closed:
+        return ""
+    documents = [
+        (number(row.document), _text(row.begins), percent(row.share), percent(row.cost_share),
+         _text(getattr(row, "note", "")))
+        for row in seen.documents.itertuples()
+    ]  # fmt: skip
+    grams = [(_text(row.gram), percent(row.share), number(row.count)) for row in seen.grams.itertuples()]
+    return (
+        f"<h2>Where the proof is not tight</h2><p>{_bold(seen.sentence())}</p>"
+        + _table(("document", "begins", "of the gap", "of the cost", ""), documents, numbers=(0, 2, 3))
+        + _table(("K-gram", "of the gap", "pointers"), grams, numbers=(1, 2))
     )
 
 

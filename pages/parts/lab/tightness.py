@@ -36,13 +36,26 @@ _GRAMS = {
 @dataclass(frozen=True)
 class Tightness:
     """found: all of it; documents, grams: those with most of the gap, as they are listed; listed: the share of the gap
-    that the listed documents have; nearly_all: the fewest documents that have 99 % of it."""
+    that the listed documents have; nearly_all: the fewest documents that have 99 % of it; closed: there is none."""
 
     found: GapAttribution
     documents: pd.DataFrame
     grams: pd.DataFrame
     listed: float
     nearly_all: int
+    closed: bool
+
+    def sentence(self) -> list[tuple[str, bool]]:
+        """What the gap is made of and where most of it lies, in parts that are bold or not."""
+        total, of = self.found.total, self.found.documents
+        terms = {name: percent(float(of[name].sum()) / total, 0) for name in ("slack", "unspent", "overlap")}
+        return [
+            (f"{number(total, 1)} lie between the cost and the bound: ", False), (terms["slack"], True),
+            (" as pointers that cost more than the prices of their words, ", False), (terms["unspent"], True),
+            (" as entries that their uses do not pay for in full, ", False), (terms["overlap"], True),
+            (" as words that are covered twice. The documents below have ", False), (percent(self.listed, 0), True),
+            (f" of it; 99 % of it lie in {self.nearly_all:,} of {many(len(of), 'document')}.", False),
+        ]  # fmt: skip
 
 
 def draw_tightness(solution: Solution, corpus: Corpus) -> None:
@@ -53,18 +66,10 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
     ):  # fmt: skip
         return
     seen = tightness(solution.id, solution.model, corpus)
-    found, total = seen.found, seen.found.total
-    if total <= 1e-9 * max(solution.model.result_.objective, 1.0):
+    if seen.closed:
         st.caption("The bound is reached: nothing lies between.")
         return
-    terms = {name: float(found.documents[name].sum()) for name in ("slack", "unspent", "overlap")}
-    st.markdown(
-        f"{number(total, 1)} lie between the cost and the bound: **{percent(terms['slack'] / total, 0)}** as pointers "
-        f"that cost more than the prices of their words, **{percent(terms['unspent'] / total, 0)}** as entries that "
-        f"their uses do not pay for in full, **{percent(terms['overlap'] / total, 0)}** as words that are covered "
-        f"twice. The documents below have **{percent(seen.listed, 0)}** of it; 99 % of it lie in "
-        f"{seen.nearly_all:,} of {many(len(corpus), 'document')}."
-    )
+    st.markdown("".join(f"**{part}**" if bold else part for part, bold in seen.sentence()))
     st.dataframe(seen.documents, hide_index=True, column_config=_DOCUMENTS, key="tightness_documents")
     st.dataframe(seen.grams, hide_index=True, column_config=_GRAMS, key="tightness_grams")
 
@@ -72,7 +77,11 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def tightness(solution_id: str, _model: CompressiveFeatures, _corpus: Corpus) -> Tightness:
     """Of a certified result; in the cache's key its id stands for it."""
-    model, corpus = _model, _corpus
+    return tightness_of(_model, _corpus)
+
+
+def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
+    """Of a certified result."""
     found = attribute_gap(model.result_, model.index_, model.costs_at(float(model.lam)), model.table_.doc_ptr)
     total = max(found.total, np.finfo(float).tiny)
     worst = found.documents.nlargest(LISTED, "gap")
@@ -99,4 +108,5 @@ def tightness(solution_id: str, _model: CompressiveFeatures, _corpus: Corpus) ->
         documents = documents.drop(columns="note")
     shares = np.cumsum(np.sort(found.documents["gap"].to_numpy())[::-1]) / total
     nearly_all = min(int(np.searchsorted(shares, 0.99)) + 1, len(shares))
-    return Tightness(found, documents, phrases, float(documents["share"].sum()), nearly_all)
+    closed = found.total <= 1e-9 * max(model.result_.objective, 1.0)
+    return Tightness(found, documents, phrases, float(documents["share"].sum()), nearly_all, closed)
