@@ -18,8 +18,7 @@ from benchmarks.measure import memory_of
 from benchmarks.report import say
 from cflengine import CompressiveFeatures, GuidedSettings, ShardedSettings, read_input
 from cflengine.compression import write_run
-from cflengine.engine import peak_bytes
-from cflengine.engine.progress import Watch
+from cflengine.engine import Watch, peak_bytes
 
 STEPS = ("read_s", "tokens_s", "index_s", "rest_s", "solve_s", "write_s")  # rest: of a fit, but for index and solver
 _LETTERS = "etaoinsrhldcumfpgwybvkxjqz"

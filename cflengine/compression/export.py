@@ -13,6 +13,7 @@ import pyarrow.parquet as pa_parquet
 from scipy import sparse
 
 from cflengine.compression.codebook import Encoding
+from cflengine.compression.model.branching import to_arrays
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.linear.persistence import save_model
@@ -50,7 +51,8 @@ def write_run(
         pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
     save_model(model, folder / MODEL, about={"learnt_from": report["corpus"]["source"]} if "corpus" in report else None)
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
-    write_arrays(folder / "proof.npz", {"alpha": model.result_.alpha})
+    result = model.result_
+    write_arrays(folder / "proof.npz", {"alpha": result.alpha} | to_arrays(result.branchings))
     write_report(folder, report)
 
 

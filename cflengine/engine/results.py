@@ -82,10 +82,15 @@ class Result:
                 vectors = {name: arrays[name] for name in arrays.files}
             if facts["kind"] != cls.__name__:
                 raise InputError(f"it is a {facts['kind']}, not a {cls.__name__}")
-            values = cls._from_facts(facts) | vectors | {"trace": pd.read_csv(folder / TRACE)}
+            values = cls._from_facts(facts) | cls._from_arrays(vectors) | {"trace": pd.read_csv(folder / TRACE)}
             return cls(**values)
         except (KeyError, TypeError, ValueError, EOFError, BadZipFile, DeflateError) as error:
             raise InputError(f"{folder} does not hold a saved result: {error}.") from error
+
+    @classmethod
+    def _from_arrays(cls, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """The fields that are made of arrays, from arrays.npz."""
+        return dict(arrays)
 
     @classmethod
     def _from_facts(cls, facts: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ the bound (:mod:`cflengine.compression.model.certificate`, plain numpy).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from scipy import sparse
 
+from cflengine.compression.model.branching import Branching, Lifted, from_arrays, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.engine.checks import InputError
@@ -26,6 +30,7 @@ from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams
 from cflengine.verify.counts import expected_uses, gathered, weighted
 from cflengine.verify.entries import Entries, Pointers, rows_of
 from cflengine.verify.findings import (
+    FalseResult,
     Finding,
     proof_array,
     read_proof,
@@ -50,23 +55,29 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
     same = report.get("digest") == table.digest(max_gram)
     require(same, "the input is not the corpus that was compressed: its digest is another.")
-    parts = cut_corpus(table, max_gram)
+    alpha, branchings = _prices(folder, table.n_tokens)
+    # trees of several documents are made only for corpora that fit in one part
+    parts = cut_corpus(table, max_gram, whole=any(len(one.documents) > 1 for one in branchings))
     n_grams = distinct_grams(parts)
     require_same(report.get("n_grams"), n_grams, "the number of K-grams is")
     costs = [_costs(part, settings) for part in parts]
     pointers = Pointers.read(folder, table)
-    alpha = _prices(folder, table.n_tokens)
+    n_trees, n_leaves = len(branchings), sum(branching.n_leaves for branching in branchings)
     entries, proof = Entries(table, pointers.names, max_gram), PartsCertificate(shared_costs(parts, costs))
     for part, own in zip(parts, costs, strict=True):
         found = pointers.of_part(part)
         entries.take(part, found, own)
-        facts = part_facts(found.cover, alpha[part.span], part.gram_of, own, part.shared)
+        prices = alpha[part.span]
+        lifted = _lifted(part, prices, own, branchings)
+        facts = part_facts(found.cover, prices, part.gram_of, own, part.shared, lifted)
         proof.add(facts, part.numbers)
     entries.check(folder, pointers.feature)
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
     _features(folder, table, pointers, counts, settings)
     entries.check_model(folder, pointers.feature, counts, settings)
-    certificate = proof.certificate()
+    require(not branchings, "a branching tree is of documents that are not there.")
+    with _false_where_wrong():
+        certificate = proof.certificate()
     require(certificate.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
     require_same(report.get("n_pointers"), certificate.n_pointers, "the number of pointers is")
     require_same(report.get("dictionary_size"), certificate.dictionary_size, "the size of the dictionary is")
@@ -79,6 +90,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         f"pointers{in_parts}",
         f"{certificate.dictionary_size:,} K-grams, their counts and costs; features and their names",
         f"dual prices of all tokens, feasible for all {n_grams:,} K-grams of up to {max_gram} words",
+        *((f"{n_trees:,} branching trees, whole, of {n_leaves:,} leaves with prices of their own",) if n_trees else ()),
     )
     word = report.get("unverified_bound")
     notes = (
@@ -174,8 +186,35 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
     require(same, "features.csv is not what the documents count to.")
 
 
-def _prices(folder: Path, n_tokens: int) -> np.ndarray:
-    """float64 (n,): what the bound is proved by. Any prices prove some bound; these are to prove the report's."""
-    alpha = np.asarray(proof_array(read_proof(folder), "alpha"), dtype=np.float64)
+def _prices(folder: Path, n_tokens: int) -> tuple[np.ndarray, list[Branching]]:
+    """What the bound is proved by: float64 (n,), and branching trees. Any prices prove some bound; these are to prove
+    the report's."""
+    proof = read_proof(folder)
+    alpha = np.asarray(proof_array(proof, "alpha"), dtype=np.float64)
     require(alpha.shape == (n_tokens,), "there is not one price for every token.")
-    return alpha
+    with _false_where_wrong():
+        return alpha, list(from_arrays(proof))
+
+
+def _lifted(part: CorpusPart, alpha: np.ndarray, costs: StorageCosts, waiting: list[Branching]) -> Lifted | None:
+    """What branching trees prove of the part's documents; these are taken from ``waiting``."""
+    ptr = part.table.segment_ptr
+    first, last = np.searchsorted(ptr, part.span.start), np.searchsorted(ptr, part.span.stop, side="right") - 1
+    own = [one for one in waiting if len(one.documents) and np.all((first <= one.documents) & (one.documents < last))]
+    if not own:
+        return None
+    waiting[:] = [one for one in waiting if all(one is not mine for mine in own)]
+    counts = np.bincount(part.gram_of[part.gram_of >= 0], minlength=part.n_grams)
+    counts[part.shared] += 1  # they stand elsewhere, too
+    mine = [replace(one, documents=one.documents.astype(np.int64) - first) for one in own]
+    with _false_where_wrong():
+        return lift_parts(alpha, part.gram_of, costs, ptr[first : last + 1] - part.span.start, counts, mine)
+
+
+@contextmanager
+def _false_where_wrong() -> Iterator[None]:
+    """What is wrong with branching trees, as FalseResult."""
+    try:
+        yield
+    except ValueError as error:
+        raise FalseResult(str(error)) from error

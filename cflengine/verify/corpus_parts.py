@@ -87,9 +87,9 @@ class CorpusPart:
         return found
 
 
-def cut_corpus(table: TokenTable, max_gram: int) -> list[CorpusPart]:
-    """The parts of a corpus, of about PART_TOKENS tokens each, their shared K-grams known."""
-    cuts = cut_into_parts(table.doc_ptr, max(1, -(-table.n_tokens // PART_TOKENS)))
+def cut_corpus(table: TokenTable, max_gram: int, *, whole: bool = False) -> list[CorpusPart]:
+    """The parts of a corpus, of about PART_TOKENS tokens each, their shared K-grams known; whole: one part."""
+    cuts = cut_into_parts(table.doc_ptr, 1 if whole else max(1, -(-table.n_tokens // PART_TOKENS)))
     parts = [_part(table, a, e, max_gram) for a, e in pairwise(cuts.tolist())]
     if len(parts) > 1:
         sharing = [_sharing(part) for part in parts]

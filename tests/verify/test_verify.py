@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cflengine import CompressiveFeatures, cli
+from cflengine.compression.search import branching
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.linear.saving import write_model
@@ -84,9 +85,50 @@ def test_every_run_is_verified(source, tmp_path, monkeypatch, options):
     for size in (30, 7):  # documents longer than a part, too
         monkeypatch.setattr(corpus_parts, "PART_TOKENS", size)
         again = verify_run(out)[0]
-        assert again.objective == pytest.approx(finding.objective, rel=1e-12) and "parts" in again.checked[0]
+        tied = any("branching trees" in line for line in again.checked)  # of a corpus as small as this, all documents
+        assert again.objective == pytest.approx(finding.objective, rel=1e-12) and ("parts" in again.checked[0]) != tied
         assert again.lower_bound == pytest.approx(finding.lower_bound, rel=1e-9)
         assert again.checked[1:] == finding.checked[1:]
+
+
+@pytest.fixture
+def lifted(tmp_path, monkeypatch) -> Path:
+    """A run whose bound is proved by trees, a document each."""
+    monkeypatch.setattr(branching, "PART_TOKENS", 0)
+    path, out = tmp_path / "texts.csv", tmp_path / "lifted"
+    pd.DataFrame({"text": ["c b c a a", "the cat sat on the mat", "y x y z z", "u t u s s"]}).to_csv(path, index=False)
+    command("compress", path, "--max-gram", "2", "--gap", "0", "--out", out, "--quiet")
+    return out
+
+
+def test_trees_are_verified_in_one_part_and_in_several(lifted, monkeypatch):
+    report = json.loads((lifted / "report.json").read_text())
+    for size in (1_000_000, 6):
+        monkeypatch.setattr(corpus_parts, "PART_TOKENS", size)
+        finding = verify_run(lifted)[0]
+        assert finding.lower_bound == pytest.approx(report["lower_bound"], rel=1e-9) and finding.gap < 1e-6
+        assert any("3 branching trees, whole, of 6 leaves" in line for line in finding.checked)
+
+
+@pytest.mark.parametrize("size", [1_000_000, 6])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("prices", lambda a: a * 1.5), ("prices", lambda a: a * 0.9), ("stored", lambda a: 1 - a * 0),
+        ("documents", lambda a: a + 100), ("documents", lambda a: a * 0), ("fixed", lambda a: a + 7),
+        ("share", lambda a: a * 0.0), ("leaf_ptr", lambda a: a[::-1]), ("stored_ptr", lambda a: a[:-1]),
+    ],
+)  # fmt: skip
+def test_a_false_tree_is_refused(lifted, monkeypatch, name, change, size):
+    monkeypatch.setattr(corpus_parts, "PART_TOKENS", size)
+    arrays = dict(np.load(lifted / "proof.npz"))
+    values = arrays[f"branching_{name}"]
+    arrays[f"branching_{name}"] = change(values).astype(values.dtype)
+    np.savez(lifted / "proof.npz", **arrays)
+    if name == "share" and not values.any():
+        return
+    with pytest.raises((FalseResult, InputError)):
+        verify_run(lifted)
 
 
 def test_nothing_compiled_and_no_solver_is_loaded(good, source):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cflengine.compression.model.branching import Lifted, left_of
 from cflengine.compression.model.certificate import (
     Certificate,
     binary_solution,
@@ -25,30 +26,38 @@ from cflengine.engine.gaps import EPSILON, add_exactly, relative_gap, sum_above,
 @dataclass(frozen=True)
 class PartFacts:
     """What a part's data say. value, n_pointers, n_entries: of its solution, of the K-grams that no other part has;
-    covered, total (Σ α), shrink: as in certificate.py. Of its shared K-grams, (H,): used bool, excess, ratio and cost
-    float64."""
+    covered, total (Σ α), shrink: as in certificate.py; lifted: the bounds of branching trees. Of its shared K-grams,
+    (H,): used bool, excess, ratio, cost and spent (by trees) float64."""
 
     value: float
     covered: bool
     n_pointers: int
     n_entries: int
     total: float
+    lifted: float
     shrink: float
     used: np.ndarray = field(repr=False)
     excess: np.ndarray = field(repr=False)
     ratio: np.ndarray = field(repr=False)
     cost: np.ndarray = field(repr=False)
+    spent: np.ndarray = field(repr=False)
 
 
 def part_facts(
-    cover: np.ndarray, alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts, shared: np.ndarray
+    cover: np.ndarray,
+    alpha: np.ndarray,
+    gram_of: np.ndarray,
+    costs: StorageCosts,
+    shared: np.ndarray,
+    lifted: Lifted | None = None,
 ) -> PartFacts:
     """From a part's solution and its dual prices (shapes as in certificate.py); shared: int (H,), those of its K-grams
-    that other parts have too, by its own numbers."""
+    that other parts have too, by its own numbers; lifted: of its documents that have branching trees."""
     rest = costs.dictionary.copy()
     rest[shared] = 0.0
     value, covered, n_pointers, used = binary_solution(cover, gram_of, replace(costs, dictionary=rest))
-    found = excesses_of(alpha, gram_of, costs)
+    found = excesses_of(alpha if lifted is None else lifted.rest, gram_of, costs)
+    spent = np.zeros(len(costs.dictionary)) if lifted is None else lifted.spent
     excess = found.by_gram[shared]
     found.by_gram[shared] = 0.0
     return PartFacts(
@@ -57,11 +66,13 @@ def part_facts(
         n_pointers,
         int(used.sum() - used[shared].sum()),
         found.total,
-        least_shrink(found.by_gram, found.ratio, costs.dictionary),
+        0.0 if lifted is None else lifted.bound,
+        least_shrink(found.by_gram, found.ratio, left_of(costs.dictionary, spent)),
         used[shared],
         excess,
         found.ratio[shared],
         costs.dictionary[shared],
+        spent[shared],
     )
 
 
@@ -74,6 +85,7 @@ class PartsCertificate:
     def __init__(self, shared_cost: np.ndarray) -> None:
         self.shared_cost = shared_cost
         self._excess, self._terms = np.zeros(len(shared_cost)), np.zeros(len(shared_cost), dtype=np.int32)
+        self._spent, self._lifted = np.zeros(len(shared_cost)), 0.0
         self._ratio = np.ones(len(shared_cost))
         self._used = np.zeros(len(shared_cost), dtype=bool)
         self._value = self._total = 0.0
@@ -91,6 +103,8 @@ class PartsCertificate:
         self._used[among] |= part.used
         self._dictionary_size += part.n_entries
         self._total = -sum_above(-self._total, -part.total)
+        self._lifted = -sum_above(-self._lifted, -part.lifted)
+        self._spent[among] += part.spent
         self._excess[among] += part.excess
         self._terms[among] += 1
         self._ratio[among] = np.minimum(self._ratio[among], part.ratio)
@@ -101,7 +115,9 @@ class PartsCertificate:
         excess = self._excess
         if not add_exactly(excess):
             excess = excess * (1.0 + EPSILON * self._terms)
-        bound, shrink = shrunk(self._total, min(self._shrink, least_shrink(excess, self._ratio, self.shared_cost)))
+        left = left_of(self.shared_cost, self._spent * (1.0 + EPSILON * self._terms))
+        bound, shrink = shrunk(self._total, min(self._shrink, least_shrink(excess, self._ratio, left)))
+        bound = -sum_above(-bound, -self._lifted)
         value = sum_above(self._value, upper_sum(self.shared_cost[self._used]))
         size = self._dictionary_size + int(self._used.sum())
         return Certificate(value, bound, relative_gap(value, bound), self._covered, shrink, self._n_pointers, size)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.compression.model.branching import PREFIX, Branching, from_arrays, to_arrays
 from cflengine.compression.model.certificate import Certificate
 from cflengine.engine.results import Result
 
@@ -50,7 +51,8 @@ class CompressionResult(Result):
     is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
     end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
     (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
-    token, Σ alpha = lower_bound up to rounding. unverified_bound: of the exact solver, what HiGHS's branch and bound
+    token. branchings: trees that bound some documents better than their prices do (model/branching.py); where there are
+    none, Σ alpha = lower_bound up to rounding. unverified_bound: of the exact solver, what HiGHS's branch and bound
     says is proved, to its tolerances: not recomputed, no part of the gap; NaN of other solvers. stages: of the
     homotopy, if asked for; they are not saved. digest: of the corpus, words included; empty where an index was solved
     without its words.
@@ -64,6 +66,7 @@ class CompressionResult(Result):
     relaxation_upper: float
     unverified_bound: float = math.nan
     digest: str = ""
+    branchings: tuple[Branching, ...] = field(repr=False, default=())
     stages: tuple[StageSnapshot, ...] = field(repr=False, default=())
 
     @property
@@ -78,6 +81,15 @@ class CompressionResult(Result):
         """Everything but the arrays, the trace and the stages, as plain numbers and strings."""
         own = {"n_pointers": self.n_pointers, "dictionary_size": self.dictionary_size}
         return super().to_dict() | own | {"certificate": self.certificate.to_dict()}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The fields that are arrays, and those of the branchings."""
+        return super().arrays() | to_arrays(self.branchings)
+
+    @classmethod
+    def _from_arrays(cls, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        own = {name: array for name, array in arrays.items() if not name.startswith(PREFIX)}
+        return own | {"branchings": from_arrays(arrays)}
 
     @classmethod
     def _from_facts(cls, facts: dict[str, Any]) -> dict[str, Any]:

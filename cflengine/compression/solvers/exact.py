@@ -178,7 +178,8 @@ class _Exact(CompressionRun):
 
     def tell(self, stage: str, objective: float = NAN, **stats: Any) -> bool:
         """Tell the listeners, with HiGHS's bound in ``extra``."""
-        return super().tell(stage, objective, extra={"mip_bound": self.unit * self.mip_bound}, **stats)
+        own = {"mip_bound": self.unit * self.mip_bound} | stats.pop("extra", {})
+        return super().tell(stage, objective, extra=own, **stats)
 
     def run(self) -> CompressionResult:
         """Relaxation, then branch and cut where something is left to close, then the certificate."""
@@ -186,7 +187,7 @@ class _Exact(CompressionRun):
         for step in (self._relax, self._branch):
             if self.progress.reason is None and not self._settled(self.lower_bound):
                 step()
-        return self.result(self.re_encode(), self.alpha, unverified_bound=self.unit * self.mip_bound)
+        return self.result(self.re_encode(), self.alpha, branching=True, unverified_bound=self.unit * self.mip_bound)
 
     def _settled(self, bound: float) -> bool:
         """Whether ``bound`` proves the best solution optimal, or to the gap that was asked for."""

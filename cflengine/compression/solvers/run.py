@@ -13,15 +13,18 @@ the user's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from cflengine.compression.model.branching import Branching, certify_lifted
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.model.result import CompressionResult, StageSnapshot
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.blocks import Blocks
+from cflengine.compression.solvers.lifting import BRANCHING, branch_where_open
 from cflengine.engine.progress import NAN, Listener, Progress
 from cflengine.engine.run import Run
 from cflengine.engine.settings import Limits
@@ -82,7 +85,7 @@ class CompressionRun(Run):
         """Report; ζ, ρ and the value of the continuous iterate (an estimate) go into the event's ``extra``."""
         own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
         going = self.report(stage, objective, support=support, extra=own | dict(extra or {}))
-        if not stage.endswith(FINISHED):  # then the solver's arrays are gone
+        if not stage.endswith((FINISHED, BRANCHING)):  # then the solver's arrays are gone
             self.progress.offer(self)
         return going
 
@@ -97,15 +100,26 @@ class CompressionRun(Run):
         self.best_cover, self.best_objective, used = self.coder.re_encode(self.best_cover)
         return used
 
-    def result(self, used: np.ndarray, alpha: np.ndarray, **fields: Any) -> CompressionResult:
+    def result(
+        self, used: np.ndarray, alpha: np.ndarray, *, branching: bool = False, **fields: Any
+    ) -> CompressionResult:
         """Certify the best solution, whose K-grams are flagged in ``used``, with the dual prices ``alpha`` (kept).
 
-        alpha: float64 (n,), in the solver's unit. fields: what a subclass of the result has besides.
+        alpha: float64 (n,), in the solver's unit. branching: lift the bound by trees, where it is not tight. fields:
+        what a subclass of the result has besides.
         """
-        index = self.index
+        index, given = self.index, self.problem.given
         alpha *= self.unit
-        certificate = certify(self.best_cover, alpha, index.gram_of, self.problem.given)
+        certificate = certify(self.best_cover, alpha, index.gram_of, given)
         alpha *= certificate.shrink
+        branchings: tuple[Branching, ...] = ()
+        if branching and self.progress.reason is None and not self.reached(certificate.gap):
+            branchings = branch_where_open(self, alpha, certificate)
+            lifted = certify_lifted(self.best_cover, alpha, index.gram_of, given, index.doc_ptr, branchings)
+            if lifted.lower_bound > certificate.lower_bound:
+                certificate = replace(lifted, shrink=certificate.shrink)
+            else:
+                branchings = ()
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN
         self.tell(FINISHED, certificate.objective / self.unit, zeta=zeta)
         return CompressionResult(
@@ -113,6 +127,7 @@ class CompressionRun(Run):
             cover=self.best_cover,
             dictionary=np.flatnonzero(used).astype(np.int32),
             alpha=alpha,
+            branchings=branchings,
             certificate=certificate,
             relaxation=self.unit * self.relaxation,
             relaxation_upper=self.unit * self.relaxation_upper,

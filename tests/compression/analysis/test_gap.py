@@ -83,6 +83,20 @@ def test_a_document_that_resists_has_most_of_the_gap():
     assert found.documents["gap"].iloc[80] > 0.5 * found.total > 0
 
 
+def test_trees_lift_the_bound_where_it_is_charged():
+    """Alone and among others, all documents a part or each one: the lifts are a term below zero."""
+    texts = ["c b c a a", "", "the cat sat on the mat", "y x y z z", "u t u s s"]
+    for settings in (GuidedSettings(tol=0.0), GuidedSettings(tol=0.0, branching=False)):
+        model = CompressiveFeatures(max_gram=2, settings=settings, sentence_borders=True).fit(texts)
+        found, result = attributed(model), model.result_
+        for table in (found.documents, found.grams):
+            assert table["gap"].sum() == pytest.approx(found.total, abs=1e-9 * result.objective)
+            assert (table["lift"].sum() < -1.4) == settings.branching and table["lift"].max() <= 0
+        assert found.total == pytest.approx(result.objective - result.lower_bound, abs=1e-6)
+        assert (found.total < 1e-3) == settings.branching
+        assert found.documents["lift"].iloc[[1, 2]].abs().max() < 1e-6
+
+
 def test_documents_without_tokens_have_no_gap():
     model = CompressiveFeatures().fit(["", "a b a b", "", "a b", ""])
     found = attributed(model)

@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cflengine import GuidedSettings
+from cflengine.compression.model.branching import certify_lifted
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from naive.corpora import SMALL, costs_of, index_of
 
@@ -37,6 +40,16 @@ def test_round_trip_through_a_folder(solved, tmp_path):
     assert loaded.to_dict() == result.to_dict()
     pd.testing.assert_frame_equal(loaded.trace, result.trace, check_exact=True)
     assert certify(loaded.cover, loaded.alpha, index.gram_of, costs).covered
+
+
+def test_branching_trees_come_back(tmp_path):
+    index = index_of(["c b c a a"], 2)
+    result = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0))
+    assert result.branchings
+    result.save(tmp_path)
+    loaded = CompressionResult.load(tmp_path)
+    parts = loaded.cover, loaded.alpha, index.gram_of, costs_of(index), index.doc_ptr, loaded.branchings
+    assert certify_lifted(*parts).lower_bound == result.lower_bound > 7.9
 
 
 def test_a_result_stopped_at_once_can_be_saved_and_read(solved, tmp_path):

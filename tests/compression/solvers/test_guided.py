@@ -12,11 +12,15 @@ import numpy as np
 import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
+from cflengine.compression.model.branching import certify_lifted
 from cflengine.compression.model.certificate import binary_solution, certify
 from cflengine.compression.passes import layout
+from cflengine.compression.search import branching
 from cflengine.compression.search.refine import RECOMBINATION, SEARCH
+from cflengine.compression.solvers import lifting
 from cflengine.compression.solvers.guided.phases import ANNEALING, RELAXATION
 from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guided
+from cflengine.compression.solvers.lifting import BRANCHING
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine import progress as progress_module
 from cflengine.engine.progress import TerminationReason
@@ -45,16 +49,20 @@ def assert_sound(result, index, costs, relaxation: float, optimum: float) -> Non
     """Everything that must hold of any result, however its run ended; relaxation and optimum: of the problem."""
     proof = certify(result.cover, result.alpha, index.gram_of, costs)
     assert proof.covered and proof.objective == result.objective
-    assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
+    lifted = certify_lifted(result.cover, result.alpha, index.gram_of, costs, index.doc_ptr, result.branchings)
+    assert result.lower_bound == pytest.approx(lifted.lower_bound, rel=1e-9)
     slack = 1e-9
-    assert result.lower_bound <= relaxation * (1 + 1e-7) + slack and relaxation <= optimum * (1 + 1e-7) + slack
+    assert proof.lower_bound <= relaxation * (1 + 1e-7) + slack and relaxation <= optimum * (1 + 1e-7) + slack
+    assert proof.lower_bound <= result.lower_bound * (1 + 1e-9) <= optimum * (1 + 1e-7) + slack
     assert optimum <= result.objective * (1 + 1e-7) + slack
     assert result.certificate.shrink > 1 - 1e-9, "prices of the encoding programme are feasible as they are"
     used = binary_solution(result.cover, index.gram_of, costs)[3]
     assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
     trace = result.trace
     bounds, best = trace["lower_bound"].dropna(), trace["best_objective"]
-    assert (bounds <= relaxation * (1 + 1e-6) + slack).all() and bounds.is_monotonic_increasing
+    by_trees = trace["stage"].isin([BRANCHING, FINISHED])[bounds.index] & bool(result.branchings)
+    least = np.where(by_trees, optimum, relaxation)  # of what each bound must not exceed
+    assert (bounds <= least * (1 + 1e-6) + slack).all() and bounds.is_monotonic_increasing
     assert (best >= optimum * (1 - 1e-6) - slack).all() and best.is_monotonic_decreasing
     assert best.iloc[-1] == pytest.approx(result.objective, rel=1e-9, abs=1e-9)
     current = trace["objective"].dropna()
@@ -210,8 +218,9 @@ def hard():
 def test_stages_come_in_order_and_carry_what_they_should(hard):
     index, _, _, result = hard
     trace = result.trace
-    assert set(trace["stage"]) == {*STAGES, FINISHED} and trace["stage"].iloc[-1] == FINISHED
-    first = [trace["stage"].tolist().index(stage) for stage in (RELAXATION, SEARCH, ANNEALING, RECOMBINATION)]
+    assert set(trace["stage"]) == {*STAGES, BRANCHING, FINISHED} and trace["stage"].iloc[-1] == FINISHED
+    order = (RELAXATION, SEARCH, ANNEALING, RECOMBINATION, BRANCHING)
+    first = [trace["stage"].tolist().index(stage) for stage in order]
     assert first == sorted(first) and first[0] == 0
     assert (trace.loc[trace["stage"] == RELAXATION, "zeta"] == 0).all()
     assert trace.loc[trace["stage"].isin([ANNEALING, SEARCH, RECOMBINATION]), "zeta"].isna().all()
@@ -407,3 +416,43 @@ def test_a_coarse_gap_is_proved_by_the_relaxation_and_a_first_search():
     assert ANNEALING not in set(result.trace["stage"]) and result.gap <= 0.01
     tight = CompressiveFeatures(settings=GuidedSettings(tol=1e-3)).fit(texts).result_
     assert result.lower_bound >= 0.995 * tight.lower_bound
+
+
+def test_trees_close_what_the_relaxation_leaves_open_and_only_of_a_single_solve():
+    index = index_of(["c b c a a", "y x y z z"], 2)
+    costs, settings = costs_of(index), GuidedSettings(tol=0.0)
+    result = solve_guided(index, costs, settings)
+    assert result.gap < 1e-9 and result.branchings and result.objective == solve_exactly(index, costs)
+    bounds = result.trace["lower_bound"].dropna().to_numpy()
+    assert (np.diff(bounds) >= -1e-9 * bounds[-1]).all() and (bounds <= result.objective).all()
+    assert result.trace["stage"].iloc[-2] == BRANCHING
+    for other in (solve_guided(index, costs, replace(settings, branching=False)), GuidedSolver(index).solve(costs)):
+        assert not other.branchings and other.gap > 0.05
+    with_tol = solve_guided(index, costs, GuidedSettings(tol=0.2))
+    assert not with_tol.branchings  # the gap was reached without
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_stop_among_trees_leaves_what_they_prove_by_then(after, monkeypatch):
+    monkeypatch.setattr(branching, "PART_TOKENS", 0)
+    monkeypatch.setattr(lifting, "_REPORT_S", 0.0)
+    index = index_of([f"c{i} b{i} c{i} a{i} a{i}" for i in range(12)], 2)
+    told = []
+
+    def listen(stats):
+        told.extend([stats] if stats.stage == BRANCHING else [])
+        return len(told) <= after
+
+    result = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0), listeners=(listen,))
+    assert result.reason is TerminationReason.INTERRUPTED and len(result.branchings) == after
+    proved = certify_lifted(
+        result.cover, result.alpha, index.gram_of, costs_of(index), index.doc_ptr, result.branchings
+    )
+    assert result.lower_bound == proved.lower_bound
+    assert result.lower_bound >= told[-1].lower_bound * (1 - 1e-9)
+
+
+def test_without_a_tree_that_helps_the_bound_is_the_prices():
+    index = index_of(SMALL["all words distinct"])
+    result = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0))
+    assert not result.branchings and result.lower_bound == pytest.approx(result.alpha.sum())

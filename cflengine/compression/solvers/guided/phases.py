@@ -17,6 +17,9 @@ from cflengine.engine.gaps import relative_gap
 RELAXATION, ANNEALING = "relaxation", "annealing"
 LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for the bound, that close less are the last
 _EARLY = 2e-3  # the relaxation's gap, by its own account, at which the first search begins
+# the relaxation rests for now where it is solved to this share of what is open: that lies in the solution, and the
+# relaxation is taken up again after each annealing
+_OPEN_SHARE = 0.1
 _REST = 1e-6  # a first bound this near to the value at w is the last
 
 
@@ -177,9 +180,17 @@ class GuidedPhases(ABC):
         Else the value at w, which covers only nearly, is good enough to decide when to move on: what is proved in the
         end is the gap of the binary solution.
         """
-        if self._gap() > self.guided.wanted_relaxation_gap:
+        if self._gap() > self._enough:
             return False
         return self.relaxation_proved(before) if self.guided.relaxation_only else self._bound_rests(before)
+
+    @property
+    def _enough(self) -> float:
+        """The relaxation's gap with which it is time for something else."""
+        wanted, guided = self.guided.wanted_relaxation_gap, self.guided
+        if guided.relaxation_only or not guided.annealings or not guided.tighten or not self.lower_bound > 0:
+            return wanted
+        return max(wanted, _OPEN_SHARE * self.open / self.lower_bound)
 
     def _bound_rests(self, before: float) -> bool:
         """Whether the last steps improved the bound by less than the gap wanted of it; before: the bound before them.
@@ -188,7 +199,7 @@ class GuidedPhases(ABC):
         would end a per cent too low, and annealing go on for minutes before its bound is looked at again. A first bound
         has nothing to be compared with, and rests where the value at w is all but equal to it.
         """
-        wanted = self.guided.wanted_relaxation_gap
+        wanted = self._enough
         if math.isnan(before) or before <= 0:
             return self._gap() <= min(wanted, _REST)
         return self.lower_bound <= before * (1.0 + wanted)

@@ -84,7 +84,7 @@ class GuidedRun(GuidedPhases, CompressionRun):
 
     @property
     def lower_bound(self) -> float:
-        return self.admm.bound.value
+        return self.admm.bound.value if math.isnan(self._bound) else self._bound  # the latter: trees'
 
     @property
     def value(self) -> float:
@@ -102,7 +102,8 @@ class GuidedRun(GuidedPhases, CompressionRun):
         elif going and not self.refinement.done and self._first_search():
             self.cycles()
         used = self.re_encode()
-        return self.result(used, self._hand_over())
+        branching = self.settings.branching and self.owner.once and not self.settings.relaxation_only
+        return self.result(used, self._hand_over(), branching=branching)
 
     def _hand_over(self) -> np.ndarray:
         """float64 (n,), the dual prices of the best bound; what the next solve needs is kept, all else let go."""

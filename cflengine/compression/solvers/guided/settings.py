@@ -47,6 +47,9 @@ class GuidedSettings(Limits):
         Share of the objective that a recombination has to bring.
     tighten : bool, default: True
         After each annealing, take up the relaxation again for a better bound.
+    branching : bool, default: True
+        In the end, where the gap is not reached, lift the bound by branching trees for the documents that have most of
+        it; only of a single solve.
     random_state : int, default: 0
         Seed of whatever is drawn.
     bound_every : int, default: 25
@@ -67,6 +70,7 @@ class GuidedSettings(Limits):
     patience: int = PATIENCE
     least_gain: float = LEAST_GAIN
     tighten: bool = True
+    branching: bool = True
     random_state: int = 0
     bound_every: int = 25
 

@@ -8,10 +8,11 @@
                     the sum of w over J(s);
     local search    additions and removals of K-grams that stand apart (moves.py);
     recombination   a perturbed dictionary is searched again and the best of both solutions combined by a minimum
-                    cut (crossover.py).
+                    cut (crossover.py);
+    branching trees in the end, for documents where the bound is not tight (model/branching.py).
 
-From annealing on this is repeated, with the relaxation taken up again for a better bound in between, until the gap is
-reached, time is up or a whole cycle closes hardly anything.
+From annealing to recombination this is repeated, with the relaxation taken up again for a better bound in between,
+until the gap is reached, time is up or a whole cycle closes hardly anything.
 
 The bound comes from the relaxation's multipliers (kernels/bound.py), averaged over steps (best_bound.py); every event
 carries a valid (objective, bound, gap). A second solve with the same solver object starts from the last relaxation and

@@ -1,0 +1,213 @@
+"""Branching trees for the parts of a corpus where a bound is not tight (model/branching.py says what they prove).
+
+Most of what lies between a good solution and the relaxation's bound lies in few documents (analysis/gap.py), and there
+in few words: three phrases that overlap, each stored by half. A tree of some leaves decides them, where a tree for the
+whole corpus would multiply the leaves of all such places. So documents that share K-grams with a gap are put together
+into small parts; a part's budgets are what its pointers spend at the dual prices and its share of what is left of each
+K-gram; and each part is branched on by itself: best bound first, on the K-gram whose storing is least decided, with
+HiGHS's dual simplex (in scipy) for the linear programmes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import linprog
+
+from cflengine.compression.analysis.gap import GapAttribution
+from cflengine.compression.model.branching import Branching, LocalProblem, local_problem, tokens_of, tree_bound
+from cflengine.compression.model.certificate import excesses_of
+from cflengine.compression.model.linear_program import IntegerProgram
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.passes.binary import count_uses
+from cflengine.text.kgrams import KGramIndex
+
+PART_TOKENS = 1_000  # of documents that are put together
+MOST_TOKENS = 4_000  # of a single one
+TOGETHER_TOKENS = 4_000_000  # of a corpus whose documents are put together; larger ones are verified in parts
+_OCCURRENCES = 64  # K-grams that stand more often tie nothing together
+_NODE_TOKENS, _FEWEST_NODES, _MOST_NODES = 150_000, 15, 200
+_FEASIBLE = 1e-10  # of a budget: kept back, for roundings of sums over parts
+_UNDECIDED = 1e-6  # of a cost: how much of a K-gram may be open at a leaf that is done
+_LEAST = 1e-9  # of Σ α: a lift worth keeping
+
+
+@dataclass(order=True)
+class _Node:
+    """A linear programme that is solved: its value, and what was decided on the way to it."""
+
+    value: float
+    number: int
+    decided: tuple[tuple[int, int], ...] = field(compare=False)
+    prices: np.ndarray = field(compare=False)
+    levels: np.ndarray = field(compare=False)
+
+
+class Brancher:
+    """Makes trees for the parts of a corpus, from dual prices that prove a bound and a solution.
+
+    alpha: float64 (n,), dual feasible; cover: uint8 (n,).
+    """
+
+    def __init__(self, index: KGramIndex, costs: StorageCosts, cover: np.ndarray, alpha: np.ndarray) -> None:
+        self.index, self.costs, self.cover, self.alpha = index, costs, cover, alpha
+        self.counts, self.uses = index.counts(), count_uses(index, cover)
+        spent = excesses_of(alpha, index.gram_of, costs).by_gram
+        self.unspent = np.maximum(costs.dictionary - spent, 0.0)
+
+    def branch(self, documents: np.ndarray, poll: Callable[[], bool]) -> tuple[Branching | None, float]:
+        """A tree for these documents and how much it lifts the bound; None and 0 where it does not. poll: asked
+        between nodes; what there is of a tree is whole when it says no."""
+        part = self._part(documents)
+        index = part.program.index
+        place = np.zeros(index.n_grams, dtype=np.int64)
+        place[part.local.gram_of[part.local.gram_of >= 0]] = np.flatnonzero(part.local.gram_of.ravel() >= 0)
+        base = float(self.alpha[part.tokens].sum())
+        leaves = _leaves(part.program, part.most_nodes, poll)
+        if leaves is None:
+            return None, 0.0
+        ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
+        decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
+        found = Branching(
+            documents.astype(np.int32), place[part.shared], part.share, ends,
+            place[decided[:, 0]], decided[:, 1].astype(np.uint8), np.array([leaf.prices for leaf in leaves]),
+        )  # fmt: skip
+        lift = tree_bound(found, part.local) - base
+        return (found, lift) if lift > _LEAST * max(base, 1.0) else (None, 0.0)
+
+    def _part(self, documents: np.ndarray) -> _Part:
+        """The documents by themselves, with what they may spend."""
+        index = self.index
+        tokens = tokens_of(documents, index.doc_ptr)
+        local = local_problem(tokens, index.gram_of, self.costs, self.counts)
+        grams, sizes = local.grams, index.doc_ptr[documents + 1] - index.doc_ptr[documents]
+        counts = np.bincount(local.gram_of[local.gram_of >= 0], minlength=len(grams))
+        own = _index_of(local, counts, np.concatenate([[0], np.cumsum(sizes)]))
+        spent = excesses_of(self.alpha[tokens], local.gram_of, local.costs).by_gram
+        used, own_uses = self.uses[grams], count_uses(own, self.cover[tokens])
+        fraction = np.where(used > 0, own_uses / np.maximum(used, 1), counts / self.counts[grams])
+        shared = np.flatnonzero(counts < self.counts[grams])
+        share = ((spent + fraction * self.unspent[grams]) * (1.0 - _FEASIBLE))[shared]
+        budget = local.costs.dictionary.copy()
+        budget[shared] = share
+        local = replace(local, costs=replace(local.costs, dictionary=budget))
+        return _Part(tokens, local, shared, share, IntegerProgram(own, local.costs))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part with its budgets. shared: int64 (S,), those of its K-grams that stand elsewhere, too, and its share."""
+
+    tokens: np.ndarray
+    local: LocalProblem
+    shared: np.ndarray
+    share: np.ndarray
+    program: IntegerProgram
+
+    @property
+    def most_nodes(self) -> int:
+        return min(max(_NODE_TOKENS // max(len(self.tokens), 1), _FEWEST_NODES), _MOST_NODES)
+
+
+def _index_of(local: LocalProblem, counts: np.ndarray, doc_ptr: np.ndarray) -> KGramIndex:
+    """The part's index, its words left out."""
+    K, n = local.gram_of.shape
+    length = np.zeros(len(local.grams), dtype=np.int64)
+    for k, row in enumerate(local.gram_of):
+        length[row[row >= 0]] = k + 1
+    grp_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    len_ptr = np.searchsorted(length, np.arange(1, K + 2)).astype(np.int32)
+    return KGramIndex(np.zeros(n, dtype=np.int32), doc_ptr, local.gram_of, grp_ptr, len_ptr)
+
+
+def _leaves(program: IntegerProgram, most_nodes: int, poll: Callable[[], bool]) -> list[_Node] | None:
+    """Branch until the best bound is a binary solution's, or there are so many nodes; None where it is one at once."""
+    cost = program.cost[program.n_pointers :]
+    kinds = np.flatnonzero(program.shared)
+    root = _solve(program, (), 0) if len(cost) else None
+    if root is None:
+        return None
+    waiting, made = [root], 1
+    while made < most_nodes:
+        best = waiting[0]
+        undecided = np.minimum(best.levels, 1.0 - best.levels) * cost
+        if undecided.max() <= _UNDECIDED * cost.max():
+            break
+        gram = int(kinds[np.argmax(undecided)])
+        children = [_solve(program, (*best.decided, (gram, kind)), made + kind) for kind in (0, 1)]
+        if not poll() or None in children:
+            break
+        made += 2
+        heapq.heappop(waiting)
+        for child in children:
+            assert child is not None
+            child.value = max(child.value, best.value)
+            heapq.heappush(waiting, child)
+    return waiting if len(waiting) > 1 else None
+
+
+def _solve(program: IntegerProgram, decided: tuple[tuple[int, int], ...], number: int) -> _Node | None:
+    """The relaxation with these decisions; None where HiGHS has no solution."""
+    m, n = program.n_pointers, program.index.n_tokens
+    bounds = np.zeros((len(program.cost), 2))
+    bounds[:, 1] = np.inf
+    column = m + np.cumsum(program.shared) - 1
+    for gram, stored in decided:
+        bounds[column[gram]] = (1.0, np.inf) if stored else (0.0, 0.0)
+    found = linprog(program.cost, A_ub=-program.rows, b_ub=-program.lower, bounds=bounds, method="highs-ds")
+    if found.status != 0:
+        return None
+    prices = np.maximum(-np.asarray(found.ineqlin.marginals)[:n], 0.0)
+    return _Node(float(found.fun), number, decided, prices, np.clip(found.x[m:], 0.0, 1.0))
+
+
+def parts_with_gap(gap: GapAttribution, index: KGramIndex) -> Iterator[tuple[np.ndarray, float]]:
+    """Parts, those with most of the gap a token first: (documents int64, their gap). A corpus of few tokens is one
+    part; else documents are put together that share K-grams with a gap, as long as they stay small."""
+    by_document = gap.documents["gap"].to_numpy()
+    sizes = np.diff(index.doc_ptr)
+    if index.n_tokens <= PART_TOKENS:
+        yield np.arange(index.n_documents), float(by_document.sum())
+        return
+    root = _tied(gap, index, sizes) if index.n_tokens <= TOGETHER_TOKENS else np.arange(len(sizes))
+    of_part = np.bincount(root, by_document, minlength=len(sizes))
+    in_part = np.bincount(root, sizes, minlength=len(sizes))
+    members = np.argsort(root, kind="stable")
+    first = np.searchsorted(root[members], np.arange(len(sizes) + 1))
+    # what a tree takes goes with tokens
+    for part in np.argsort(-of_part / np.maximum(in_part, 1), kind="stable").tolist():
+        if 0 < in_part[part] <= MOST_TOKENS and of_part[part] > 0:
+            yield members[first[part] : first[part + 1]], float(of_part[part])
+
+
+def _tied(gap: GapAttribution, index: KGramIndex, sizes: np.ndarray) -> np.ndarray:
+    """int64 (N,): the part of each document, by its first document; K-grams with more of the gap tie first."""
+    grams = gap.grams.sort_values("gap", ascending=False, kind="stable")
+    least = 1e-4 * max(gap.total, 0.0) / max(len(grams), 1)
+    chosen = grams["gram"].to_numpy()[grams["gap"].to_numpy() > least]
+    chosen = chosen[index.counts()[chosen] <= _OCCURRENCES]
+    rank = np.full(index.n_grams + 1, -1)  # the last entry is for no K-gram
+    rank[chosen] = np.arange(len(chosen))
+    places = [np.flatnonzero(rank[row] >= 0) for row in index.gram_of]
+    number = np.concatenate([rank[row[at]] for row, at in zip(index.gram_of, places, strict=True)])
+    document = np.searchsorted(index.doc_ptr, np.concatenate(places), side="right") - 1
+    pairs = np.unique(number * np.int64(len(sizes)) + document)
+    number, document = np.divmod(pairs, len(sizes))
+    parent, tokens = list(range(len(sizes))), sizes.tolist()
+
+    def find(d: int) -> int:
+        while parent[d] != d:
+            parent[d] = parent[parent[d]]
+            d = parent[d]
+        return d
+
+    for group in np.split(document, np.flatnonzero(np.diff(number)) + 1):
+        roots = sorted({find(d) for d in group.tolist()})
+        if len(roots) > 1 and sum(tokens[d] for d in roots) <= PART_TOKENS:
+            for other in roots[1:]:
+                parent[other] = roots[0]
+                tokens[roots[0]] += tokens[other]
+    return np.array([find(d) for d in range(len(sizes))], dtype=np.int64)

@@ -1,0 +1,65 @@
+"""The last phase of a solve: branching trees where the bound is not tight, until the gap is reached or hardly any
+helps."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cflengine.compression.analysis.gap import charge_gap
+from cflengine.compression.model.branching import Branching
+from cflengine.compression.model.certificate import Certificate
+from cflengine.compression.search.branching import Brancher, parts_with_gap
+from cflengine.engine.gaps import relative_gap
+
+if TYPE_CHECKING:
+    from cflengine.compression.solvers.run import CompressionRun
+
+BRANCHING = "branching trees"
+LEAST_SHARE, RECENT = 0.01, 32  # of what is open: so many parts that lift the bound by less are the last
+_ROUNDING = 1e-9  # of the bound: lifts are added up here, and recomputed in the end
+_REPORT_S = 0.2
+
+
+@dataclass(frozen=True)
+class _Prices:
+    """A solution and its prices, to be charged."""
+
+    cover: np.ndarray
+    alpha: np.ndarray
+    branchings: tuple[Branching, ...] = ()
+
+
+def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificate) -> tuple[Branching, ...]:
+    """Trees for parts of the corpus, those with most of the gap first. alpha: float64 (n,), dual feasible, in the
+    user's unit; proved: by these prices. Stopped, what there is of trees is the answer."""
+    given, index = run.problem.given, run.index
+    gap = charge_gap(_Prices(run.best_cover, alpha), index, given, index.doc_ptr, np.zeros(0))
+    run.iteration += 1
+    if not run.tell(BRANCHING):
+        return ()
+    brancher = Brancher(index, given, run.best_cover, alpha)
+    found: list[Branching] = []
+    recent: deque[float] = deque(maxlen=RECENT)
+    lifted, told = 0.0, run.progress.elapsed_s
+    for documents, _ in parts_with_gap(gap, index):
+        tree, lift = brancher.branch(documents, run.progress.poll)
+        if tree is not None:
+            found.append(tree)
+            lifted += lift
+            run.raise_bound((proved.lower_bound + lifted) * (1.0 - _ROUNDING) / run.unit)
+        recent.append(lift)
+        open_still = proved.objective - proved.lower_bound - lifted
+        few = len(recent) == RECENT and sum(recent) < LEAST_SHARE * open_still
+        reached = run.reached(relative_gap(proved.objective, proved.lower_bound + lifted))
+        if few or reached or run.progress.reason is not None:
+            break
+        if run.progress.elapsed_s - told > _REPORT_S:
+            run.iteration += 1
+            told = run.progress.elapsed_s
+            if not run.tell(BRANCHING, extra={"trees": float(len(found))}):
+                break
+    return tuple(found)

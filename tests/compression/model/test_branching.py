@@ -1,0 +1,203 @@
+"""Branching trees: bounds of integer problems that no solution undercuts, whatever they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from cflengine.compression.model.branching import (
+    Branching,
+    certify_lifted,
+    from_arrays,
+    lifted_bound,
+    local_problem,
+    to_arrays,
+    tokens_of,
+    tree_bound,
+    whole_tree,
+)
+from cflengine.compression.model.certificate import certify, dual_bound
+from cflengine.compression.model.linear_program import IntegerProgram
+from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.search.branching import Brancher
+from cflengine.text.kgrams import KGramIndex
+from naive.corpora import SMALL, costs_by_kind, costs_of, index_of
+from naive.programs import solve_exactly
+
+HALVES = "c b c a a"  # K = 2, λ = 1: 7.5 with halves, 8 without
+
+
+def relaxed(index: KGramIndex, costs: StorageCosts) -> np.ndarray:
+    """Dual prices of the relaxation, feasible."""
+    program = IntegerProgram(index, costs)
+    found = linprog(program.cost, A_ub=-program.rows, b_ub=-program.lower, method="highs-ds")
+    alpha = np.maximum(-found.ineqlin.marginals[: index.n_tokens], 0.0)
+    return alpha * dual_bound(alpha, index.gram_of, costs)[1]
+
+
+def words(index: KGramIndex) -> np.ndarray:
+    return np.ones(index.n_tokens, dtype=np.uint8)
+
+
+def trees(index: KGramIndex, costs: StorageCosts, parts: list[list[int]]) -> list[Branching]:
+    alpha = relaxed(index, costs)
+    brancher = Brancher(index, costs, words(index), alpha)
+    made = [brancher.branch(np.array(part), lambda: True)[0] for part in parts]
+    return [one for one in made if one is not None]
+
+
+def test_a_tree_of_two_leaves_closes_what_halves_leave_open():
+    index = index_of([HALVES], 2)
+    costs = costs_of(index)
+    alpha = relaxed(index, costs)
+    assert solve_exactly(index, costs) == pytest.approx(8.0) and alpha.sum() == pytest.approx(7.5)
+    (tree,) = trees(index, costs, [[0]])
+    assert tree.n_leaves == 2 and len(tree.grams) == 0
+    bound, lifts = lifted_bound(alpha, index.gram_of, costs, index.doc_ptr, [tree])
+    assert 8.0 - 1e-9 < bound <= 8.0 and lifts == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_bounds_with_trees_lie_between_the_relaxation_and_the_optimum(name):
+    index = index_of(SMALL[name][:14])
+    for kind, costs in costs_by_kind(index).items():
+        alpha, best = relaxed(index, costs), solve_exactly(index, costs)
+        plain = dual_bound(alpha, index.gram_of, costs)[0]
+        every = np.arange(index.n_documents)
+        for parts in ([every.tolist()], [[int(d)] for d in every], [p.tolist() for p in np.array_split(every, 3)]):
+            found = trees(index, costs, [part for part in parts if part])
+            if found:
+                bound, lifts = lifted_bound(alpha, index.gram_of, costs, index.doc_ptr, found)
+                assert plain * (1 - 1e-8) - 1e-8 <= bound <= best * (1 + 1e-9) + 1e-9, kind
+                assert bound == pytest.approx(plain + lifts.sum(), rel=1e-8, abs=1e-8)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(0, 4), st.sampled_from([0.3, 1.0, 3.0]))
+def test_any_tree_with_any_prices_proves_a_valid_bound(seed, n_parts, depth, scale):
+    """Parts, shares of shared K-grams, decisions and prices drawn at random: none of them has to be sensible."""
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(list("abcd"), int(rng.integers(1, 7)))) for _ in range(4)]
+    index = index_of(texts, 2)
+    costs = costs_of(index, 0.5)
+    owner = rng.integers(0, n_parts + 1, index.n_documents)
+    counts, division = index.counts(), rng.dirichlet(np.ones(n_parts + 1), index.n_grams)
+    found = []
+    for part in range(n_parts):
+        documents = np.flatnonzero(owner == part)
+        if not len(documents):
+            continue
+        tokens = tokens_of(documents, index.doc_ptr)
+        local = local_problem(tokens, index.gram_of, costs, counts)
+        place = {int(local.gram_of.ravel()[p]): p for p in np.flatnonzero(local.gram_of.ravel() >= 0)}
+        shared = np.flatnonzero(local.costs.dictionary == 0)
+        share = division[local.grams[shared], part] * costs.dictionary[local.grams[shared]] * 0.999
+        paths = [[]]
+        for _ in range(depth):
+            path = paths.pop(int(rng.integers(len(paths))))
+            gram = int(rng.integers(len(local.grams)))
+            paths += [[*path, (gram, 0)], [*path, (gram, 1)]]
+        decided = np.array([step for path in paths for step in path], dtype=np.int64).reshape(-1, 2)
+        found.append(
+            Branching(
+                documents, np.array([place[int(g)] for g in shared], dtype=np.int64), share,
+                np.cumsum([0, *map(len, paths)]), np.array([place[int(g)] for g in decided[:, 0]], dtype=np.int64),
+                decided[:, 1].astype(np.uint8), rng.exponential(scale, (len(paths), len(tokens))),
+            )
+        )  # fmt: skip
+    if found:
+        alpha = rng.exponential(scale, index.n_tokens)
+        bound, _ = lifted_bound(alpha, index.gram_of, costs, index.doc_ptr, found)
+        assert bound <= solve_exactly(index, costs) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("leaves", "whole"),
+    [
+        ([[]], True), ([], False), ([[(1, 0)], [(1, 1)]], True), ([[(1, 0)]], False), ([[(1, 1)], [(1, 1)]], False),
+        ([[(1, 0)], [(2, 1)]], False), ([[(1, 0)], [(1, 1), (2, 0)], [(1, 1), (2, 1)]], True),
+        ([[(1, 0)], [(1, 1), (2, 0)]], False), ([[], [(1, 1)]], False), ([[(1, 0)], [(1, 0)], [(1, 1)]], False),
+    ],
+)  # fmt: skip
+def test_only_whole_trees_are_believed(leaves, whole):
+    assert whole_tree(leaves) == whole
+
+
+def test_what_is_wrong_with_a_tree_is_refused():
+    index = index_of([HALVES, "a a b", HALVES], 2)
+    costs = costs_of(index)
+    alpha, (tree,) = relaxed(index, costs), trees(index, costs, [[0, 2]])
+    assert len(tree.grams) and tree.n_leaves > 1
+    ends = tree.leaf_ptr
+    wrong = {
+        "whole tree": [
+            replace(tree, leaf_ptr=ends[:-1], fixed=tree.fixed[: ends[-2]], stored=tree.stored[: ends[-2]],
+                    prices=tree.prices[:-1]),
+            replace(tree, prices=tree.prices[:, :-1]),
+            replace(tree, stored=np.zeros_like(tree.stored)),
+        ],
+        "no numbers": [replace(tree, prices=tree.prices * np.nan)],
+        "disjoint": [
+            replace(tree, documents=np.array([0, 0])), replace(tree, documents=np.array([0, 3])),
+            replace(tree, documents=np.array([-1, 2])),
+        ],
+        "does not have": [replace(tree, fixed=tree.fixed + 10**6), replace(tree, grams=tree.grams - 10**6)],
+        "does not share": [
+            replace(tree, share=-1.0 - tree.share), replace(tree, grams=np.repeat(tree.grams[:1], len(tree.grams))),
+            replace(tree, share=tree.share * np.nan),
+        ],
+        "costs": [replace(tree, share=tree.share * 0 + 1e3)],
+        "damaged": [replace(tree, leaf_ptr=ends[::-1]), replace(tree, leaf_ptr=ends + 1)],
+    }  # fmt: skip
+    for words_of_it, cases in wrong.items():
+        for case in cases:
+            with pytest.raises(ValueError, match=words_of_it):
+                lifted_bound(alpha, index.gram_of, costs, index.doc_ptr, [case])
+    with pytest.raises(ValueError, match="disjoint"):
+        lifted_bound(alpha, index.gram_of, costs, index.doc_ptr, [tree, tree])
+
+
+def test_prices_that_are_too_high_are_shrunk_and_lower_ones_prove_less():
+    index = index_of([HALVES], 2)
+    costs = costs_of(index)
+    (tree,) = trees(index, costs, [[0]])
+    local = local_problem(np.arange(index.n_tokens), index.gram_of, costs, index.counts())
+    best = tree_bound(tree, local)
+    for factor in (0.5, 0.99, 1.01, 3.0):
+        assert tree_bound(replace(tree, prices=tree.prices * factor), local) < best
+
+
+def test_the_certificate_takes_the_better_bound_and_files_bring_trees_back():
+    index = index_of([*SMALL["random words"], HALVES], 2)
+    costs = costs_of(index)
+    alpha = relaxed(index, costs)
+    found = trees(index, costs, [[d] for d in range(index.n_documents)])
+    assert found
+    again = from_arrays(to_arrays(found))
+    assert len(again) == len(found)
+    for one, other in zip(found, again, strict=True):
+        for name in ("documents", "grams", "share", "leaf_ptr", "fixed", "stored", "prices"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    plain = certify(words(index), alpha, index.gram_of, costs)
+    proved = certify_lifted(words(index), alpha, index.gram_of, costs, index.doc_ptr, again)
+    assert proved.lower_bound > plain.lower_bound and proved.gap < plain.gap and proved.objective == plain.objective
+    weak = [replace(one, prices=one.prices * 0) for one in again]
+    assert certify_lifted(words(index), alpha, index.gram_of, costs, index.doc_ptr, weak) == plain
+    assert from_arrays({}) == () and to_arrays([]) == {}
+
+
+@pytest.mark.parametrize("name", ["documents_ptr", "prices", "leaf_ptr_ptr", "share"])
+def test_arrays_of_trees_that_are_damaged_are_refused(name):
+    index = index_of([HALVES], 2)
+    arrays = to_arrays(trees(index, costs_of(index), [[0]]))
+    for bad in (arrays[f"branching_{name}"][:-1], arrays[f"branching_{name}"].astype("U4")):
+        if len(bad) or name != "share":
+            with pytest.raises(ValueError, match="branchings"):
+                from_arrays(arrays | {f"branching_{name}": bad})
+    with pytest.raises(ValueError, match="lack"):
+        from_arrays({key: value for key, value in arrays.items() if key != f"branching_{name}"})
