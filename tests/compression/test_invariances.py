@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cflengine.compression.estimator import CompressiveFeatures
+from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from cflengine.text.kgrams import index_kgrams
@@ -55,7 +56,10 @@ def test_a_second_run_gives_the_same_bytes(several_blocks):
     assert_same_bytes(*(solve_homotopy(*several_blocks, SHORT) for _ in range(2)))
 
 
-SOLVES = {"homotopy": lambda index, costs: solve_homotopy(index, costs, TIGHT), "guided": solve_guided}
+SOLVES = {
+    "homotopy": lambda index, costs: solve_homotopy(index, costs, TIGHT),
+    "guided": lambda index, costs: solve_guided(index, costs, GuidedSettings(branching=False)),
+}
 
 
 def solved(solver: str, texts: list[str], lam: float = 1.0):

@@ -53,7 +53,7 @@ def test_a_warm_solve_is_as_good_as_a_cold_one(kind):
 def test_first_solve_is_a_cold_one():
     index = index_of(SMALL["random words"])
     costs = uneven_costs(index)
-    one, other = GuidedSolver(index).solve(costs, QUICK), solve_guided(index, costs, QUICK)
+    one, other = GuidedSolver(index).solve(costs, QUICK), solve_guided(index, costs, replace(QUICK, branching=False))
     np.testing.assert_array_equal(one.cover, other.cover)
     np.testing.assert_array_equal(one.alpha, other.alpha)
     assert one.trace.drop(columns="elapsed_s").equals(other.trace.drop(columns="elapsed_s"))
@@ -138,7 +138,7 @@ def test_annealing_charges_the_slope_of_the_concave_cost_and_only_while_it_lasts
 def test_known_solutions_and_prices_are_not_lost():
     index = index_of(SMALL["random words"])
     costs = uneven_costs(index)
-    good = solve_guided(index, costs)
+    good = solve_guided(index, costs, GuidedSettings(branching=False))
     lazy = GuidedSettings(relaxation_iterations=0, annealings=0, patience=0)
     result = GuidedSolver(index).solve(costs, lazy, known=[(good.cover, good.alpha.astype(np.float32))])
     assert result.objective <= good.objective

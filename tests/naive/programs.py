@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from cflengine.compression.model.branching import certify_lifted
+from cflengine.compression.model.certificate import Certificate
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
@@ -35,6 +37,11 @@ def _matrices(index: KGramIndex, costs: StorageCosts):
     member = sparse.csr_matrix((np.ones(m), (np.arange(m), grams)), shape=(m, index.n_grams))
     epigraph = sparse.hstack([sparse.identity(m), -member]).tocsr()
     return np.concatenate([d, costs.dictionary]), covered, epigraph
+
+
+def certificate_of(result, index: KGramIndex, costs: StorageCosts) -> Certificate:
+    """What a result's prices and branching trees prove, from the data."""
+    return certify_lifted(result.cover, result.alpha, index.gram_of, costs, index.doc_ptr, result.branchings)
 
 
 def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:

@@ -23,6 +23,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,6 +35,10 @@ from cflengine.compression.model.branching import Branching, lifted_bound
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.text.kgrams import KGramIndex
+
+_TERMS = ("slack", "unspent", "overlap", "lift")
+_AT_ONCE = 1 << 17  # tokens
+_LONGEST = np.array([bits.bit_length() for bits in range(256)])  # of the pointers that a byte of a cover marks
 
 
 class Charged(Protocol):
@@ -96,54 +101,108 @@ def charge_gap(
     solution: Charged, index: KGramIndex, costs: StorageCosts, doc_ptr: np.ndarray, lifts: np.ndarray
 ) -> GapAttribution:
     """:func:`attribute_gap` where it is known how much each of the branchings lifts the bound: float64."""
-    start, length, gram = list_pointers(solution.cover, index.gram_of)
-    start, last = start.astype(np.int64), start.astype(np.int64) + length
-    price = costs.pointer_by_length[length - 1]
-    if costs.pointer_extra.size:
-        price = price + costs.pointer_extra[length - 1, start]
-    covered = _within(solution.alpha, start, last)
-    uses = np.bincount(gram, minlength=index.n_grams)
-    # in turn: what is spent of each budget, what is left of it to every use, what is paid twice
-    spent = np.bincount(gram, np.maximum(covered - price, 0.0), minlength=index.n_grams)
-    left = np.divide(costs.dictionary - spent, uses, out=np.zeros(index.n_grams), where=uses > 0)
-    ends = index.n_tokens + 1
-    times = np.cumsum(np.bincount(start, minlength=ends) - np.bincount(last, minlength=ends))[:-1]
-    twice = np.divide(solution.alpha * (times - 1.0), times, out=np.zeros(index.n_tokens), where=times > 0)
-    terms = {
-        "slack": np.maximum(price - covered, 0.0), "unspent": left[gram], "overlap": _within(twice, start, last),
-    }  # fmt: skip
-    segment = np.searchsorted(index.doc_ptr, start, side="right") - 1
-    without = terms["slack"] + terms["unspent"] + terms["overlap"]
-    terms["lift"] = _lifts(solution, lifts, without, segment, index.n_documents)
-    document = np.searchsorted(doc_ptr, start, side="right") - 1
-    stored = np.divide(costs.dictionary, uses, out=np.zeros(index.n_grams), where=uses > 0)
-    n = len(doc_ptr) - 1
-    documents: dict[str, np.ndarray] = {
-        "document": np.arange(n),
-        "cost": np.bincount(document, price + stored[gram], minlength=n),
-    }
+    uses, left = np.zeros(index.n_grams, dtype=np.int32), np.zeros(index.n_grams)
+    for piece in _pieces(solution, index, costs):
+        np.add.at(uses, piece.gram, 1)
+        np.add.at(left, piece.gram, np.maximum(piece.covered - piece.price, 0.0))
+    # what is spent of each budget, then what is left of it to every use
+    np.subtract(costs.dictionary, left, out=left)
+    np.divide(left, uses, out=left, where=uses > 0)
     kinds = np.flatnonzero(uses)
-    grams: dict[str, np.ndarray] = {"gram": kinds}
-    for name, values in terms.items():
-        documents[name] = np.bincount(document, values, minlength=n)
-        grams[name] = np.bincount(gram, values, minlength=index.n_grams)[kinds]
-    for table in (documents, grams):
-        table["gap"] = table["slack"] + table["unspent"] + table["overlap"] + table["lift"]
+    rank = np.full(index.n_grams, -1, dtype=np.int32)
+    rank[kinds] = np.arange(len(kinds), dtype=np.int32)
+    stored = costs.dictionary[kinds] / uses[kinds]
+    share = _lift_shares(solution, index, costs, left, lifts)
+    documents = {name: np.zeros(len(doc_ptr) - 1) for name in ("cost", *_TERMS)}
+    grams = {name: np.zeros(len(kinds)) for name in _TERMS}
+    paid = 0.0
+    for piece in _pieces(solution, index, costs):
+        terms = piece.terms(left)
+        terms["lift"] = -share[piece.document] * sum(terms.values(), np.zeros(len(piece.gram)))
+        document, kind = np.searchsorted(doc_ptr, piece.start, side="right") - 1, rank[piece.gram]
+        np.add.at(documents["cost"], document, piece.price + stored[kind])
+        for name, values in terms.items():
+            np.add.at(documents[name], document, values)
+            np.add.at(grams[name], kind, values)
+        paid += float(piece.price.sum())
     bound = float(solution.alpha.sum() + lifts.sum())
-    total = float(price.sum() + costs.dictionary[kinds].sum() - bound)
-    return GapAttribution(total, bound, pd.DataFrame(documents), pd.DataFrame(grams))
+    total = paid + float(costs.dictionary[kinds].sum()) - bound
+    tables = []
+    for first, terms in (({"document": np.arange(len(doc_ptr) - 1)}, documents), ({"gram": kinds}, grams)):
+        terms["gap"] = terms["slack"] + terms["unspent"] + terms["overlap"] + terms["lift"]
+        tables.append(pd.DataFrame(first | terms))
+    return GapAttribution(total, bound, *tables)
 
 
-def _lifts(solution: Charged, lifts: np.ndarray, gap: np.ndarray, document: np.ndarray, n_documents: int) -> np.ndarray:
-    """float64, by pointer: its part's lift, as the part's gap is charged to its pointers. document: int, of the index,
-    that a pointer is in."""
-    part = np.full(n_documents, -1)
-    for i, branching in enumerate(solution.branchings[: len(lifts)]):
+@dataclass(frozen=True)
+class _Piece:
+    """Some pointers, (P,): where they start, int64; their document and K-gram, int; what
+    they cost, what the prices of their tokens come to, and what they pay twice, float64."""
+
+    start: np.ndarray
+    document: np.ndarray
+    gram: np.ndarray
+    price: np.ndarray
+    covered: np.ndarray
+    overlap: np.ndarray
+
+    def terms(self, left: np.ndarray) -> dict[str, np.ndarray]:
+        """Of each pointer, but for lifts; left: float64 (G,), unspent budget by use."""
+        slack = np.maximum(self.price - self.covered, 0.0)
+        return {"slack": slack, "unspent": left[self.gram], "overlap": self.overlap}
+
+
+def _pieces(solution: Charged, index: KGramIndex, costs: StorageCosts) -> Iterator[_Piece]:
+    """The pointers of a solution, some at a time, so that temporaries stay small."""
+    ptr, a = index.doc_ptr, 0
+    while a < index.n_tokens:
+        e = _uncut(solution.cover, min(a + _AT_ONCE, index.n_tokens))
+        alpha = solution.alpha[a:e]
+        first, length, gram = list_pointers(solution.cover[a:e], index.gram_of[:, a:e])
+        begin, end = first.astype(np.int64), first.astype(np.int64) + length
+        price = costs.pointer_by_length[length - 1]
+        if costs.pointer_extra.size:
+            price = price + costs.pointer_extra[length - 1, a + begin]
+        ends = e - a + 1
+        times = np.cumsum(np.bincount(begin, minlength=ends) - np.bincount(end, minlength=ends))[:-1]
+        twice = np.divide(alpha * (times - 1.0), times, out=np.zeros(e - a), where=times > 0)
+        document = np.searchsorted(ptr, a + begin, side="right") - 1
+        yield _Piece(a + begin, document, gram, price, _within(alpha, begin, end), _within(twice, begin, end))
+        a = e
+
+
+def _uncut(cover: np.ndarray, at: int) -> int:
+    """The first token from ``at`` on with no pointer that begins before it and ends behind; the end, at last."""
+    first, size = max(at - 8, 0), 1 << 10
+    while at < len(cover):
+        piece = cover[first : at + size]
+        begins = np.arange(first, first + len(piece))
+        reach = np.maximum.accumulate(begins + _LONGEST[piece])
+        good = np.flatnonzero((reach[:-1] <= begins[1:]) & (begins[1:] >= at))
+        if len(good):
+            return int(begins[good[0] + 1])
+        if at + size >= len(cover):
+            break
+        size *= 2
+    return len(cover)
+
+
+def _lift_shares(
+    solution: Charged, index: KGramIndex, costs: StorageCosts, left: np.ndarray, lifts: np.ndarray
+) -> np.ndarray:
+    """float64, by document of the index: its part's lift over the part's gap without it; 0 in no part."""
+    share = np.zeros(index.n_documents)
+    if not len(lifts):
+        return share
+    part = np.full(index.n_documents, len(lifts))
+    for i, branching in enumerate(solution.branchings):
         part[branching.documents] = i
+    of_part = np.zeros(len(lifts) + 1)
+    for piece in _pieces(solution, index, costs):
+        gap = sum(piece.terms(left).values(), np.zeros(len(piece.gram)))
+        np.add.at(of_part, part[piece.document], gap)
     own = np.append(lifts, 0.0)
-    of_part = np.bincount(part[document] + 1, gap, minlength=len(own))
-    share = np.divide(np.roll(own, 1), of_part, out=np.zeros(len(own)), where=of_part > 0)
-    return -share[part[document] + 1] * gap
+    return np.divide(own, of_part, out=np.zeros(len(own)), where=of_part > 0)[part]
 
 
 def _within(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:

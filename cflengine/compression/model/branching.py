@@ -199,12 +199,13 @@ def lifted_bound(
 ) -> tuple[float, np.ndarray]:
     """The bound of parts by their trees and of the rest by ``alpha``, and float64, how much each tree lifts it. Θ(Kn)
     and the leaves. Raises ValueError as :func:`lift_parts` does, and where parts spend more than a K-gram costs."""
-    counts = np.zeros(len(costs.dictionary), dtype=np.int64)
+    counts = np.zeros(len(costs.dictionary), dtype=np.int32)
     for row in gram_of:
         for a in range(0, len(row), _AT_ONCE):
             piece = row[a : a + _AT_ONCE]
-            counts += np.bincount(piece[piece >= 0], minlength=len(counts))
+            np.add.at(counts, piece[piece >= 0], 1)
     lifted = lift_parts(alpha, gram_of, costs, doc_ptr, counts, branchings)
+    del counts  # before the peak of memory
     found = excesses_of(lifted.rest, gram_of, costs)
     shrink = least_shrink(found.by_gram, found.ratio, left_of(costs.dictionary, lifted.spent))
     return -sum_above(-lifted.bound, -shrunk(found.total, shrink)[0]), lifted.lifts
@@ -235,7 +236,7 @@ def certify_lifted(
     return replace(proved, lower_bound=bound, gap=relative_gap(proved.objective, bound))
 
 
-_AT_ONCE = 1 << 24  # tokens
+_AT_ONCE = 1 << 17  # tokens
 PREFIX = "branching_"  # of the names of arrays in files
 _ARRAYS = ("documents", "grams", "share", "leaf_ptr", "fixed", "stored", "prices")
 

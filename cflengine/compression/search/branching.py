@@ -54,7 +54,7 @@ class Brancher:
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, cover: np.ndarray, alpha: np.ndarray) -> None:
         self.index, self.costs, self.cover, self.alpha = index, costs, cover, alpha
-        self.counts, self.uses = index.counts(), count_uses(index, cover)
+        self.counts, self.uses = index.counts(), count_uses(index, cover, np.int32)
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
 
@@ -189,12 +189,12 @@ def _tied(gap: GapAttribution, index: KGramIndex, sizes: np.ndarray) -> np.ndarr
     least = 1e-4 * max(gap.total, 0.0) / max(len(grams), 1)
     chosen = grams["gram"].to_numpy()[grams["gap"].to_numpy() > least]
     chosen = chosen[index.counts()[chosen] <= _OCCURRENCES]
-    rank = np.full(index.n_grams + 1, -1)  # the last entry is for no K-gram
+    rank = np.full(index.n_grams + 1, -1, dtype=np.int32)  # the last entry is for no K-gram
     rank[chosen] = np.arange(len(chosen))
     places = [np.flatnonzero(rank[row] >= 0) for row in index.gram_of]
     number = np.concatenate([rank[row[at]] for row, at in zip(index.gram_of, places, strict=True)])
     document = np.searchsorted(index.doc_ptr, np.concatenate(places), side="right") - 1
-    pairs = np.unique(number * np.int64(len(sizes)) + document)
+    pairs = np.unique(number.astype(np.int64) * len(sizes) + document)
     number, document = np.divmod(pairs, len(sizes))
     parent, tokens = list(range(len(sizes))), sizes.tolist()
 

@@ -48,12 +48,15 @@ class Tightness:
     def sentence(self) -> list[tuple[str, bool]]:
         """What the gap is made of and where most of it lies, in parts that are bold or not."""
         total, of = self.found.total, self.found.documents
-        terms = {name: percent(float(of[name].sum()) / total, 0) for name in ("slack", "unspent", "overlap")}
+        names = ("slack", "unspent", "overlap", "lift")
+        terms = {name: percent(abs(float(of[name].sum())) / total, 0) for name in names}
+        trees = [(", less ", False), (terms["lift"], True), (" by which branching trees lift the bound", False)]
         return [
             (f"{number(total, 1)} lie between the cost and the bound: ", False), (terms["slack"], True),
             (" as pointers that cost more than the prices of their words, ", False), (terms["unspent"], True),
             (" as entries that their uses do not pay for in full, ", False), (terms["overlap"], True),
-            (" as words that are covered twice. The documents below have ", False), (percent(self.listed, 0), True),
+            (" as words that are covered twice", False), *(trees if of["lift"].any() else ()),
+            (". The documents below have ", False), (percent(self.listed, 0), True),
             (f" of it; 99 % of it lie in {self.nearly_all:,} of {many(len(of), 'document')}.", False),
         ]  # fmt: skip
 

@@ -435,7 +435,7 @@ def test_trees_close_what_the_relaxation_leaves_open_and_only_of_a_single_solve(
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_stop_among_trees_leaves_what_they_prove_by_then(after, monkeypatch):
     monkeypatch.setattr(branching, "PART_TOKENS", 0)
-    monkeypatch.setattr(lifting, "_REPORT_S", 0.0)
+    monkeypatch.setattr(lifting, "EVERY", 1)
     index = index_of([f"c{i} b{i} c{i} a{i} a{i}" for i in range(12)], 2)
     told = []
 

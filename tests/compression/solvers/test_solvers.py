@@ -24,7 +24,7 @@ from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.progress import TerminationReason
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import SMALL, costs_of, index_of, random_words, repeated_phrases
-from naive.programs import solve_relaxation
+from naive.programs import certificate_of, solve_exactly, solve_relaxation
 
 TEXTS = SMALL["random words"]
 SETTINGS = {
@@ -76,12 +76,15 @@ def test_each_solver_fits_and_answers_with_a_proof(name):
     if name == "exact":
         pytest.importorskip("highspy")
     index = index_of(TEXTS)
-    optimum = solve_relaxation(index, costs_of(index)).value
+    costs = costs_of(index)
+    relaxation, optimum = solve_relaxation(index, costs).value, solve_exactly(index, costs)
     heard = []
     model = CompressiveFeatures(solver=name, settings=SETTINGS[name], listeners=[heard.append]).fit(TEXTS)
     result = model.result_
     assert result.solver == name and result.certificate.covered and heard
     assert result.lower_bound <= optimum * (1 + 1e-7) <= result.objective * (1 + 2e-7)
+    assert bool(result.branchings) or result.lower_bound <= relaxation * (1 + 1e-7)
+    assert result.lower_bound == pytest.approx(certificate_of(result, index, costs).lower_bound, rel=1e-9)
     assert model.transform(TEXTS).shape == (len(TEXTS), len(model.grams_))
 
 
@@ -120,7 +123,9 @@ def test_the_exact_solver_can_be_stopped_while_the_guided_one_looks_for_its_star
     for asked in (never, early):  # one solve, also for a listener without a poll: the guided one is its first part
         stages = [event.stage for event in asked.events]
         assert any(stage.startswith("guided: ") for stage in stages)
-        assert {stage for stage in stages if ":" not in stage} <= {"relaxation", "branch and cut", "re-encoded"}
+        assert {stage for stage in stages if ":" not in stage} <= {
+            "relaxation", "branch and cut", "branching trees", "re-encoded",
+        }  # fmt: skip
     assert whole.seconds >= max(event.elapsed_s for event in never.events if event.stage.startswith("guided: "))
     for asked in (never, early):
         assert [event.elapsed_s for event in asked.events] == sorted(event.elapsed_s for event in asked.events)
