@@ -75,7 +75,8 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
     steps = ("read, s", "cut, s", "index, s", "rest of the fit, s", "solve, s", "write, s")
     head = ("texts", "tokens", "shards", "K-grams a token", *steps, "proved gap", "bytes a token")
     limit = f", in {options['cap']:g} GiB" if options.get("cap") else ""
-    return Part(f"Compression: by size{limit}", note, head, rows, claims)
+    what = "by size" if len(every) > 1 else f"{every[0]['tokens']:,} tokens"
+    return Part(f"Compression: {what}{limit}", note, head, rows, claims)
 
 
 def _large(row: dict[str, Any], options: dict[str, Any]) -> Claim:

@@ -284,11 +284,13 @@ def drawn(monkeypatch, click: dict | None = None) -> list[SimpleNamespace]:
 
 def test_prices_are_shown_beside_their_sums(priced):
     result = job_of(priced).result.result_
-    assert "**price**" in captions(priced) and f"{result.lower_bound:,.0f} in all" in captions(priced)
+    in_all = result.alpha.sum()
+    assert in_all <= result.lower_bound * (1 + 1e-9)  # branching trees may prove more
+    assert "**price**" in captions(priced) and f"{in_all:,.0f} in all" in captions(priced)
     sentences = priced.dataframe[0].value
     assert list(sentences.columns) == ["each", "price", "tokens", "document", "sentence"]
     assert sentences["each"].is_monotonic_decreasing
-    assert sentences["price"].sum() == pytest.approx(result.lower_bound)
+    assert sentences["price"].sum() == pytest.approx(in_all)
     sound(priced.segmented_control(key="price_table").set_value("Documents").run())
     documents = priced.dataframe[0].value
     assert documents["tokens"].sum() == 37 and documents["share"].sum() == pytest.approx(100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 from visiting import captions, in_address, job_of, numbers, press, show, sidebar, solved, sound, until, use
 
@@ -318,7 +319,9 @@ def test_a_job_says_what_it_does_before_its_first_event():
 
 
 def test_where_the_proof_is_not_tight_is_told_by_document_and_phrase(open_app):
-    app = solved(use(open_app()), lam=1.0, max_gram=3)
+    words = np.random.default_rng(0).choice([f"w{i}" for i in range(12)], (90, 20))  # too much for branching trees
+    texts = "text\n" + "".join(" ".join(row) + "\n" for row in words)
+    app = solved(use(open_app(), "random.csv", texts.encode()), lam=1.0, max_gram=3)
     assert "between the cost and the bound" not in "".join(part.value for part in app.markdown)
     sound(app.toggle(key="tightness").set_value(True).run())
     result = job_of(app).result.result_

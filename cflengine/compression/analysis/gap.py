@@ -34,6 +34,7 @@ from cflengine.compression.codebook import list_pointers
 from cflengine.compression.model.branching import Branching, lifted_bound
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
+from cflengine.engine.progress import Poll, go_on
 from cflengine.text.kgrams import KGramIndex
 
 _TERMS = ("slack", "unspent", "overlap", "lift")
@@ -98,13 +99,20 @@ def attribute_gap(
 
 
 def charge_gap(
-    solution: Charged, index: KGramIndex, costs: StorageCosts, doc_ptr: np.ndarray, lifts: np.ndarray
+    solution: Charged,
+    index: KGramIndex,
+    costs: StorageCosts,
+    doc_ptr: np.ndarray,
+    lifts: np.ndarray,
+    poll: Poll = lambda: True,
 ) -> GapAttribution:
-    """:func:`attribute_gap` where it is known how much each of the branchings lifts the bound: float64."""
+    """:func:`attribute_gap` where it is known how much each of the branchings lifts the bound: float64. Raises Stopped
+    once ``poll`` says no."""
     uses, left = np.zeros(index.n_grams, dtype=np.int32), np.zeros(index.n_grams)
     for piece in _pieces(solution, index, costs):
         np.add.at(uses, piece.gram, 1)
         np.add.at(left, piece.gram, np.maximum(piece.covered - piece.price, 0.0))
+        go_on(poll)
     # what is spent of each budget, then what is left of it to every use
     np.subtract(costs.dictionary, left, out=left)
     np.divide(left, uses, out=left, where=uses > 0)
@@ -125,6 +133,7 @@ def charge_gap(
             np.add.at(documents[name], document, values)
             np.add.at(grams[name], kind, values)
         paid += float(piece.price.sum())
+        go_on(poll)
     bound = float(solution.alpha.sum() + lifts.sum())
     total = paid + float(costs.dictionary[kinds].sum()) - bound
     tables = []

@@ -21,7 +21,7 @@ from cflengine.compression.analysis.gap import GapAttribution
 from cflengine.compression.model.branching import Branching, LocalProblem, local_problem, tokens_of, tree_bound
 from cflengine.compression.model.certificate import excesses_of
 from cflengine.compression.model.linear_program import IntegerProgram
-from cflengine.compression.model.problem import StorageCosts
+from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.passes.binary import count_uses
 from cflengine.text.kgrams import KGramIndex
 
@@ -54,6 +54,7 @@ class Brancher:
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, cover: np.ndarray, alpha: np.ndarray) -> None:
         self.index, self.costs, self.cover, self.alpha = index, costs, cover, alpha
+        self.unit = unit_of(costs, index.lengths())  # HiGHS's tolerances are absolute
         self.counts, self.uses = index.counts(), count_uses(index, cover, np.int32)
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
@@ -71,9 +72,10 @@ class Brancher:
             return None, 0.0
         ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
         decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
+        prices = self.unit * np.array([leaf.prices for leaf in leaves])
         found = Branching(
             documents.astype(np.int32), place[part.shared], part.share, ends,
-            place[decided[:, 0]], decided[:, 1].astype(np.uint8), np.array([leaf.prices for leaf in leaves]),
+            place[decided[:, 0]], decided[:, 1].astype(np.uint8), prices,
         )  # fmt: skip
         lift = tree_bound(found, part.local) - base
         return (found, lift) if lift > _LEAST * max(base, 1.0) else (None, 0.0)
@@ -94,7 +96,7 @@ class Brancher:
         budget = local.costs.dictionary.copy()
         budget[shared] = share
         local = replace(local, costs=replace(local.costs, dictionary=budget))
-        return _Part(tokens, local, shared, share, IntegerProgram(own, local.costs))
+        return _Part(tokens, local, shared, share, IntegerProgram(own, local.costs.in_unit(self.unit)))
 
 
 @dataclass(frozen=True)

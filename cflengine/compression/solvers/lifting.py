@@ -14,6 +14,7 @@ from cflengine.compression.model.branching import Branching
 from cflengine.compression.model.certificate import Certificate
 from cflengine.compression.search.branching import Brancher, parts_with_gap
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import Stopped
 
 if TYPE_CHECKING:
     from cflengine.compression.solvers.run import CompressionRun
@@ -36,8 +37,11 @@ class _Prices:
 def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificate) -> tuple[Branching, ...]:
     """Trees for parts of the corpus, those with most of the gap first. alpha: float64 (n,), dual feasible, in the
     user's unit; proved: by these prices. Stopped, what there is of trees is the answer."""
-    given, index = run.problem.given, run.index
-    gap = charge_gap(_Prices(run.best_cover, alpha), index, given, index.doc_ptr, np.zeros(0))
+    given, index, poll = run.problem.given, run.index, run.progress.poll
+    try:
+        gap = charge_gap(_Prices(run.best_cover, alpha), index, given, index.doc_ptr, np.zeros(0), poll)
+    except Stopped:
+        return ()
     run.iteration += 1
     if not run.tell(BRANCHING):
         return ()
@@ -46,7 +50,7 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     recent: deque[float] = deque(maxlen=RECENT)
     lifted = 0.0
     for tried, (documents, _) in enumerate(parts_with_gap(gap, index), 1):
-        tree, lift = brancher.branch(documents, run.progress.poll)
+        tree, lift = brancher.branch(documents, poll)
         if tree is not None:
             found.append(tree)
             lifted += lift

@@ -46,7 +46,7 @@ class PriceBook:
 
     documents: a row a document, see :func:`document_prices`, and "begins", its first words; word_mean: float64 (V,),
     the mean price of a word of the vocabulary; word_count: int64 (V,); scale: of the whole corpus, so that a colour
-    means the same in every document; bound: the proved lower bound.
+    means the same in every document; bound: what prices prove, their sum; branching trees may prove more.
     """
 
     documents: pd.DataFrame = field(repr=False)
@@ -77,7 +77,7 @@ def price_book(job_id: str, _model: CompressiveFeatures, _corpus: Corpus) -> Pri
     documents = document_prices(result.alpha, table.doc_ptr)
     documents["begins"] = [snippet(text[: 2 * SNIPPET], SNIPPET // 2) for text in _corpus.texts]
     mean, count = word_prices(result.alpha, table.tokens, len(table.vocabulary))
-    return PriceBook(documents, mean, count, price_scale(result.alpha), result.lower_bound)
+    return PriceBook(documents, mean, count, price_scale(result.alpha), float(result.alpha.sum()))
 
 
 def document_prices(alpha: np.ndarray, doc_ptr: np.ndarray) -> pd.DataFrame:
