@@ -77,7 +77,9 @@ def price_book(job_id: str, _model: CompressiveFeatures, _corpus: Corpus) -> Pri
     documents = document_prices(result.alpha, table.doc_ptr)
     documents["begins"] = [snippet(text[: 2 * SNIPPET], SNIPPET // 2) for text in _corpus.texts]
     mean, count = word_prices(result.alpha, table.tokens, len(table.vocabulary))
-    return PriceBook(documents, mean, count, price_scale(result.alpha), float(result.alpha.sum()))
+    return PriceBook(
+        documents, mean, count, price_scale(result.alpha), min(result.lower_bound, float(result.alpha.sum()))
+    )
 
 
 def document_prices(alpha: np.ndarray, doc_ptr: np.ndarray) -> pd.DataFrame:
