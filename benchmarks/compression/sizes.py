@@ -135,20 +135,8 @@ def every_row(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 def show_sizes(found: dict[str, Any]) -> str:
     """A line a size, and the powers of tokens that seconds grow with."""
-    heads = (
-        "tokens",
-        "shards",
-        "K-grams a token",
-        "read",
-        "tokens",
-        "index",
-        "rest",
-        "solve",
-        "write",
-        "gap",
-        "B a token",
-    )
-    lines = ["sizes: " + "  ".join(heads)]
+    heads = "tokens  shards  K-grams a token  read  tokens  index  rest  solve  write  gap  B a token"
+    lines = [f"sizes: {heads}"]
     for row in every_row(found):
         seconds = "".join(f"{row[key]:>7.1f} s" for key in STEPS)
         lines.append(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cflengine.engine.jit import kernel
+from cflengine.text.hash_kernels import mixed, pair_key
 
 
 class Level(NamedTuple):
@@ -18,14 +19,6 @@ class Level(NamedTuple):
     offset: int
     parent: np.ndarray
     gram_of: np.ndarray
-
-
-@kernel
-def _slot(key, mask):
-    # the finaliser of splitmix64: neighbouring (parent, token) pairs must not fall into neighbouring slots
-    z = key * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return (z ^ (z >> np.uint64(29))) & mask
 
 
 @kernel
@@ -47,8 +40,8 @@ def extend_grams(tokens, doc_ptr, d0, level, table, keys, n_grams):
             if i + length > b:
                 gram_of[i] = -1
                 continue
-            key = (np.uint64(parent[i]) << np.uint64(32)) | np.uint64(tokens[i + length - 1])
-            slot = _slot(key, mask)
+            key = pair_key(parent, tokens, i, length)
+            slot = mixed(key) & mask
             while True:
                 found = table[slot] - 1
                 if found < 0:
@@ -70,7 +63,7 @@ def rehash_grams(table, keys, n_grams):
     """Fill an empty (all zero) table with the numbers 0 .. n_grams-1."""
     mask = np.uint64(table.shape[0] - 1)
     for g in range(n_grams):
-        slot = _slot(keys[g], mask)
+        slot = mixed(keys[g]) & mask
         while table[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = g + 1
@@ -90,8 +83,8 @@ def find_grams(tokens, doc_ptr, length, parent, table, keys, found_at):
             found_at[i] = -1
             if i + length > b or parent[i] < 0 or tokens[i + length - 1] < 0:
                 continue
-            key = (np.uint64(parent[i]) << np.uint64(32)) | np.uint64(tokens[i + length - 1])
-            slot = _slot(key, mask)
+            key = pair_key(parent, tokens, i, length)
+            slot = mixed(key) & mask
             while table[slot] != 0:
                 candidate = table[slot] - 1
                 if keys[candidate] == key:

@@ -84,18 +84,16 @@ class Numbering:
         return np.repeat(np.arange(len(tally), dtype=np.int32)[::-1], tally[::-1])
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of chunks, a question between them."""
-        n_chunks = len(self.dealt.chunk_ptr) - 1
-        size = max(_AT_ONCE * n_chunks // max(len(self.tokens), 1), 1)
-        for first in self._steps(range(0, n_chunks, size)):
-            yield first, min(first + size, n_chunks)
+        return self._ranges(len(self.dealt.chunk_ptr) - 1)
 
     def _buckets(self) -> Iterator[tuple[int, int]]:
-        """Ranges of buckets, a question between them."""
-        n_buckets = len(self.dealt.distinct)
-        size = max(_AT_ONCE * n_buckets // max(len(self.tokens), 1), 1)
-        for first in self._steps(range(0, n_buckets, size)):
-            yield first, min(first + size, n_buckets)
+        return self._ranges(len(self.dealt.distinct))
+
+    def _ranges(self, n: int) -> Iterator[tuple[int, int]]:
+        """Ranges of n equal parts of the corpus, a question between them."""
+        size = max(_AT_ONCE * n // max(len(self.tokens), 1), 1)
+        for first in self._steps(range(0, n, size)):
+            yield first, min(first + size, n)
 
     def _steps(self, starts: range) -> Iterator[int]:
         for first in starts:

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 from cflengine.engine.jit import kernel, parallel_kernel
+from cflengine.text.hash_kernels import mixed, pair_key
 
 NONE = 0xFFFF  # the bucket of a place where no K-gram starts
 _FEWEST_SLOTS, _MOST_SLOTS = 1 << 8, 1 << 16  # of a table, before it grows
@@ -36,19 +37,6 @@ class Dealt(NamedTuple):
     distinct: np.ndarray
 
 
-@kernel
-def _mixed(key):
-    # the finaliser of splitmix64: neighbouring keys must fall neither into one bucket nor into neighbouring slots
-    z = key * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return z ^ (z >> np.uint64(29))
-
-
-@kernel
-def _key(parent, tokens, i, length):
-    return (np.uint64(parent[i]) << np.uint64(32)) | np.uint64(tokens[i + length - 1])
-
-
 @parallel_kernel
 def choose_buckets(parent, tokens, doc_ptr, length, dealt, first, last):
     """Fill ``bucket``, and ``start`` with counts, for chunks first .. last-1.
@@ -69,7 +57,7 @@ def choose_buckets(parent, tokens, doc_ptr, length, dealt, first, last):
             if i + length > doc_ptr[d + 1]:
                 bucket[i] = NONE
                 continue
-            b = (_mixed(_key(parent, tokens, i, length)) >> np.uint64(48)) & last_bucket
+            b = (mixed(pair_key(parent, tokens, i, length)) >> np.uint64(48)) & last_bucket
             bucket[i] = b
             counts[b] += 1
 
@@ -86,7 +74,7 @@ def deal(parent, tokens, length, dealt, first, last):
         for i in range(chunk_ptr[c], chunk_ptr[c + 1]):
             b = bucket[i]
             if b != NONE:
-                keys[at[b]] = _key(parent, tokens, i, length)
+                keys[at[b]] = pair_key(parent, tokens, i, length)
                 at[b] += 1
 
 
@@ -96,7 +84,7 @@ def _doubled(table, keys):
     larger = np.zeros(2 * table.shape[0], dtype=np.int32)
     mask = np.uint64(larger.shape[0] - 1)
     for g in range(keys.shape[0]):
-        slot = _mixed(keys[g]) & mask
+        slot = mixed(keys[g]) & mask
         while larger[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
         larger[slot] = g + 1
@@ -118,7 +106,7 @@ def _number_bucket(keys, local):
     mask, found = np.uint64(table.shape[0] - 1), 0
     for j in range(keys.shape[0]):
         key = keys[j]
-        slot = _mixed(key) & mask
+        slot = mixed(key) & mask
         while True:
             g = table[slot] - 1
             if g < 0:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from scipy import sparse
 
-from cflengine.compression.model.branching import Branching, Lifted, from_arrays, lift_parts
+from cflengine.compression.model.branching import Branching, from_arrays
+from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.engine.checks import InputError
@@ -57,7 +57,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     require(same, "the input is not the corpus that was compressed: its digest is another.")
     alpha, branchings = _prices(folder, table.n_tokens)
     # trees of several documents are made only for corpora that fit in one part
-    parts = cut_corpus(table, max_gram, whole=any(len(one.documents) > 1 for one in branchings))
+    parts = cut_corpus(table, max_gram, whole=_ties_documents(branchings, table))
     n_grams = distinct_grams(parts)
     require_same(report.get("n_grams"), n_grams, "the number of K-grams is")
     costs = [_costs(part, settings) for part in parts]
@@ -75,7 +75,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
     _features(folder, table, pointers, counts, settings)
     entries.check_model(folder, pointers.feature, counts, settings)
-    require(not branchings, "a branching tree is of documents that are not there.")
+    require(not branchings, "a branching tree is of tokens that are not there.")
     with _false_where_wrong():
         certificate = proof.certificate()
     require(certificate.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
@@ -196,19 +196,24 @@ def _prices(folder: Path, n_tokens: int) -> tuple[np.ndarray, list[Branching]]:
         return alpha, list(from_arrays(proof))
 
 
+def _ties_documents(branchings: list[Branching], table: TokenTable) -> bool:
+    """Whether a tree is of several documents."""
+    ends = (np.searchsorted(table.doc_ptr, one.spans - [0, 1], side="right") for one in branchings)
+    return any(np.any(documents != documents[:1, :1]) for documents in ends)
+
+
 def _lifted(part: CorpusPart, alpha: np.ndarray, costs: StorageCosts, waiting: list[Branching]) -> Lifted | None:
-    """What branching trees prove of the part's documents; these are taken from ``waiting``."""
-    ptr = part.table.segment_ptr
-    first, last = np.searchsorted(ptr, part.span.start), np.searchsorted(ptr, part.span.stop, side="right") - 1
-    own = [one for one in waiting if len(one.documents) and np.all((first <= one.documents) & (one.documents < last))]
+    """What branching trees prove of the part; these are taken from ``waiting``."""
+    begin, end = part.span.start, part.span.stop
+    own = [one for one in waiting if len(one.spans) and np.all((begin <= one.spans) & (one.spans <= end))]
     if not own:
         return None
     waiting[:] = [one for one in waiting if all(one is not mine for mine in own)]
     counts = np.bincount(part.gram_of[part.gram_of >= 0], minlength=part.n_grams)
     counts[part.shared] += 1  # they stand elsewhere, too
-    mine = [replace(one, documents=one.documents.astype(np.int64) - first) for one in own]
+    mine = [one.moved(begin, len(part.gram_of)) for one in own]
     with _false_where_wrong():
-        return lift_parts(alpha, part.gram_of, costs, ptr[first : last + 1] - part.span.start, counts, mine)
+        return lift_parts(alpha, part.gram_of, costs, counts, mine)
 
 
 @contextmanager

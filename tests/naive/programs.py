@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from cflengine.compression.model.branching import certify_lifted
-from cflengine.compression.model.certificate import Certificate
+from cflengine.compression.model.certificate import Certificate, certify
+from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
@@ -41,7 +41,8 @@ def _matrices(index: KGramIndex, costs: StorageCosts):
 
 def certificate_of(result, index: KGramIndex, costs: StorageCosts) -> Certificate:
     """What a result's prices and branching trees prove, from the data."""
-    return certify_lifted(result.cover, result.alpha, index.gram_of, costs, index.doc_ptr, result.branchings)
+    proved = certify(result.cover, result.alpha, index.gram_of, costs)
+    return lift(proved, result.alpha, index.gram_of, costs, result.branchings)
 
 
 def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:

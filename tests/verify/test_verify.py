@@ -115,7 +115,7 @@ def test_trees_are_verified_in_one_part_and_in_several(lifted, monkeypatch):
     ("name", "change"),
     [
         ("prices", lambda a: a * 1.5), ("prices", lambda a: a * 0.9), ("stored", lambda a: 1 - a * 0),
-        ("documents", lambda a: a + 100), ("documents", lambda a: a * 0), ("fixed", lambda a: a + 7),
+        ("spans", lambda a: a + 100), ("spans", lambda a: a * 0), ("fixed", lambda a: a + 7),
         ("share", lambda a: a * 0.0), ("leaf_ptr", lambda a: a[::-1]), ("stored_ptr", lambda a: a[:-1]),
     ],
 )  # fmt: skip

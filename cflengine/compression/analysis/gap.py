@@ -23,7 +23,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression.codebook import list_pointers
-from cflengine.compression.model.branching import Branching, lifted_bound
+from cflengine.compression.model.branching import Branching
+from cflengine.compression.model.lifting import lifted_bound
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.engine.progress import Poll, go_on
@@ -94,7 +95,7 @@ def attribute_gap(
     """
     lifts = np.zeros(0)
     if result.branchings:
-        _, lifts = lifted_bound(result.alpha, index.gram_of, costs, index.doc_ptr, result.branchings)
+        _, lifts = lifted_bound(result.alpha, index.gram_of, costs, result.branchings)
     return charge_gap(result, index, costs, doc_ptr, lifts)
 
 
@@ -120,13 +121,14 @@ def charge_gap(
     rank = np.full(index.n_grams, -1, dtype=np.int32)
     rank[kinds] = np.arange(len(kinds), dtype=np.int32)
     stored = costs.dictionary[kinds] / uses[kinds]
-    share = _lift_shares(solution, index, costs, left, lifts)
+    parts = _Parts(solution.branchings if len(lifts) else ())
+    share = _lift_shares(solution, index, costs, left, parts, lifts)
     documents = {name: np.zeros(len(doc_ptr) - 1) for name in ("cost", *_TERMS)}
     grams = {name: np.zeros(len(kinds)) for name in _TERMS}
     paid = 0.0
     for piece in _pieces(solution, index, costs):
         terms = piece.terms(left)
-        terms["lift"] = -share[piece.document] * sum(terms.values(), np.zeros(len(piece.gram)))
+        terms["lift"] = -share[parts.of(piece.start)] * sum(terms.values(), np.zeros(len(piece.gram)))
         document, kind = np.searchsorted(doc_ptr, piece.start, side="right") - 1, rank[piece.gram]
         np.add.at(documents["cost"], document, piece.price + stored[kind])
         for name, values in terms.items():
@@ -145,11 +147,10 @@ def charge_gap(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some pointers, (P,): where they start, int64; their document and K-gram, int; what
-    they cost, what the prices of their tokens come to, and what they pay twice, float64."""
+    """Some pointers, (P,): where they start, int64; their K-gram, int; what they cost, what the prices of their tokens
+    come to, and what they pay twice, float64."""
 
     start: np.ndarray
-    document: np.ndarray
     gram: np.ndarray
     price: np.ndarray
     covered: np.ndarray
@@ -163,7 +164,7 @@ class _Piece:
 
 def _pieces(solution: Charged, index: KGramIndex, costs: StorageCosts) -> Iterator[_Piece]:
     """The pointers of a solution, some at a time, so that temporaries stay small."""
-    ptr, a = index.doc_ptr, 0
+    a = 0
     while a < index.n_tokens:
         e = _uncut(solution.cover, min(a + _AT_ONCE, index.n_tokens))
         alpha = solution.alpha[a:e]
@@ -175,8 +176,7 @@ def _pieces(solution: Charged, index: KGramIndex, costs: StorageCosts) -> Iterat
         ends = e - a + 1
         times = np.cumsum(np.bincount(begin, minlength=ends) - np.bincount(end, minlength=ends))[:-1]
         twice = np.divide(alpha * (times - 1.0), times, out=np.zeros(e - a), where=times > 0)
-        document = np.searchsorted(ptr, a + begin, side="right") - 1
-        yield _Piece(a + begin, document, gram, price, _within(alpha, begin, end), _within(twice, begin, end))
+        yield _Piece(a + begin, gram, price, _within(alpha, begin, end), _within(twice, begin, end))
         a = e
 
 
@@ -196,22 +196,33 @@ def _uncut(cover: np.ndarray, at: int) -> int:
     return len(cover)
 
 
+class _Parts:
+    """The parts that branching trees bound, by their spans."""
+
+    def __init__(self, branchings: Sequence[Branching]) -> None:
+        spans = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(one.spans for one in branchings)])
+        number = np.repeat(np.arange(len(branchings)), [len(one.spans) for one in branchings])
+        order = np.argsort(spans[:, 0])
+        self.none = len(branchings)
+        # before each span, and behind the last, nothing
+        self._first, self._end = np.append(-1, spans[order, 0]), np.append(-1, spans[order, 1])
+        self._number = np.append(self.none, number[order])
+
+    def of(self, tokens: np.ndarray) -> np.ndarray:
+        """int64: the part of each token, ``none`` where it is in none."""
+        at = np.searchsorted(self._first, tokens, side="right") - 1
+        return np.where(tokens < self._end[at], self._number[at], self.none)
+
+
 def _lift_shares(
-    solution: Charged, index: KGramIndex, costs: StorageCosts, left: np.ndarray, lifts: np.ndarray
+    solution: Charged, index: KGramIndex, costs: StorageCosts, left: np.ndarray, parts: _Parts, lifts: np.ndarray
 ) -> np.ndarray:
-    """float64, by document of the index: its part's lift over the part's gap without it; 0 in no part."""
-    share = np.zeros(index.n_documents)
-    if not len(lifts):
-        return share
-    part = np.full(index.n_documents, len(lifts))
-    for i, branching in enumerate(solution.branchings):
-        part[branching.documents] = i
-    of_part = np.zeros(len(lifts) + 1)
-    for piece in _pieces(solution, index, costs):
+    """float64, by part, and 0 for none: its lift over its gap without it."""
+    own, of_part = np.append(lifts, 0.0), np.zeros(len(lifts) + 1)
+    for piece in _pieces(solution, index, costs) if len(lifts) else ():
         gap = sum(piece.terms(left).values(), np.zeros(len(piece.gram)))
-        np.add.at(of_part, part[piece.document], gap)
-    own = np.append(lifts, 0.0)
-    return np.divide(own, of_part, out=np.zeros(len(own)), where=of_part > 0)[part]
+        np.add.at(of_part, parts.of(piece.start), gap)
+    return np.divide(own, of_part, out=np.zeros(len(own)), where=of_part > 0)
 
 
 def _within(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:

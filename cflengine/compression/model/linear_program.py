@@ -30,8 +30,10 @@ class IntegerProgram:
     every binary solution is a multiple of, 0 if none is known.
     """
 
-    def __init__(self, index: KGramIndex, costs: StorageCosts) -> None:
+    def __init__(self, index: KGramIndex, costs: StorageCosts, wanted: np.ndarray | None = None) -> None:
+        """wanted: bool (n,), the tokens that have to be covered; None for all."""
         self.index, self.costs = index, costs
+        self.wanted = np.ones(index.n_tokens, dtype=bool) if wanted is None else wanted
         self.lengths, self.starts = np.nonzero(index.gram_of >= 0)
         self.grams = index.gram_of[self.lengths, self.starts]
         self.d = costs.pointer_by_length[self.lengths]
@@ -65,8 +67,7 @@ class IntegerProgram:
     @property
     def lower(self) -> np.ndarray:
         """float64 (n + links,): the right-hand sides."""
-        n = self.index.n_tokens
-        return np.repeat([1.0, 0.0], [n, self.rows.shape[0] - n])
+        return np.concatenate([self.wanted, np.zeros(self.rows.shape[0] - self.index.n_tokens)])
 
     def chosen(self, cover: np.ndarray) -> np.ndarray:
         """uint8 (m,): w of a binary solution, whose cover is uint8 (n,)."""

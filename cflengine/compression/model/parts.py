@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cflengine.compression.model.branching import Lifted, left_of
 from cflengine.compression.model.certificate import (
     Certificate,
     binary_solution,
@@ -19,6 +18,7 @@ from cflengine.compression.model.certificate import (
     least_shrink,
     shrunk,
 )
+from cflengine.compression.model.lifting import Lifted, left_of
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.gaps import EPSILON, add_exactly, relative_gap, sum_above, upper_sum
 
@@ -52,11 +52,11 @@ def part_facts(
     lifted: Lifted | None = None,
 ) -> PartFacts:
     """From a part's solution and its dual prices (shapes as in certificate.py); shared: int (H,), those of its K-grams
-    that other parts have too, by its own numbers; lifted: of its documents that have branching trees."""
+    that other parts have too, by its own numbers; lifted: where it has branching trees."""
     rest = costs.dictionary.copy()
     rest[shared] = 0.0
     value, covered, n_pointers, used = binary_solution(cover, gram_of, replace(costs, dictionary=rest))
-    found = excesses_of(alpha if lifted is None else lifted.rest, gram_of, costs)
+    found = excesses_of(alpha, gram_of, costs) if lifted is None else lifted.excesses(gram_of, costs)
     spent = np.zeros(len(costs.dictionary)) if lifted is None else lifted.spent
     excess = found.by_gram[shared]
     found.by_gram[shared] = 0.0

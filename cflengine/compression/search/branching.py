@@ -2,35 +2,38 @@
 
 Most of what lies between a good solution and the relaxation's bound lies in few documents (analysis/gap.py), and there
 in few words: three phrases that overlap, each stored by half. A tree of some leaves decides them, where a tree for the
-whole corpus would multiply the leaves of all such places. So documents that share K-grams with a gap are put together
-into small parts; a part's budgets are what its pointers spend at the dual prices and its share of what is left of each
-K-gram; and each part is branched on by itself: best bound first, on the K-gram whose storing is least decided, with
-HiGHS's dual simplex (in scipy) for the linear programmes.
+whole corpus would multiply the leaves of all such places. So documents, and windows of long ones, that share K-grams
+with a gap are put together into small parts; a part's budgets are what its pointers spend at the dual prices and its
+share of what is left of each K-gram; and each part is branched on by itself: best bound first, on the K-gram whose
+storing is least decided, with HiGHS's dual simplex (in scipy) for the linear programmes.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import linprog
 
 from cflengine.compression.analysis.gap import GapAttribution
-from cflengine.compression.model.branching import Branching, LocalProblem, local_problem, tokens_of, tree_bound
+from cflengine.compression.model.branching import Branching, tree_bound
 from cflengine.compression.model.certificate import excesses_of
 from cflengine.compression.model.linear_program import IntegerProgram
+from cflengine.compression.model.local_problem import LocalProblem, costs_at, local_problem, with_shares
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.passes.binary import count_uses
+from cflengine.engine.progress import Poll
 from cflengine.text.kgrams import KGramIndex
 
-PART_TOKENS = 1_000  # of documents that are put together
-MOST_TOKENS = 4_000  # of a single one
+PART_TOKENS = 1_000  # of documents, or windows of them, that are put together
+WINDOW_TOKENS = 250  # of longer documents
 TOGETHER_TOKENS = 4_000_000  # of a corpus whose documents are put together; larger ones are verified in parts
 _OCCURRENCES = 64  # K-grams that stand more often tie nothing together
 _NODE_TOKENS, _FEWEST_NODES, _MOST_NODES = 150_000, 15, 200
 _FEASIBLE = 1e-10  # of a budget: kept back, for roundings of sums over parts
+_ROUNDED = 1e-14  # of a pointer's cost: its parts are few, and what they spend on K-grams grows by all of these
 _UNDECIDED = 1e-6  # of a cost: how much of a K-gram may be open at a leaf that is done
 _LEAST = 1e-9  # of Σ α: a lift worth keeping
 
@@ -59,73 +62,87 @@ class Brancher:
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
 
-    def branch(self, documents: np.ndarray, poll: Callable[[], bool]) -> tuple[Branching | None, float]:
-        """A tree for these documents and how much it lifts the bound; None and 0 where it does not. poll: asked
-        between nodes; what there is of a tree is whole when it says no."""
-        part = self._part(documents)
-        index = part.program.index
-        place = np.zeros(index.n_grams, dtype=np.int64)
-        place[part.local.gram_of[part.local.gram_of >= 0]] = np.flatnonzero(part.local.gram_of.ravel() >= 0)
-        base = float(self.alpha[part.tokens].sum())
+    def branch(self, spans: np.ndarray, poll: Poll) -> tuple[Branching | None, float]:
+        """A tree for the part with these spans and how much it lifts the bound; None and 0 where it does not. poll:
+        asked between nodes; what there is of a tree is whole when it says no."""
+        part = self._part(spans)
+        local, inside = part.local, part.local.inside
         leaves = _leaves(part.program, part.most_nodes, poll)
         if leaves is None:
             return None, 0.0
         ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
         decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
-        prices = self.unit * np.array([leaf.prices for leaf in leaves])
+        prices = self.unit * np.array([leaf.prices[inside] for leaf in leaves])
         found = Branching(
-            documents.astype(np.int32), place[part.shared], part.share, ends,
-            place[decided[:, 0]], decided[:, 1].astype(np.uint8), prices,
+            spans, part.places[part.shared], part.share, part.across, ends,
+            part.places[decided[:, 0]], decided[:, 1].astype(np.uint8), prices,
         )  # fmt: skip
-        lift = tree_bound(found, part.local) - base
+        base = float(self.alpha[local.tokens[inside]].sum())
+        lift = tree_bound(found, local) - base
         return (found, lift) if lift > _LEAST * max(base, 1.0) else (None, 0.0)
 
-    def _part(self, documents: np.ndarray) -> _Part:
-        """The documents by themselves, with what they may spend."""
-        index = self.index
-        tokens = tokens_of(documents, index.doc_ptr)
-        local = local_problem(tokens, index.gram_of, self.costs, self.counts)
-        grams, sizes = local.grams, index.doc_ptr[documents + 1] - index.doc_ptr[documents]
-        counts = np.bincount(local.gram_of[local.gram_of >= 0], minlength=len(grams))
-        own = _index_of(local, counts, np.concatenate([[0], np.cumsum(sizes)]))
-        spent = excesses_of(self.alpha[tokens], local.gram_of, local.costs).by_gram
-        used, own_uses = self.uses[grams], count_uses(own, self.cover[tokens])
-        fraction = np.where(used > 0, own_uses / np.maximum(used, 1), counts / self.counts[grams])
-        shared = np.flatnonzero(counts < self.counts[grams])
+    def _part(self, spans: np.ndarray) -> _Part:
+        """The part by itself, with what it may spend."""
+        local = local_problem(spans, self.index.gram_of, self.costs, self.counts)
+        grams, places, none = local.grams, local.places(), np.zeros(0, dtype=np.int64)
+        across = self._paid_across(local)
+        prices = np.where(local.inside, self.alpha[local.tokens], 0.0)
+        local = with_shares(local, none, np.zeros(0), across)
+        spent = excesses_of(prices, local.gram_of, local.costs).by_gram
+        # a pointer across a border is of the part where it begins
+        ours = (local.gram_of >= 0) & local.inside
+        marked = (self.cover[local.tokens] >> np.arange(local.K, dtype=np.uint8)[:, None] & 1).astype(bool)
+        uses, counts = (np.bincount(local.gram_of[flags], minlength=len(grams)) for flags in (ours & marked, ours))
+        used = self.uses[grams]
+        fraction = np.where(used > 0, uses / np.maximum(used, 1), counts / self.counts[grams])
+        shared = np.flatnonzero(~local.alone)
         share = ((spent + fraction * self.unspent[grams]) * (1.0 - _FEASIBLE))[shared]
-        budget = local.costs.dictionary.copy()
-        budget[shared] = share
-        local = replace(local, costs=replace(local.costs, dictionary=budget))
-        return _Part(tokens, local, shared, share, IntegerProgram(own, local.costs.in_unit(self.unit)))
+        local = with_shares(local, places[shared], share, across)
+        program = IntegerProgram(_index_of(local), local.costs.in_unit(self.unit), local.inside)
+        return _Part(local, places, shared, share, across, program)
+
+    def _paid_across(self, local: LocalProblem) -> np.ndarray:
+        """float64: of each pointer across a border, as much of its cost as its tokens there have of its tokens' prices:
+        then both sides together spend on its K-gram what it spent."""
+        k, column = np.divmod(local.cells(local.across), len(local.tokens))
+        within = np.arange(local.K) <= k[:, None]
+        at = np.minimum(column[:, None] + np.arange(local.K), len(local.tokens) - 1)
+        tokens = np.maximum(self.alpha[local.tokens[at]], 0.0) * within
+        part, every = (tokens * local.inside[at]).sum(axis=1), tokens.sum(axis=1)
+        fraction = np.divide(part, every, out=np.zeros(len(k)), where=every > 0)
+        return costs_at(self.costs, local.across) * fraction * (1.0 - _ROUNDED)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A part with its budgets. shared: int64 (S,), those of its K-grams that stand elsewhere, too, and its share."""
+    """A part with its costs. places: int64 (G_P,), where each K-gram stands; shared: int64 (H,), those of its K-grams
+    that stand elsewhere, too, and its share; across: of the cost of pointers across its borders."""
 
-    tokens: np.ndarray
     local: LocalProblem
+    places: np.ndarray
     shared: np.ndarray
     share: np.ndarray
+    across: np.ndarray
     program: IntegerProgram
 
     @property
     def most_nodes(self) -> int:
-        return min(max(_NODE_TOKENS // max(len(self.tokens), 1), _FEWEST_NODES), _MOST_NODES)
+        return min(max(_NODE_TOKENS // max(len(self.local.tokens), 1), _FEWEST_NODES), _MOST_NODES)
 
 
-def _index_of(local: LocalProblem, counts: np.ndarray, doc_ptr: np.ndarray) -> KGramIndex:
+def _index_of(local: LocalProblem) -> KGramIndex:
     """The part's index, its words left out."""
     K, n = local.gram_of.shape
-    length = np.zeros(len(local.grams), dtype=np.int64)
+    length, counts = np.zeros(len(local.grams), dtype=np.int64), np.zeros(len(local.grams), dtype=np.int64)
     for k, row in enumerate(local.gram_of):
         length[row[row >= 0]] = k + 1
+        np.add.at(counts, row[row >= 0], 1)
     grp_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     len_ptr = np.searchsorted(length, np.arange(1, K + 2)).astype(np.int32)
-    return KGramIndex(np.zeros(n, dtype=np.int32), doc_ptr, local.gram_of, grp_ptr, len_ptr)
+    return KGramIndex(np.zeros(n, dtype=np.int32), np.array([0, n]), local.gram_of, grp_ptr, len_ptr)
 
 
-def _leaves(program: IntegerProgram, most_nodes: int, poll: Callable[[], bool]) -> list[_Node] | None:
+def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> list[_Node] | None:
     """Branch until the best bound is a binary solution's, or there are so many nodes; None where it is one at once."""
     cost = program.cost[program.n_pointers :]
     kinds = np.flatnonzero(program.shared)
@@ -166,27 +183,47 @@ def _solve(program: IntegerProgram, decided: tuple[tuple[int, int], ...], number
     return _Node(float(found.fun), number, decided, prices, np.clip(found.x[m:], 0.0, 1.0))
 
 
-def parts_with_gap(gap: GapAttribution, index: KGramIndex) -> Iterator[tuple[np.ndarray, float]]:
-    """Parts, those with most of the gap a token first: (documents int64, their gap). A corpus of few tokens is one
-    part; else documents are put together that share K-grams with a gap, as long as they stay small."""
-    by_document = gap.documents["gap"].to_numpy()
+def units_of(index: KGramIndex, cover: np.ndarray) -> np.ndarray:
+    """int64 (U+1,): the borders of what parts are made of: documents, and windows of those of more than PART_TOKENS,
+    cut where no pointer of the solution lies across."""
+    K, borders = index.max_gram, [index.doc_ptr]
     sizes = np.diff(index.doc_ptr)
+    for d in np.flatnonzero(sizes > PART_TOKENS).tolist():
+        a, e = index.doc_ptr[d], index.doc_ptr[d + 1]
+        reach = np.zeros(e - a, dtype=np.int64)  # how far pointers reach that begin at a token, or before
+        for k in range(K):
+            np.maximum(reach, np.arange(1, e - a + 1) + k, out=reach, where=(cover[a:e] >> k & 1) > 0)
+        free = 1 + np.flatnonzero(np.maximum.accumulate(reach) <= np.arange(1, e - a + 1))
+        wanted = np.linspace(0, e - a, -(-(e - a) // WINDOW_TOKENS) + 1)[1:-1]
+        at = free[np.minimum(np.searchsorted(free, wanted), len(free) - 1)]
+        borders.append(a + at)
+    return np.unique(np.concatenate(borders)).astype(np.int64)
+
+
+def parts_with_gap(gap: GapAttribution, index: KGramIndex, units: np.ndarray) -> Iterator[np.ndarray]:
+    """Parts as spans, int64 (S, 2), those with most of the gap a token first. gap: by unit. A corpus of few tokens is
+    one part; else units are put together that share K-grams with a gap, as long as they stay small."""
+    of_unit, sizes = gap.documents["gap"].to_numpy(), np.diff(units)
     if index.n_tokens <= PART_TOKENS:
-        yield np.arange(index.n_documents), float(by_document.sum())
+        yield units[[0, -1]][None]
         return
-    root = _tied(gap, index, sizes) if index.n_tokens <= TOGETHER_TOKENS else np.arange(len(sizes))
-    of_part = np.bincount(root, by_document, minlength=len(sizes))
+    root = _tied(gap, index, units) if index.n_tokens <= TOGETHER_TOKENS else np.arange(len(sizes))
+    of_part = np.bincount(root, of_unit, minlength=len(sizes))
     in_part = np.bincount(root, sizes, minlength=len(sizes))
     members = np.argsort(root, kind="stable")
     first = np.searchsorted(root[members], np.arange(len(sizes) + 1))
     # what a tree takes goes with tokens
     for part in np.argsort(-of_part / np.maximum(in_part, 1), kind="stable").tolist():
-        if 0 < in_part[part] <= MOST_TOKENS and of_part[part] > 0:
-            yield members[first[part] : first[part + 1]], float(of_part[part])
+        if in_part[part] and of_part[part] > 0:
+            own = members[first[part] : first[part + 1]]
+            begins, ends = units[own], units[own + 1]
+            apart = begins[1:] != ends[:-1]
+            yield np.column_stack([begins[np.append(True, apart)], ends[np.append(apart, True)]])
 
 
-def _tied(gap: GapAttribution, index: KGramIndex, sizes: np.ndarray) -> np.ndarray:
-    """int64 (N,): the part of each document, by its first document; K-grams with more of the gap tie first."""
+def _tied(gap: GapAttribution, index: KGramIndex, units: np.ndarray) -> np.ndarray:
+    """int64 (U,): the part of each unit, by its first unit; K-grams with more of the gap tie first."""
+    sizes = np.diff(units)
     grams = gap.grams.sort_values("gap", ascending=False, kind="stable")
     least = 1e-4 * max(gap.total, 0.0) / max(len(grams), 1)
     chosen = grams["gram"].to_numpy()[grams["gap"].to_numpy() > least]
@@ -195,9 +232,9 @@ def _tied(gap: GapAttribution, index: KGramIndex, sizes: np.ndarray) -> np.ndarr
     rank[chosen] = np.arange(len(chosen))
     places = [np.flatnonzero(rank[row] >= 0) for row in index.gram_of]
     number = np.concatenate([rank[row[at]] for row, at in zip(index.gram_of, places, strict=True)])
-    document = np.searchsorted(index.doc_ptr, np.concatenate(places), side="right") - 1
-    pairs = np.unique(number.astype(np.int64) * len(sizes) + document)
-    number, document = np.divmod(pairs, len(sizes))
+    unit = np.searchsorted(units, np.concatenate(places), side="right") - 1
+    pairs = np.unique(number.astype(np.int64) * len(sizes) + unit)
+    number, unit = np.divmod(pairs, len(sizes))
     parent, tokens = list(range(len(sizes))), sizes.tolist()
 
     def find(d: int) -> int:
@@ -206,7 +243,7 @@ def _tied(gap: GapAttribution, index: KGramIndex, sizes: np.ndarray) -> np.ndarr
             d = parent[d]
         return d
 
-    for group in np.split(document, np.flatnonzero(np.diff(number)) + 1):
+    for group in np.split(unit, np.flatnonzero(np.diff(number)) + 1):
         roots = sorted({find(d) for d in group.tolist()})
         if len(roots) > 1 and sum(tokens[d] for d in roots) <= PART_TOKENS:
             for other in roots[1:]:

@@ -12,7 +12,7 @@ import numpy as np
 from cflengine.compression.analysis.gap import charge_gap
 from cflengine.compression.model.branching import Branching
 from cflengine.compression.model.certificate import Certificate
-from cflengine.compression.search.branching import Brancher, parts_with_gap
+from cflengine.compression.search.branching import Brancher, parts_with_gap, units_of
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import Stopped
 
@@ -39,7 +39,8 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     user's unit; proved: by these prices. Stopped, what there is of trees is the answer."""
     given, index, poll = run.problem.given, run.index, run.progress.poll
     try:
-        gap = charge_gap(_Prices(run.best_cover, alpha), index, given, index.doc_ptr, np.zeros(0), poll)
+        units = units_of(index, run.best_cover)
+        gap = charge_gap(_Prices(run.best_cover, alpha), index, given, units, np.zeros(0), poll)
     except Stopped:
         return ()
     run.iteration += 1
@@ -49,8 +50,8 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     found: list[Branching] = []
     recent: deque[float] = deque(maxlen=RECENT)
     lifted = 0.0
-    for tried, (documents, _) in enumerate(parts_with_gap(gap, index), 1):
-        tree, lift = brancher.branch(documents, poll)
+    for tried, spans in enumerate(parts_with_gap(gap, index, units), 1):
+        tree, lift = brancher.branch(spans, poll)
         if tree is not None:
             found.append(tree)
             lifted += lift

@@ -13,13 +13,13 @@ the user's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cflengine.compression.model.branching import Branching, certify_lifted
+from cflengine.compression.model.branching import Branching
 from cflengine.compression.model.certificate import certify
+from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.model.result import CompressionResult, StageSnapshot
 from cflengine.compression.passes.binary import Coder
@@ -115,11 +115,8 @@ class CompressionRun(Run):
         branchings: tuple[Branching, ...] = ()
         if branching and self.progress.reason is None and not self.reached(certificate.gap):
             branchings = branch_where_open(self, alpha, certificate)
-            lifted = certify_lifted(self.best_cover, alpha, index.gram_of, given, index.doc_ptr, branchings)
-            if lifted.lower_bound > certificate.lower_bound:
-                certificate = replace(lifted, shrink=certificate.shrink)
-            else:
-                branchings = ()
+            plain, certificate = certificate, lift(certificate, alpha, index.gram_of, given, branchings)
+            branchings = branchings if certificate.lower_bound > plain.lower_bound else ()
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN
         self.tell(FINISHED, certificate.objective / self.unit, zeta=zeta)
         return CompressionResult(

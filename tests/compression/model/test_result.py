@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from cflengine import GuidedSettings
-from cflengine.compression.model.branching import certify_lifted
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
 from naive.corpora import SMALL, costs_of, index_of
+from naive.programs import certificate_of
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,7 @@ def test_branching_trees_come_back(tmp_path):
     assert result.branchings
     result.save(tmp_path)
     loaded = CompressionResult.load(tmp_path)
-    parts = loaded.cover, loaded.alpha, index.gram_of, costs_of(index), index.doc_ptr, loaded.branchings
-    assert certify_lifted(*parts).lower_bound == result.lower_bound > 7.9
+    assert certificate_of(loaded, index, costs_of(index)).lower_bound == result.lower_bound > 7.9
 
 
 def test_a_result_stopped_at_once_can_be_saved_and_read(solved, tmp_path):
