@@ -23,6 +23,7 @@ from cflengine.compression.passes.binary import encode_tokens
 from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
 from cflengine.text.gram_table import GramTable, number_grams
+from cflengine.text.kgrams import cover_type
 from cflengine.text.tokens import TokenTable
 
 _AT_ONCE = 1 << 18  # tokens, when pointers are listed: temporaries stay small
@@ -164,7 +165,7 @@ class Codebook:
     def encode(self, table: TokenTable) -> tuple[Encoding, float]:
         """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
         features = self.find(table)
-        blocks, cover = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=np.uint8)
+        blocks, cover = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=cover_type(len(self._tables)))
         d = PointerCosts(self.pointer_by_length, np.empty((len(self._tables), 0), dtype=np.float32))
         prices = Prices(np.zeros(max(len(self.grams), 1)), self.literal_cost)
         total = encode_tokens(features, blocks, [(0, len(blocks.piece))], d, prices, cover)

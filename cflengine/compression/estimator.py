@@ -34,9 +34,11 @@ from cflengine.engine.jit import threads
 from cflengine.engine.progress import Listener, Watch
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
-from cflengine.text.kgrams import MAX_GRAM, KGramIndex, index_kgrams
+from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.stored import as_documents
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
+
+MAX_WORDS = 8  # of a K-gram; files of models and paths have covers of a byte a token
 
 
 class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -323,8 +325,8 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         check_lam(self.lam)
         check_weighting(self.weighting)
         check_counting(self.counting, self.temperature)
-        if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_GRAM:
-            raise InputError(f"max_gram must be a whole number from 1 to {MAX_GRAM}, not {self.max_gram!r}.")
+        if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_WORDS:
+            raise InputError(f"max_gram must be a whole number from 1 to {MAX_WORDS}, not {self.max_gram!r}.")
         self._solver_settings()
         plain = self.plain_cost
         if plain is not None and not (isinstance(plain, Real) and 0 <= plain < np.inf):

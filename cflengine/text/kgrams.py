@@ -20,6 +20,7 @@ a token beside the tokens' own 4; at K = 3 and a K-gram to every 1.8 tokens that
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,13 @@ from cflengine.text.numbering import PASSES, Numbering
 from cflengine.text.plain_grams import first_places
 from cflengine.text.plain_grams import number_grams as sorted_grams
 
-MAX_GRAM = 8
+MAX_GRAM = 32
 _INT32_MAX = 2**31 - 1
+
+
+def cover_type(max_gram: int) -> type[np.unsignedinteger[Any]]:
+    """The type of covers, which have a bit for every length of a pointer."""
+    return np.uint8 if max_gram <= 8 else np.uint16 if max_gram <= 16 else np.uint32
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,10 @@ class KGramIndex:
     @property
     def n_pointers(self) -> int:
         return int(self.grp_ptr[-1])
+
+    def no_cover(self) -> np.ndarray:
+        """(n,), no pointers: bit k-1 of an entry is for the pointer of length k there (:func:`cover_type`)."""
+        return np.zeros(self.n_tokens, dtype=cover_type(self.max_gram))
 
     @property
     def nbytes(self) -> int:
@@ -121,7 +131,7 @@ def index_kgrams(
     tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time, by hashing
     (:mod:`~cflengine.text.numbering`). on_disk: ``gram_of`` lies in a file of ``folder``
     (:func:`~cflengine.engine.mapped.mapped_array`). watch: told of the passes done, asked whether to go on.
-    Raises ValueError if max_gram is not in 1 .. 8, if a token id is negative, or if there are more than
+    Raises ValueError if max_gram is not in 1 .. 32, if a token id is negative, or if there are more than
     2**31 - 1 pointers.
     """
     if not isinstance(max_gram, (int, np.integer)) or not 1 <= max_gram <= MAX_GRAM:

@@ -27,7 +27,7 @@ def coverage(w: Mapping[Pointer, float], n_tokens: int) -> np.ndarray:
 
 def pointers_of(cover: np.ndarray) -> list[Pointer]:
     """Bit k-1 of cover[i] is the pointer (k, i)."""
-    return [(k, i) for i, bits in enumerate(cover.tolist()) for k in range(1, 9) if bits >> (k - 1) & 1]
+    return [(k, i) for i, bits in enumerate(cover.tolist()) for k in range(1, 33) if bits >> (k - 1) & 1]
 
 
 def prices_from(cost: np.ndarray) -> dict[Pointer, float]:

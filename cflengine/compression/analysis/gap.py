@@ -36,11 +36,10 @@ from cflengine.compression.model.lifting import lifted_bound
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.engine.progress import Poll, go_on
-from cflengine.text.kgrams import KGramIndex
+from cflengine.text.kgrams import MAX_GRAM, KGramIndex
 
 _TERMS = ("slack", "unspent", "overlap", "lift")
 _AT_ONCE = 1 << 17  # tokens
-_LONGEST = np.array([bits.bit_length() for bits in range(256)])  # of the pointers that a byte of a cover marks
 
 
 class Charged(Protocol):
@@ -182,11 +181,11 @@ def _pieces(solution: Charged, index: KGramIndex, costs: StorageCosts) -> Iterat
 
 def _uncut(cover: np.ndarray, at: int) -> int:
     """The first token from ``at`` on with no pointer that begins before it and ends behind; the end, at last."""
-    first, size = max(at - 8, 0), 1 << 10
+    first, size = max(at - MAX_GRAM, 0), 1 << 10
     while at < len(cover):
         piece = cover[first : at + size]
         begins = np.arange(first, first + len(piece))
-        reach = np.maximum.accumulate(begins + _LONGEST[piece])
+        reach = np.maximum.accumulate(begins + np.frexp(piece.astype(np.float64))[1])  # bits in use: the longest
         good = np.flatnonzero((reach[:-1] <= begins[1:]) & (begins[1:] >= at))
         if len(good):
             return int(begins[good[0] + 1])

@@ -114,7 +114,7 @@ def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLed
 
 def _encoded(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, number: np.ndarray) -> Encoded:
     """The whole corpus with the dictionary of ``number`` (int32 (G,), -1 for a K-gram that is not in it)."""
-    allowed, reach = np.zeros(index.n_tokens, dtype=np.uint8), np.zeros(index.n_tokens + index.n_documents)
+    allowed, reach = index.no_cover(), np.zeros(index.n_tokens + index.n_documents)
     encoded = Encoded(index.gram_of, index.doc_ptr, allowed, cover, reach, costs.dictionary)
     blocks = cut_documents(index.doc_ptr)
     carry = carry_of(blocks, index.max_gram, choice=False)

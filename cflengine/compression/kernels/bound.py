@@ -69,7 +69,7 @@ def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
                 place = slot[k, a + i]
                 cost[k, i] = pointer_price(d, k + 1, a + i) + shares[place] if place >= 0 else np.inf
         reach = np.empty(size + 1, np.float64)
-        choice = np.empty(size + 1, np.uint8)
+        choice = np.empty(size + 1, carry.choice.dtype)
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)
             if alpha.shape[0] > 0:

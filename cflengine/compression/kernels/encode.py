@@ -39,7 +39,7 @@ def encode_blocks(gram_of, blocks, chunk, d, prices, cover, totals, carry):
         a, e = encoding_window(blocks, b, gram_of.shape[0])
         cost = np.empty((gram_of.shape[0], e - a), np.float64)
         reach = np.empty(e - a + 1, np.float64)
-        choice = np.empty(e - a + 1, np.uint8)
+        choice = np.empty(e - a + 1, cover.dtype)
         fill_costs(gram_of, a, d, prices, cost)
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)

@@ -60,7 +60,7 @@ def theta_blocks(data, slot, theta, blocks, chunk, pieces_alone, zeta, carry):
                 for i in range(a, e):
                     v[k, i - a] += theta.u[k, i]
         cost = theta_costs(v, slot, a, zeta)
-        reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
+        reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, theta.cover.dtype)
         if blocks.piece[b] >= 0:
             cover_piece(cost, blocks, b, carry, reach, choice)
         else:
@@ -103,7 +103,7 @@ def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
             for i in range(e - a):
                 v[k, i] = w[k, a - lo + i] + theta.u[k, a + i]
         if blocks.piece[b] < 0:
-            reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, np.uint8)
+            reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, theta.cover.dtype)
             cover_documents(theta_costs(v, slot, a, step.zeta), blocks, b, reach, choice, theta.cover)
         binary_costs[b], _ = use_cover(theta.gram_of, theta.cover, a, e, d, theta.used)
         pull_towards_theta(v, theta.u, theta.cover, a, step.zeta, step.rho / step.rho_next)

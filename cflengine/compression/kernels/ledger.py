@@ -35,13 +35,13 @@ def reach_blocks(encoded, d, blocks, chunk, number, carry):
     for b in prange(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, K)
         cost = np.full((K, e - a), np.inf)
-        choice = np.empty(e - a + 1, np.uint8)
+        choice = np.empty(e - a + 1, allowed.dtype)
         for i in range(a, e):
-            own = np.uint8(0)
+            own = allowed.dtype.type(0)
             for k in range(1, K + 1):
                 g = gram_of[k - 1, i]
                 if g >= 0 and number[g] >= 0:
-                    own |= np.uint8(1 << (k - 1))
+                    own |= allowed.dtype.type(1 << (k - 1))
                     cost[k - 1, i - a] = pointer_price(d, k, i)
             if blocks.token[b] <= i < blocks.token[b + 1]:
                 allowed[i] = own

@@ -123,7 +123,8 @@ def encode_pieces(gram_of, blocks, chunk, touched, d, prices, carry):
         cost = np.empty((gram_of.shape[0], hi - lo), np.float64)
         plain = np.empty((gram_of.shape[0], hi - lo), np.float64)
         price_pointers(gram_of, d, prices, lo, cost, plain)
-        cover_piece(cost, blocks, b, carry, np.empty(hi - lo + 1, np.float64), np.empty(hi - lo + 1, np.uint8))
+        choice = np.empty(hi - lo + 1, carry.choice.dtype)
+        cover_piece(cost, blocks, b, carry, np.empty(hi - lo + 1, np.float64), choice)
 
 
 @kernel
@@ -144,7 +145,7 @@ def worth_of_piece(window, blocks, b, lo, cover):
     if lo + n < blocks.doc_ptr[d + 1]:
         back[n - K + 1 :] = 0.0
         end = n - K + 1
-    extend_cover(window.cost, 0, begin, n, reach, np.empty(n + 1, np.uint8))
+    extend_cover(window.cost, 0, begin, n, reach, np.empty(n + 1, cover.dtype))
     backward_cover(window.cost, 0, n, back, end)
     total = np.inf
     for i in range(end, n + 1):
@@ -172,7 +173,7 @@ def window_of(K, size):
 def worth_of_documents(window, blocks, b, cover):
     """The covers of block b, of whole documents, and what their pointers are worth."""
     a = blocks.token[b]
-    choice = np.empty(window.reach.shape[0], np.uint8)
+    choice = np.empty(window.reach.shape[0], cover.dtype)
     cover[a : blocks.token[b + 1]] = 0
     for d in range(blocks.doc[b], blocks.doc[b + 1]):
         first, n = blocks.doc_ptr[d] - a, blocks.doc_ptr[d + 1] - blocks.doc_ptr[d]

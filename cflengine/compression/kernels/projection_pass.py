@@ -72,7 +72,7 @@ def _move(w, prices, change, iterate, d, a, rule, sums):
             sums[4] += total[i] * total[i]
             z[k, a + i] = new
             if new > rule.nonzero:
-                cover[a + i] |= np.uint8(1 << k)
+                cover[a + i] |= cover.dtype.type(1 << k)
             w[k, i] = new + scale * total[i] - weight[place] * price * inv_rho
 
 

@@ -14,7 +14,8 @@ predecessor ended with, and where they differ, by more than a constant, has the 
 text a few dozen tokens are enough; on "a a a a ..." no number is, and pieces are done in turn.
 
 Shapes: cost float64 (K, size), by length and *start*, inf where a pointer does not exist; reach float64 (size+1,),
-choice uint8 (size+1,); cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used.
+cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used; choice, of the same type,
+(size+1,). K > 8 takes more bits: uint16 up to 16, then uint32, in all kernels (text/kgrams.py, ``cover_type``).
 """
 
 from __future__ import annotations
@@ -36,8 +37,15 @@ def pointer_price(d, k, i):
 
 
 @kernel
+def choice_bits(choice):
+    """How many bits of a choice are for k, and then for j."""
+    return 3 if choice.itemsize == 1 else 5
+
+
+@kernel
 def extend_cover(cost, first, begin, end, reach, choice):
     """Fill reach[begin..end] and choice[begin..end] of ``shortest_cover`` from the K values before."""
+    bits = choice_bits(choice)
     for i in range(begin, end + 1):
         best = np.inf
         nearest = np.inf
@@ -50,16 +58,16 @@ def extend_cover(cost, first, begin, end, reach, choice):
             total = cost[k - 1, first + i - k] + nearest
             if total <= best:
                 best = total
-                packed = (k - 1) | ((j_best - 1) << 3)
+                packed = (k - 1) | ((j_best - 1) << bits)
         reach[i] = best
         choice[i] = packed
 
 
 @kernel
 def shortest_cover(cost, first, length, reach, choice):
-    """Fill reach[0..length] = R (float64) and choice (uint8) for the document at columns first .. of ``cost``.
+    """Fill reach[0..length] = R (float64) and choice for the document at columns first .. of ``cost``.
 
-    choice[i] packs the k and j that achieve R(i): (k-1) | (j-1) << 3. reach[length] is inf when the
+    choice[i] packs the k and j that achieve R(i): (k-1) | (j-1) << bits. reach[length] is inf when the
     document cannot be covered.
     """
     reach[0] = 0.0
@@ -69,11 +77,12 @@ def shortest_cover(cost, first, length, reach, choice):
 @kernel
 def mark_cover(choice, first, length, cover):
     """Walk back from the end and set cover[first + start] for every pointer of the cheapest cover."""
+    bits = choice_bits(choice)
     i = length
     while i > 0:
-        k = (choice[i] & 7) + 1
-        cover[first + i - k] |= np.uint8(1 << (k - 1))
-        i -= (choice[i] >> 3) + 1
+        k = (choice[i] & ((1 << bits) - 1)) + 1
+        cover[first + i - k] |= cover.dtype.type(1 << (k - 1))
+        i -= (choice[i] >> bits) + 1
 
 
 @kernel
@@ -125,7 +134,7 @@ def _note_values(reach, i, values):
 def cover_piece(cost, blocks, b, carry, reach, choice):
     """R of block b, a piece, and of its halo, but for a constant: the answer, R's least before the piece's first token.
 
-    Fills reach, choice (uint8 (size+1,)) and the piece's row of ``carry``.
+    Fills reach, choice (size+1,) and the piece's row of ``carry``.
     """
     K = cost.shape[0]
     p, d = blocks.piece[b], blocks.doc[b]

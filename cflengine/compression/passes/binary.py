@@ -47,7 +47,9 @@ class Coder:
 
     def single_words(self) -> np.ndarray:
         """uint8 (n,): the solution that every run begins with; the best one where pointers are free."""
-        return np.ones(self.index.n_tokens, dtype=np.uint8)
+        cover = self.index.no_cover()
+        cover[:] = 1
+        return cover
 
     def evaluate(self, cover: np.ndarray) -> tuple[float, int, np.ndarray]:
         """Objective of (1) of a binary solution, its number of pointers, and uint8 (G,): the K-grams it uses."""
@@ -67,7 +69,7 @@ class Coder:
 
         Documents that the allowed K-grams cannot cover get no pointers at all.
         """
-        cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        cover = self.index.no_cover()
         prices = Prices(gram_cost, np.inf)
         encode_tokens(self.index.gram_of, self.blocks, self.chunks(), self.costs.pointer, prices, cover)
         return cover

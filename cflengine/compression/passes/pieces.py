@@ -10,6 +10,7 @@ import numpy as np
 from cflengine.compression.kernels import halo as kernels_halo
 from cflengine.compression.kernels import shortest as kernels_shortest
 from cflengine.compression.passes.blocks import Blocks
+from cflengine.text.kgrams import cover_type
 
 _NONE = np.empty(0, dtype=np.float32)
 _TOLERANCE = 1e-12  # of what a piece costs: rounding of its sums
@@ -70,7 +71,7 @@ def carry_of(blocks: Blocks, max_gram: int, *, choice: bool = True) -> Carry:
         np.zeros((n, max_gram)),
         np.zeros(n),
         np.zeros(n, dtype=np.uint8),
-        np.zeros(int(blocks.doc_ptr[-1]) + 1 if n and choice else 0, dtype=np.uint8),
+        np.zeros(int(blocks.doc_ptr[-1]) + 1 if n and choice else 0, dtype=cover_type(max_gram)),
     )
 
 

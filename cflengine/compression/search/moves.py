@@ -41,7 +41,7 @@ class DictionarySearch:
         self.pointers = Pointers(groups.layout.slot, index.gram_of)
         self.present = np.zeros(index.n_grams, dtype=np.uint8)
         self.used = np.zeros(0, dtype=np.uint8)
-        self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
+        self.cover = index.no_cover()
         self.worth = np.zeros(index.n_grams, dtype=np.float32)
         self.objective = np.inf
         self._carry = carry_of(coder.blocks, index.max_gram)

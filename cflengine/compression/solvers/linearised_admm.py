@@ -98,7 +98,7 @@ class LinearisedAdmm:
         self.y = np.zeros(n, dtype=np.float32)
         self.z = np.ones(n, dtype=np.float32)
         self.multiplier = np.empty((index.max_gram, 0), dtype=np.float32)
-        self.cover = np.zeros(0, dtype=np.uint8)
+        self.cover = index.no_cover()[:0]
         self.used = np.zeros(0, dtype=np.uint8)
         blocks = self.layout.n_blocks
         self._d = costs.pointer_single
@@ -175,7 +175,7 @@ class LinearisedAdmm:
         index = self.index
         if not self.multiplier.shape[1]:
             self.multiplier = np.zeros(index.gram_of.shape, dtype=np.float32)
-            self.cover = np.zeros(index.n_tokens, dtype=np.uint8)
+            self.cover = index.no_cover()
         self.used = np.zeros(index.n_grams, dtype=np.uint8)
         return not has_pieces(self.layout.blocks) or self._cover(
             w, self.multiplier, zeta, self.cover, pieces_alone=True, poll=progress.poll
@@ -217,7 +217,7 @@ class LinearisedAdmm:
 
     def round(self, w: np.ndarray) -> np.ndarray:
         """uint8 (n,): the cover that the θ-update at ζ = 1 picks for ``w``."""
-        cover = np.zeros(self.index.n_tokens, dtype=np.uint8)
+        cover = self.index.no_cover()
         self._cover(w, self.multiplier[:, :0], 1.0, cover)
         return cover
 

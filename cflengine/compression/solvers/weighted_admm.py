@@ -43,7 +43,7 @@ class WeightedAdmm:
         self.best = np.zeros(index.gram_of.shape, dtype=np.float32)
         self.best_objective = np.inf
         self.beta = np.zeros(n)
-        self.cover = np.zeros(n, dtype=np.uint8)
+        self.cover = index.no_cover()
         self._d = costs.pointer_single
         self._table = kernels_projection.overlaps(index.max_gram)
         self._borders = borders_of(self.layout.blocks, index.max_gram)
