@@ -42,7 +42,7 @@ Written to DIR:
   pointers.parquet    document, start token, length, start and end character, K-gram
   trace.csv           every event of the solver: objective, best, relaxation, lower bound, gap, stage
   model.cflm          the dictionary, for other documents (see cflengine encode)
-  proof.npz           what proves the bound: the dual price of every token, and branching trees of documents where
+  proof.npz           what proves the bound: the dual price of every token, and branching trees of passages where
                       these leave a gap (see cflengine verify)
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         objective, certified bound and gap, settings, sizes, seconds, memory, versions

@@ -128,11 +128,12 @@ def excesses_of(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> 
             d = costs.pointer_by_length[k]
             if costs.pointer_extra.size:
                 d = d + costs.pointer_extra[k, a:e].astype(np.float64)
-            where = (x > d) & (gram_of[k, a:e] >= 0)
+            # x may be rounded down to d, or below
+            where = (x * (1.0 + slack) > d) & (gram_of[k, a:e] >= 0)
             grams, x, d = gram_of[k, a:e][where], x[where], np.broadcast_to(d, x.shape)[where]
             np.add.at(excess, grams, x - d + slack * x)
             np.add.at(counts, grams, 1)
-            np.minimum.at(ratio, grams, d / x)
+            np.minimum.at(ratio, grams, d / (x * (1.0 + slack)))
     if not exact:
         excess *= 1.0 + EPSILON * (int(counts.max(initial=0)) + 2)
     return Excesses(total, excess, ratio)

@@ -55,12 +55,13 @@ class Lifted:
         prices = np.concatenate([np.maximum(self.rest, 0.0), np.zeros(K)])
         x = np.where(np.arange(K) <= k[:, None], prices[token[:, None] + np.arange(K)], 0.0).sum(axis=1)
         left = np.maximum(d - self.paid, 0.0)
-        over = x > left
+        slack = EPSILON * (K + 4)  # as many roundings as a sum has terms, and differences
+        over = x * (1.0 + slack) > left
         gram, x, left, d = gram_of[k, token][over], x[over], left[over], d[over]
-        # by how much more than found, which took them for d; as many roundings as a sum has terms
-        more = (x - left) - np.maximum(x - d, 0.0) + EPSILON * (K + 4) * (x + d)
+        # by how much more than found, which took them for d
+        more = np.maximum(x - left, 0.0) - np.maximum(x - d, 0.0) + slack * (x + d)
         np.add.at(found.by_gram, gram, more)
-        np.minimum.at(found.ratio, gram, left / x)
+        np.minimum.at(found.ratio, gram, left / (x * (1.0 + slack)))
         found.by_gram[np.unique(gram)] *= 1.0 + EPSILON * (len(gram) + 1)
         return found
 

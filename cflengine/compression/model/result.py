@@ -51,7 +51,7 @@ class CompressionResult(Result):
     is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
     end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
     (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
-    token. branchings: trees that bound some documents better than their prices do (model/branching.py); where there are
+    token. branchings: trees that bound some parts better than their prices do (model/branching.py); where there are
     none, Σ alpha = lower_bound up to rounding. unverified_bound: of the exact solver, what HiGHS's branch and bound
     says is proved, to its tolerances: not recomputed, no part of the gap; NaN of other solvers. stages: of the
     homotopy, if asked for; they are not saved. digest: of the corpus, words included; empty where an index was solved

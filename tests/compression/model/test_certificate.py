@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cflengine.compression.model import certificate
 from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
@@ -57,6 +60,28 @@ def test_any_vector_of_prices_proves_a_valid_bound(kind, cost):
         assert bound <= optimum * (1 + 1e-7) + 1e-7
         assert 0 <= shrink <= 1 and bound == pytest.approx(alpha.sum() * shrink)
         assert (excess_of(alpha * shrink, index, costs) <= costs.dictionary + 1e-9).all()
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from(["words", "by pointer"]))
+def test_shrunk_prices_are_feasible_in_exact_arithmetic(seed, stored, kind):
+    """Also of prices that add up to what a pointer costs once they are rounded, and to a little more before."""
+    rng = np.random.default_rng(seed)
+    index = index_of([" ".join(rng.choice(list("ab"), 3)) for _ in range(4)], 3)
+    costs = costs_of(index, 1.0, dictionary_cost=np.full(index.n_grams, stored))
+    if kind == "by pointer":
+        costs = uneven_costs(index)
+    two = rng.uniform(0.0, 0.5, (4, 2))
+    alpha = np.column_stack([two, 1.0 - two.sum(axis=1)]).ravel()
+    bound, shrink = dual_bound(alpha, index.gram_of, costs)
+    exact = [Fraction(shrink) * Fraction(value) for value in alpha.tolist()]
+    spent = [Fraction(0)] * index.n_grams
+    for k, i in np.argwhere(index.gram_of >= 0):
+        d = Fraction(float(costs.pointer_by_length[k]))
+        d += Fraction(float(costs.pointer_extra[k, i])) if costs.pointer_extra.size else 0
+        spent[index.gram_of[k, i]] += max(sum(exact[i : i + k + 1], -d), 0)
+    assert all(amount <= Fraction(float(c)) for amount, c in zip(spent, costs.dictionary, strict=True))
+    assert Fraction(bound) <= sum(exact)
 
 
 def test_infeasible_prices_are_shrunk_only_as_far_as_needed():
