@@ -1,0 +1,72 @@
+"""numba kernels of the search at a fixed size: what every piece that is not in the vocabulary would save, and what doing
+without each that is would cost.
+
+With R(i) the fewest pieces that make up the first i units of a word and B(i) of the rest from i on, the fewest through
+piece s at i are R(i) + 1 + B(i + |s|): what is saved by s alone, in a word where it stands several times at the best of
+its places. Shapes: gram_of int32 (K, n); present uint8 (G,); ptr int64 (W+1,), words; counts int64 (W,).
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from cflengine.engine.jit import kernel, parallel_kernel
+
+
+@kernel
+def fewest_before(gram_of, present, a, n, without, before):
+    """before[0 .. n] = R of the n units from a on, without the piece ``without`` (−1: with all)."""
+    before[0] = 0
+    for i in range(1, n + 1):
+        before[i] = before[i - 1] + 1
+        for k in range(2, min(gram_of.shape[0], i) + 1):
+            g = gram_of[k - 1, a + i - k]
+            if g >= 0 and present[g] and g != without:
+                before[i] = min(before[i], before[i - k] + 1)
+    return before[n]
+
+
+@kernel
+def fewest_after(gram_of, present, a, n, after):
+    """after[0 .. n] = B of the n units from a on."""
+    after[n] = 0
+    for i in range(n - 1, -1, -1):
+        after[i] = after[i + 1] + 1
+        for k in range(2, min(gram_of.shape[0], n - i) + 1):
+            g = gram_of[k - 1, a + i]
+            if g >= 0 and present[g]:
+                after[i] = min(after[i], after[i + k] + 1)
+
+
+@kernel
+def worth_in_word(gram_of, present, a, n, count, work, worth):
+    """Add what the word's pieces are worth, times ``count``; returns its fewest pieces. work: int32 (3, n + 1)."""
+    before, after, other = work
+    total = fewest_before(gram_of, present, a, n, -1, before)
+    fewest_after(gram_of, present, a, n, after)
+    for i in range(n):
+        for k in range(2, min(gram_of.shape[0], n - i) + 1):
+            g = gram_of[k - 1, a + i]
+            if g < 0:
+                continue
+            through = before[i] + 1 + after[i + k]
+            if not present[g]:
+                if through < total:
+                    worth[g] += count * (total - through)
+            elif through == total:  # it may be needed; once for each place, of which few repeat
+                worth[g] += count * (fewest_before(gram_of, present, a, n, g, other) - total)
+    return total
+
+
+@parallel_kernel
+def worth_of_pieces(gram_of, present, ptr, counts, cuts, totals, worth):
+    """Of all words: totals int64 (T,), tokens, and worth int64 (T, G), for each of T runs of words cuts[t] ..
+    cuts[t+1] − 1 by itself."""
+    for t in numba.prange(totals.shape[0]):
+        total = np.int64(0)
+        for w in range(cuts[t], cuts[t + 1]):
+            a, n = ptr[w], ptr[w + 1] - ptr[w]
+            work = np.empty((3, n + 1), np.int32)
+            total += counts[w] * worth_in_word(gram_of, present, a, n, counts[w], work, worth[t])
+        totals[t] = total

@@ -1,0 +1,151 @@
+"""What a tokenizer cuts: texts, normalised, into words by a pattern, and words into units, bytes or characters.
+
+Cutting loses nothing: what lies between two matches of the pattern is a word, too. The patterns are those of GPT-2 and
+of GPT-4 (cl100k), as Hugging Face's tokenizers write them, and one that cuts before white space alone.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import regex
+
+from cflengine.engine.checks import InputError
+
+PATTERNS = {
+    "whitespace": r" ?\S+|\s+(?!\S)|\s+",
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "gpt4": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+UNITS = ("byte", "character")
+NORMALISATIONS = ("nfc", "lowercase")
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """How texts become words of units.
+
+    unit: "byte", of UTF-8, or "character"; pattern: a name of PATTERNS, a regular expression, or None for texts whole;
+    normalisation: of NORMALISATIONS, in this order. Raises InputError for another unit or step, for a pattern that is
+    none, and for one that matches the empty string.
+    """
+
+    unit: str = "byte"
+    pattern: str | None = "gpt2"
+    normalisation: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise InputError(f"unit must be one of {', '.join(UNITS)}, not {self.unit!r}.")
+        for step in self.normalisation:
+            if step not in NORMALISATIONS:
+                raise InputError(f"normalisation must be of {', '.join(NORMALISATIONS)}, not {step!r}.")
+        if self.compiled is not None and self.compiled.match("") is not None:
+            raise InputError(f"the pattern {self.pattern!r} matches the empty string, so it cuts nothing.")
+
+    @property
+    def expression(self) -> str | None:
+        """The regular expression, None for texts whole."""
+        return None if self.pattern is None else PATTERNS.get(self.pattern, self.pattern)
+
+    @cached_property
+    def compiled(self) -> regex.Pattern[str] | None:
+        if self.expression is None:
+            return None
+        try:
+            return regex.compile(self.expression)
+        except regex.error as error:
+            raise InputError(f"the pattern {self.pattern!r} is no regular expression: {error}.") from error
+
+    @cached_property
+    def _steps(self) -> list[Callable[[str], str]]:
+        known: dict[str, Callable[[str], str]] = {
+            "nfc": lambda text: unicodedata.normalize("NFC", text),
+            # character by character, as other tokenizers do it: a final sigma is no other letter
+            "lowercase": lambda text: "".join(map(str.lower, text)),
+        }
+        return [known[step] for step in self.normalisation]
+
+    def normalised(self, text: str) -> str:
+        """The text that decoding brings back; surrogates that stand alone, which are no characters, become U+FFFD."""
+        if not text.isascii():
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        for step in self._steps:
+            text = step(text)
+        return text
+
+    def words(self, text: str) -> Iterator[str]:
+        """The words of a normalised text, which they make up."""
+        if self.compiled is None:
+            yield from (text,) if text else ()
+            return
+        end = 0
+        for match in self.compiled.finditer(text):
+            if match.start() > end:
+                yield text[end : match.start()]
+            end = match.end()
+            yield match.group()
+        if end < len(text):
+            yield text[end:]
+
+    def count(self, texts: Iterable[str]) -> Counter[str]:
+        """How often each word occurs."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(self.words(self.normalised(text)))
+        return counts
+
+    def units(self, word: str) -> np.ndarray:
+        """int32: the numbers of a word's units, bytes of UTF-8 or code points."""
+        if self.unit == "byte":
+            return np.frombuffer(word.encode(), dtype=np.uint8).astype(np.int32)
+        return np.frombuffer(word.encode("utf-32-le"), dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """The distinct words of a corpus, most frequent first: units int32 (n,), word by word; ptr int64 (W+1,), borders;
+    counts int64 (W,)."""
+
+    units: np.ndarray
+    ptr: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, counts: Counter[str], cutting: Cutting) -> WordTable:
+        """Of words counted; words of no units are left out."""
+        words = sorted((word for word, count in counts.items() if word and count > 0), key=lambda w: (-counts[w], w))
+        each = [cutting.units(word) for word in words]
+        units = np.concatenate([np.zeros(0, dtype=np.int32), *each])
+        ptr = np.cumsum([0, *map(len, each)])
+        return cls(units, ptr, np.array([counts[word] for word in words], dtype=np.int64))
+
+    @property
+    def n_words(self) -> int:
+        """Distinct ones."""
+        return len(self.counts)
+
+    @property
+    def n_running(self) -> int:
+        """All words of the corpus."""
+        return int(self.counts.sum())
+
+    def word(self, i: int) -> np.ndarray:
+        """int32: its units."""
+        a, e = self.ptr[i : i + 2]
+        return self.units[a:e]
+
+    def alphabet(self) -> np.ndarray:
+        """int32: the units that occur, ascending."""
+        return np.unique(self.units)
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Where each word begins and ends."""
+        return pairwise(self.ptr.tolist())
