@@ -1,5 +1,5 @@
-"""numba kernels of the search at a fixed size: what every piece that is not in the vocabulary would save, and what doing
-without each that is would cost.
+"""numba kernels of the search at a fixed size: what every piece that the vocabulary lacks would save, and what it would
+cost to do without each that it has.
 
 With R(i) the fewest pieces that make up the first i units of a word and B(i) of the rest from i on, the fewest through
 piece s at i are R(i) + 1 + B(i + |s|): what is saved by s alone, in a word where it stands several times at the best of

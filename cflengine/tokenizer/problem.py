@@ -3,7 +3,7 @@
 A corpus has distinct words w, each n_w times, over an alphabet of units (bytes or characters). A vocabulary D of B
 pieces of two units or more, beside the alphabet, makes a word into the fewest pieces that it consists of:
 
-    minimise over D, |D| ≤ B   Σ_w n_w · t_w(D),   t_w(D) = the fewest pieces of D and single units that make up w.   (1)
+    minimise over D, |D| ≤ B   Σ_w n_w · t_w(D),   t_w(D) the fewest pieces of D and single units that make up w.   (1)
 
 With a price µ for every piece this is problem (1) of Paskov, Mitchell, Hastie (AISTATS 2014), words being documents: a
 pointer in word w costs n_w, a K-gram of two units or more µ, a unit nothing. Its relaxation lets pieces overlap, which
@@ -14,7 +14,7 @@ can only be cheaper, so for any µ ≥ 0 and any lower bound L(µ) on it
 and as tokens are whole numbers the left side may be rounded up. A piece of k units that occurs N times, counted with
 n_w, saves at most (k − 1) N tokens: where that is no more than µ, it can be left out.
 
-Worked example: "aab" ten times and "ab" five times, B = 1: "ab" leaves 2 · 10 + 5 = 25 tokens of 40, "aab" 10 + 10 = 20.
+Worked example: "aab" ten times and "ab" five times, B = 1: of 40 tokens "ab" leaves 20 + 5, "aab" 10 + 10.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class _Prices:
         below = [m for m, f in self.tried if f < self.size]
         low, high = max(above, default=0.0), min(below, default=math.inf)
         if not low < wanted < high:
-            wanted = math.sqrt(low * high) if 0 < low and high < math.inf else wanted
+            wanted = math.sqrt(low * high) if low > 0 and high < math.inf else wanted
         self.next = wanted
 
 
@@ -83,7 +83,7 @@ def solve_size(
     found: dict[str, Any] = {"at_least": 0, "mu": 0.0, "lower_bound": 0.0, "alpha": np.zeros(every.index.n_tokens)}
     best: tuple[int, np.ndarray] | None = None
     candidates, kept, solver, finished = every, math.inf, None, True
-    for i in range(_PRICES):
+    for _ in range(_PRICES):
         mu = prices.next
         if mu < kept:
             kept = _MARGIN * mu

@@ -1,8 +1,8 @@
 """numba kernels of pieces in a trie: find the pieces that begin at a unit, and the fewest that make up a word.
 
-A node's child by a unit is found in an open-addressing table whose keys are (node, unit), node 0 being the root and 0 an
-empty slot, since the root is nobody's child. Shapes: keys uint64, child int32, of a power of two of slots, at most half
-of them taken; piece int32 (nodes,), the piece that ends at a node, −1 for none; units int32 (n,).
+A node's child by a unit is found in an open-addressing table whose keys are (node, unit), node 0 being the root and 0
+an empty slot, since the root is no node's child. Shapes: keys uint64, child int32, of a power of two of slots, at most
+half of them taken; piece int32 (nodes,), the piece that ends at a node, −1 for none; units int32 (n,).
 """
 
 from __future__ import annotations
