@@ -1,0 +1,59 @@
+"""tokenizer.json: a vocabulary as Hugging Face's tokenizers read it.
+
+Its Unigram model takes the encoding of the highest score; with one score for all pieces that is one of the fewest
+pieces, and of these the one that trie_kernels.py takes. Bytes are written in GPT-2's alphabet, a letter for each.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from cflengine.tokenizer.words import Cutting
+
+_NORMALISERS = {"nfc": {"type": "NFC"}, "lowercase": {"type": "Lowercase"}}
+
+
+@cache
+def byte_letters() -> tuple[str, ...]:
+    """The letter of each byte: itself where it can be seen, else one from U+0100 on."""
+    seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    letters, more = [], 256
+    for byte in range(256):
+        letters.append(chr(byte if byte in seen else more))
+        more += byte not in seen
+    return tuple(letters)
+
+
+def tokenizer_json(cutting: Cutting, pieces: list[str], special: list[str], unknown: int | None) -> dict[str, Any]:
+    """The file's content. pieces: by id, as they are written, special ones included; unknown: the id of the piece for
+    unknown characters, None where there are none."""
+    steps = [_NORMALISERS[step] for step in cutting.normalisation]
+    before = []
+    if cutting.expression is not None:
+        split = {"type": "Split", "pattern": {"Regex": cutting.expression}, "behavior": "Isolated", "invert": False}
+        before.append(split)
+    decoder: dict[str, Any] | None = {"type": "Fuse"}
+    if cutting.unit == "byte":
+        plain = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        before.append({"type": "ByteLevel", **plain})
+        decoder = {"type": "ByteLevel", **plain}
+    elif unknown is not None:
+        decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+    kept = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": pieces.index(piece), "content": piece, **kept} for piece in special],
+        "normalizer": {"type": "Sequence", "normalizers": steps} if steps else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": before} if before else None,
+        "post_processor": None,
+        "decoder": decoder,
+        "model": {
+            "type": "Unigram",
+            "unk_id": unknown,
+            "vocab": [[piece, -1.0] for piece in pieces],
+            "byte_fallback": cutting.unit == "character",
+        },
+    }
