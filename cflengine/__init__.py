@@ -10,6 +10,7 @@ Packages, the lowest first:
 - :mod:`cflengine.loglinear`: logistic regression and chain CRF, clustered L-BFGS (Mathur, Chakrabarti, ICDM 2006);
 - :mod:`cflengine.plq`: any convex piecewise linear-quadratic loss under constraints (Dai, Qiu, NeurIPS 2023);
 - :mod:`cflengine.embedding`: word-level MMD, embeddings that keep classes apart (Gao, Dai, JASA 2025);
+- :mod:`cflengine.tokenizer`: subword vocabularies of a size, proved close to the best, on compression's public names;
 - :mod:`cflengine.experiments`: what features are worth: authors, ratings, ABV, any column;
 - :mod:`cflengine.verify`: results checked from their files, without compiled code.
 

@@ -23,6 +23,7 @@ from .sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
 from .text.corpus import Corpus, CorpusError
 from .text.reading.inputs import read_input
 from .text.reading.readers import preview_corpus, read_corpus
+from .tokenizer.estimator import SubwordTokenizer
 
 __all__ = [
     "ADMMSettings",
@@ -49,6 +50,7 @@ __all__ = [
     "ReweightingSettings",
     "SentenceLassoClassifier",
     "ShardedSettings",
+    "SubwordTokenizer",
     "WordMMD",
     "WordMMDEmbedding",
     "__version__",

@@ -15,11 +15,13 @@ import cflengine
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PACKAGES = (
-    "compression", "sentence_lasso", "loglinear", "plq", "embedding", "experiments", "text", "linear", "engine",
+    "compression", "sentence_lasso", "loglinear", "plq", "embedding", "tokenizer", "experiments", "text", "linear",
+    "engine",
 )  # fmt: skip
 PROBLEMS = (
     "cflengine.compression.model.problem", "cflengine.sentence_lasso.model.problem",
     "cflengine.loglinear.model.problem", "cflengine.plq.problem", "cflengine.embedding.problem",
+    "cflengine.tokenizer.problem",
 )  # fmt: skip
 SOLVERS = (
     "cflengine.compression.solvers.guided.solver", "cflengine.compression.solvers.homotopy",

@@ -40,6 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
         path,
         predict,
         sentences,
+        tokenizer,
         train_crf,
         train_logistic,
         verify,
@@ -63,6 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
         train_crf,
         erm,
         embed,
+        tokenizer,
         predict,
         verify,
     ):

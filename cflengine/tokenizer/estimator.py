@@ -6,48 +6,27 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.compression import GuidedSettings
-from cflengine.engine.checks import InputError, check_positive, check_whole
+from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.files import replaced
-from cflengine.engine.gaps import relative_gap
-from cflengine.engine.jit import threads
 from cflengine.engine.progress import Listener
+from cflengine.tokenizer.candidates import Candidates
 from cflengine.tokenizer.huggingface import byte_letters, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
-from cflengine.tokenizer.problem import PieceIndex
-from cflengine.tokenizer.solve import Vocabulary, solve_size
+from cflengine.tokenizer.solve import VocabularySettings, solve_vocabulary
 from cflengine.tokenizer.words import Cutting, WordTable
 
 LONGEST = 32
+_LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
+_REMEMBERED = 1 << 16  # words whose pieces are kept at hand
 UNKNOWN = "<unk>"
-
-
-@dataclass(frozen=True)
-class TokenizerResult:
-    """What a fit leaves. tokens: that the corpus takes; at_least: that it takes with any vocabulary of as many pieces
-    of at most ``longest`` units, proved; words: running; size: pieces beside units and special tokens; finished:
-    whether the search ended by itself. vocabulary: pieces, dual prices and the price that proves the bound."""
-
-    tokens: int
-    at_least: int
-    words: int
-    size: int
-    finished: bool
-    vocabulary: Vocabulary = field(repr=False)
-
-    @property
-    def gap(self) -> float:
-        """tokens / at_least − 1."""
-        return relative_gap(float(self.tokens), float(self.at_least))
 
 
 class SubwordTokenizer(BaseEstimator):
@@ -69,12 +48,15 @@ class SubwordTokenizer(BaseEstimator):
         Units of a piece at most, up to 32.
     min_count : int, default: 1
         How often a piece has to occur in the corpus.
+    required, forbidden : Sequence[str], default: ()
+        Pieces that the vocabulary must, or must not, have; those that do not occur within a word of the corpus are
+        passed over.
     special_tokens : Sequence[str], default: ()
         Pieces that no text is cut into.
     tol : float, default: 0.001
-        The relative gap at which a price is solved.
+        Ends once the corpus takes at most this much more than with the best vocabulary of the size, proved.
     time_limit : float or None, default: None
-        Seconds for each price, None for no limit.
+        Seconds, None for no limit.
     random_state : int, default: 0
         Seed of what the solver draws.
     listeners : Sequence[Listener], default: ()
@@ -97,6 +79,8 @@ class SubwordTokenizer(BaseEstimator):
         normalisation: Sequence[str] = (),
         longest: int = 16,
         min_count: int = 1,
+        required: Sequence[str] = (),
+        forbidden: Sequence[str] = (),
         special_tokens: Sequence[str] = (),
         tol: float = 1e-3,
         time_limit: float | None = None,
@@ -110,6 +94,8 @@ class SubwordTokenizer(BaseEstimator):
         self.normalisation = normalisation
         self.longest = longest
         self.min_count = min_count
+        self.required = required
+        self.forbidden = forbidden
         self.special_tokens = special_tokens
         self.tol = tol
         self.time_limit = time_limit
@@ -124,13 +110,10 @@ class SubwordTokenizer(BaseEstimator):
         the corpus offers.
         """
         check_whole(self, {"vocab_size": 1, "longest": 1, "min_count": 1, "random_state": 0})
-        check_positive(self, ("tol",))
         if self.longest > LONGEST:
             raise InputError(f"longest must be at most {LONGEST}, not {self.longest}.")
-        if isinstance(texts, str):
-            raise InputError("fit takes a sequence of texts, not one string.")
         cutting = Cutting(self.unit, self.pattern, tuple(self.normalisation))
-        counts = Counter(dict(texts)) if isinstance(texts, Mapping) else cutting.count(texts)
+        counts = _checked(texts) if isinstance(texts, Mapping) else cutting.count(texts)
         table = WordTable.of(counts, cutting)
         if not table.n_words:
             raise InputError("there is no word in these texts.")
@@ -141,22 +124,28 @@ class SubwordTokenizer(BaseEstimator):
                 f"vocab_size must be at least {len(units):,}: so many units and special tokens there are, not "
                 f"{self.vocab_size:,}."
             )
-        with threads(self.n_threads):
-            every = PieceIndex.of(table, self.longest)
-            offered = int(np.count_nonzero((every.index.lengths() > 1) & (every.weight >= self.min_count)))
-            if size > offered:
-                raise InputError(
-                    f"vocab_size must be at most {len(units) + offered:,}, all pieces that these texts offer, not "
-                    f"{self.vocab_size:,}."
-                )
-            settings = GuidedSettings(
-                tol=self.tol, time_limit=self.time_limit, random_state=self.random_state, branching=False
-            )
-            found = solve_size(every, size, settings, least=self.min_count, listeners=self.listeners)
-        self._keep(cutting, units, found)
-        self.result_ = TokenizerResult(
-            found.tokens, found.at_least, table.n_running, len(found.grams), found.finished, found
+        every = Candidates.of(table, self.longest)
+        names = [name for name, own in units if own is None]  # of pieces that no text is cut into
+        required, forbidden = (
+            every.find([cutting.units(cutting.normalised(piece)) for piece in pieces])
+            for pieces in (self.required, [*self.forbidden, *names])
         )
+        every = every.requiring(required)
+        if (every.required & forbidden).any():
+            raise InputError("a piece is both required and forbidden, or special.")
+        allowed = every.many & (every.weight >= self.min_count) & ~forbidden
+        least, most = (len(units) + int(np.count_nonzero(f)) for f in (every.required, allowed | every.required))
+        if not least <= self.vocab_size <= most:
+            raise InputError(
+                f"vocab_size must be between {least:,} (units, special tokens, required pieces) and {most:,} (with all "
+                f"pieces of these texts), not {self.vocab_size:,}."
+            )
+        settings = VocabularySettings(tol=self.tol, time_limit=self.time_limit, random_state=self.random_state)
+        result = solve_vocabulary(
+            every, size, settings, allowed=allowed, listeners=self.listeners, n_threads=self.n_threads
+        )
+        self._keep(cutting, units, result.pieces())
+        self.result_ = result
         return self
 
     def _units(self, table: WordTable) -> list[tuple[str, np.ndarray | None]]:
@@ -164,24 +153,24 @@ class SubwordTokenizer(BaseEstimator):
         special: list[tuple[str, np.ndarray | None]] = [(piece, None) for piece in self.special_tokens]
         if self.unit == "byte":
             return special + [(letter, np.array([byte])) for byte, letter in enumerate(byte_letters())]
-        known: list[tuple[str, np.ndarray | None]] = [(chr(code), np.array([code])) for code in table.alphabet().tolist()]
+        known: list[tuple[str, np.ndarray | None]] = [
+            (chr(code), np.array([code])) for code in table.alphabet().tolist()
+        ]
         spare: list[tuple[str, np.ndarray | None]] = [(f"<0x{byte:02X}>", None) for byte in range(256)]
         return [*special, (UNKNOWN, None), *spare, *known]
 
-    def _keep(self, cutting: Cutting, units: list[tuple[str, np.ndarray | None]], found: Vocabulary) -> None:
+    def _keep(self, cutting: Cutting, units: list[tuple[str, np.ndarray | None]], pieces: list[np.ndarray]) -> None:
         """What encoding and decoding take."""
-        chosen = found.pieces.pieces(found.grams)
-        order = sorted(range(len(chosen)), key=lambda i: (-found.pieces.weight[found.grams[i]], chosen[i].tolist()))
-        every = units + [(self._written(chosen[i]), chosen[i]) for i in order]
+        every = units + [(self._written(piece), piece) for piece in pieces]
         names = [name for name, _ in every]
         if len(set(names)) < len(names):
-            raise InputError("a special token is a piece of the texts, or given twice.")
+            raise InputError("a special token is given twice, or is a unit.")
         self._cutting = cutting
         self.pieces_ = names
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
         self._pieces = Pieces([own for _, own in every if own is not None])
         self._bytes = {name: i for i, name in enumerate(names) if name.startswith("<0x")}
-        self._encoded = lru_cache(maxsize=1 << 16)(self._encode_word)
+        self._encoded: dict[str, tuple[int, ...]] = {}
 
     def _written(self, units: np.ndarray) -> str:
         if self.unit == "byte":
@@ -202,20 +191,32 @@ class SubwordTokenizer(BaseEstimator):
     def encode(self, text: str) -> list[int]:
         """The ids of the pieces of a text."""
         check_is_fitted(self, "pieces_")
-        words = self._cutting.words(self._cutting.normalised(text))
-        return [piece for word in words for piece in self._encoded(word)]
+        ids: list[int] = []
+        for word in self._cutting.words(self._cutting.normalised(text)):
+            found = self._encoded.get(word)
+            if found is None:
+                if len(self._encoded) >= _REMEMBERED:
+                    self._encoded = {}
+                found = self._encoded[word] = self._encode_word(word)
+            ids.extend(found)
+        return ids
 
     def tokens(self, text: str) -> list[str]:
         """The pieces of a text, as files have them."""
         return [self.pieces_[i] for i in self.encode(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of some pieces, special ones left out: for those of a text its normalised form."""
+        """The text of some pieces, special ones left out: for those of a text its normalised form.
+
+        Raises InputError for an id that is none.
+        """
         check_is_fitted(self, "pieces_")
         special = len(self.special_tokens)
         raw = b""
         letters = {letter: byte for byte, letter in enumerate(byte_letters())}
         for i in ids:
+            if not 0 <= i < len(self.pieces_):
+                raise InputError(f"ids are from 0 to {len(self.pieces_) - 1:,}, so {i} is none.")
             name = self.pieces_[i]
             if i < special or (self.unit == "character" and i == special):
                 continue
@@ -227,6 +228,16 @@ class SubwordTokenizer(BaseEstimator):
                 raw += name.encode()
         return raw.decode("utf-8", "replace")
 
+    def pieces_frame(self) -> pd.DataFrame:
+        """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was
+        (units and special tokens are there anyway; their occurrences are not counted, −1)."""
+        check_is_fitted(self, "pieces_")
+        chosen = np.arange(len(self.pieces_)) >= len(self.pieces_) - self.result_.size
+        occurrences = np.full(len(self.pieces_), -1, dtype=np.int64)
+        occurrences[chosen] = self.result_.weight
+        columns = {"id": np.arange(len(self.pieces_)), "piece": self.pieces_}
+        return pd.DataFrame(columns | {"occurrences": occurrences, "chosen": chosen})
+
     def save_tokenizer_json(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike."""
         check_is_fitted(self, "pieces_")
@@ -235,3 +246,21 @@ class SubwordTokenizer(BaseEstimator):
         content = tokenizer_json(self._cutting, self.pieces_, special, unknown)
         with replaced(Path(path)) as file:
             file.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
+
+    def save_sentencepiece_vocab(self, path: str | os.PathLike[str]) -> None:
+        """Write the pieces as SentencePiece lists them, a line each: the piece, "▁" for a space, a tab and a score,
+        one for all; line breaks and tabs of pieces as it writes bytes, <0x0A>. Raises InputError for pieces of bytes,
+        which such a list cannot hold."""
+        check_is_fitted(self, "pieces_")
+        if self.unit != "character":
+            raise InputError('a list for SentencePiece takes pieces of characters: unit="character".')
+        with replaced(Path(path)) as file:
+            file.writelines(f"{piece.translate(_LISTED)}\t-1\n".encode() for piece in self.pieces_)
+
+
+def _checked(counts: Mapping[str, int]) -> Counter[str]:
+    """Words and how often each occurs. Raises InputError for what is neither."""
+    for word, count in counts.items():
+        if not (isinstance(word, str) and isinstance(count, int | np.integer) and count >= 0):
+            raise InputError(f"counts must be whole numbers of words that are strings, not {word!r}: {count!r}.")
+    return Counter({word: int(count) for word, count in counts.items()})

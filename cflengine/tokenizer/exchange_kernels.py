@@ -70,3 +70,26 @@ def worth_of_pieces(gram_of, present, ptr, counts, cuts, totals, worth):
             work = np.empty((3, n + 1), np.int32)
             total += counts[w] * worth_in_word(gram_of, present, a, n, counts[w], work, worth[t])
         totals[t] = total
+
+
+@kernel
+def cover_words(gram_of, present, ptr, counts, cover, uses):
+    """The words by the fewest pieces: bit k − 1 of cover[j] is set where one of k units begins at j; uses int64 (G,),
+    how often each is used, counted with the words. Returns Σ counts · pieces."""
+    cover[:] = 0
+    uses[:] = 0
+    total = np.int64(0)
+    before = np.empty(np.diff(ptr).max() + 1, np.int32)
+    for w in range(counts.shape[0]):
+        a, i = ptr[w], ptr[w + 1] - ptr[w]
+        total += counts[w] * fewest_before(gram_of, present, a, i, -1, before)
+        while i > 0:
+            size = 1
+            for k in range(2, min(gram_of.shape[0], i) + 1):
+                g = gram_of[k - 1, a + i - k]
+                if g >= 0 and present[g] and before[i - k] + 1 == before[i]:
+                    size = k
+            i -= size
+            cover[a + i] |= cover.dtype.type(1) << cover.dtype.type(size - 1)
+            uses[gram_of[size - 1, a + i]] += counts[w]
+    return total

@@ -1,110 +1,267 @@
-"""A vocabulary of a given size and its proof: prices µ until the solution has about as many pieces, then exactly."""
+"""A vocabulary of a given size and its proof.
+
+    exchanges   pieces are added, dropped and exchanged from nothing until none helps (exchange.py): a vocabulary
+                within about half a hundredth of the best, and the price µ at which it would be about the best;
+    price       problem (1) of compression at that price, from the words as they are cut then: its bound is (2) of
+                problem.py, its dictionary another vocabulary of nearly the size;
+    exchanges   from that dictionary to the very size.
+
+Prices in between are tried, warm, only where the dictionary turns out to be of quite another size. The bound is
+recomputed from the best prices and all words (certificate.py); it holds for all vocabularies of pieces that are
+allowed. Any number of pieces in this file is without the units that there are anyway.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from cflengine.compression import GuidedSettings, GuidedSolver
-from cflengine.engine.progress import Listener, Poll
+from cflengine.engine.checks import InputError, check_whole
+from cflengine.engine.jit import threads
+from cflengine.engine.progress import IterationStats, Listener
+from cflengine.engine.results import Result
+from cflengine.engine.run import Run
+from cflengine.engine.settings import Limits
+from cflengine.tokenizer.candidates import Candidates
+from cflengine.tokenizer.certificate import count_tokens, dual_bound
 from cflengine.tokenizer.exchange import Exchange
-from cflengine.tokenizer.problem import PieceIndex, tokens_at_least
+from cflengine.tokenizer.problem import tokens_at_least
 
-_PRICES = 8  # at most
-_NEAR = 0.03  # of the size: near enough for the search at a fixed size
-_CANDIDATES = 12  # a piece: those that could pay at the first price
-_POWER = -1.3  # pieces go with this power of the price, until two are known
-_MARGIN = 0.4  # of the first price: candidates are kept down to here
-_COARSE = 5e-3  # the gap that prices are tried with
+_CANDIDATES = 12  # as many times the size: those that exchanges choose among at first
+_MARGIN = 0.4  # of what the last of them can save: others may still be worth it
+_PRICES = 3  # at most
+_NEAR = 0.05  # of the size: how far off a price may be
+_LEAST_PRICE = 0.25  # of a token: below, nothing would be saved by fewer pieces
+_BELOW = 0.85  # of the price: pieces that can save as much stay, should the next price be lower
+_LAST = 0.8  # of the time that is left: the rest is for the last exchanges
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """Pieces of two units or more, most used first: grams int64, their numbers in ``pieces``. tokens: what the corpus
-    takes; at_least: what any vocabulary of as many pieces takes, proved; mu: the price that proves it, lower_bound of
-    problem (1) there by dual prices alpha (float64 (n,)); finished: whether it was not stopped."""
+@dataclass(frozen=True, kw_only=True)
+class VocabularySettings(Limits):
+    """tol: proved relative gap between the tokens and those of any vocabulary of the size; random_state: seed of what
+    the solver at a price draws."""
 
-    pieces: PieceIndex = field(repr=False)
-    grams: np.ndarray = field(repr=False)
-    tokens: int
-    at_least: int
+    tol: float = 1e-3
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.tol:
+            raise InputError(f"tol must be a positive number, not {self.tol!r}.")
+        check_whole(self, {"random_state": 0})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerResult(Result):
+    """A vocabulary and what is proved about it.
+
+    objective: the tokens that the corpus takes with it; lower_bound: those that it takes with any vocabulary of as many
+    pieces, all allowed ones considered; n_running, n_words: words of the corpus, all and distinct; size: pieces of two
+    units or more, those ``required`` included; units int32, ptr int64 (size + 1,): the units of the pieces, one after
+    the other, most frequent first; weight: int64 (size,), how often each occurs in the words; mu: the price and alpha
+    float64 (n,) the dual prices of units that prove the bound.
+    """
+
+    n_running: int
+    n_words: int
+    size: int
+    required: int
     mu: float
-    lower_bound: float
+    units: np.ndarray = field(repr=False)
+    ptr: np.ndarray = field(repr=False)
+    weight: np.ndarray = field(repr=False)
     alpha: np.ndarray = field(repr=False)
-    finished: bool
+
+    def pieces(self) -> list[np.ndarray]:
+        """int32 each: the units of the pieces."""
+        return np.split(self.units, self.ptr[1:-1]) if self.size else []
+
+    @property
+    def tokens_per_word(self) -> float:
+        """That the corpus takes with this vocabulary."""
+        return self.objective / self.n_running
+
+    @property
+    def least_tokens_per_word(self) -> float:
+        """That it takes with any of the size, proved."""
+        return self.lower_bound / self.n_running
 
 
-class _Prices:
-    """Prices that were tried and how many pieces they led to."""
-
-    def __init__(self, size: int, first: float) -> None:
-        self.size, self.next = size, first
-        self.tried: list[tuple[float, int]] = []
-
-    def note(self, mu: float, found: int) -> None:
-        """Learn, and choose the next: by the last two in logarithms, kept between those that gave too few and too
-        many."""
-        self.tried.append((mu, max(found, 1)))
-        power = _POWER
-        if len(self.tried) > 1:
-            (m1, f1), (m2, f2) = sorted(self.tried, key=lambda t: abs(math.log(t[1] / self.size)))[:2]
-            if m1 != m2 and f1 != f2:
-                power = min(math.log(f1 / f2) / math.log(m1 / m2), -0.2)
-        best, count = min(self.tried, key=lambda t: abs(math.log(t[1] / self.size)))
-        wanted = best * math.exp(max(min(math.log(self.size / count) / power, 1.5), -1.5))
-        above = [m for m, f in self.tried if f > self.size]  # too many pieces: the price must rise
-        below = [m for m, f in self.tried if f < self.size]
-        low, high = max(above, default=0.0), min(below, default=math.inf)
-        if not low < wanted < high:
-            wanted = math.sqrt(low * high) if low > 0 and high < math.inf else wanted
-        self.next = wanted
-
-
-def solve_size(
-    every: PieceIndex,
+def solve_vocabulary(
+    every: Candidates,
     size: int,
-    settings: GuidedSettings,
+    settings: VocabularySettings | None = None,
     *,
-    least: int = 1,
-    fixed: np.ndarray | None = None,
-    forbidden: np.ndarray | None = None,
+    allowed: np.ndarray | None = None,
     listeners: Iterable[Listener] = (),
-    poll: Poll = lambda: True,
-) -> Vocabulary:
-    """A vocabulary of at most ``size`` pieces. fixed, forbidden: bool (G,), candidates that it must or must not have;
-    least: how often a piece has to occur. Listeners get the events of every price."""
-    worth = np.sort(every.worth_at_most()[(every.index.lengths() > 1) & (every.weight >= least)])[::-1]
-    at = min(_CANDIDATES * size, len(worth) - 1)
-    prices = _Prices(size, max(float(worth[at]), 1.0) if len(worth) else 1.0)
-    found: dict[str, Any] = {"at_least": 0, "mu": 0.0, "lower_bound": 0.0, "alpha": np.zeros(every.index.n_tokens)}
-    best: tuple[int, np.ndarray] | None = None
-    candidates, kept, solver, finished = every, math.inf, None, True
-    for _ in range(_PRICES):
-        mu = prices.next
-        if mu < kept:
-            kept = _MARGIN * mu
-            candidates, solver, best = every.pruned(kept, least, forbidden), None, None
-        solver = solver or GuidedSolver(candidates.index)
-        result = solver.solve(candidates.costs(mu), settings, listeners=listeners, lam=mu)
-        at_least = tokens_at_least(result.lower_bound, mu, size)
-        if at_least > found["at_least"]:
-            found |= {"at_least": at_least, "mu": mu, "lower_bound": result.lower_bound, "alpha": result.alpha}
-        chosen = result.dictionary[candidates.index.lengths()[result.dictionary] > 1]
-        prices.note(mu, len(chosen))
-        if best is None or abs(len(chosen) - size) < abs(best[0] - size):
-            best = len(chosen), chosen
-        finished = result.reason.value not in ("interrupted", "time limit")
-        if abs(len(chosen) - size) <= _NEAR * size or not finished or not poll():
-            break
-    assert best is not None
-    present = np.zeros(candidates.index.n_grams, dtype=bool)
-    present[best[1]] = True
-    exchange = Exchange(candidates, present)
-    exchange.resize(size, poll)
-    exchange.improve(poll)
-    grams = np.flatnonzero(exchange.present)
-    return Vocabulary(candidates, grams, exchange.tokens, finished=finished, **found)
+    n_threads: int | None = None,
+) -> TokenizerResult:
+    """The vocabulary of ``size`` pieces of two units or more, those that ``every`` requires included.
+
+    allowed: bool (G,), pieces it may have; None for all. Raises InputError where there are not as many, or more are
+    required.
+    """
+    allowed = every.many if allowed is None else allowed & every.many
+    offered, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
+    if not required <= size <= offered:
+        raise InputError(f"size must be between {required:,} and {offered:,}, pieces required and all, not {size:,}.")
+    with threads(n_threads) as count:
+        return VocabularyRun(every, size, allowed, settings or VocabularySettings(), listeners, count).run()
+
+
+class _AtSize:
+    """A listener of the solve at a price: tells the whole what its bounds mean at the size, and asks it to end once
+    that is enough."""
+
+    def __init__(self, whole: VocabularyRun, mu: float) -> None:
+        self.whole, self.mu = whole, mu
+
+    def __call__(self, stats: IterationStats) -> bool:
+        run = self.whole
+        run.raise_bound(tokens_at_least(stats.lower_bound, self.mu, run.free))
+        run.iteration += 1
+        return run.report(f"price: {stats.stage}", support=stats.support, extra={"mu": self.mu}) and not run.proved
+
+    def poll(self) -> bool:
+        return self.whole.may_go_on()
+
+
+class VocabularyRun(Run):
+    """One solve. ``free``: how many pieces are to be chosen; ``chosen``: bool (G,), the best vocabulary."""
+
+    solver = "tokenizer"
+
+    def __init__(
+        self,
+        every: Candidates,
+        size: int,
+        allowed: np.ndarray,
+        settings: VocabularySettings,
+        listeners: Iterable[Listener],
+        n_threads: int | None = None,
+    ) -> None:
+        super().__init__(settings, listeners)
+        self.every, self.size, self.allowed, self.n_threads = every, size, allowed, n_threads
+        self.free = size - int(np.count_nonzero(every.required))
+        self.chosen = every.required.copy()
+        self._proof = 0.0, 0.0, np.zeros(every.index.n_tokens)  # bound, price, dual prices
+
+    def run(self) -> TokenizerResult:
+        """Exchanges, prices, exchanges, certificate."""
+        self._prove(0.0, self._prices_of_length())
+        mu = self._exchange(self._few(), self.chosen)
+        if not self.free:  # no piece is worth its price
+            mu = float(self.every.most_saved.max(initial=0.0)) + 1.0
+            self._prove(mu, self.every.unit_counts.astype(np.float64))
+        solver, candidates, least = None, self.every, math.inf
+        for _ in range(_PRICES):
+            if self.proved or not self.may_go_on():
+                break
+            mu = max(mu, _LEAST_PRICE)
+            if mu < least:
+                least = max(_BELOW * mu, _LEAST_PRICE)
+                candidates = self.every.only(self.allowed & (self.every.most_saved > least))
+                solver = GuidedSolver(candidates.index, n_threads=self.n_threads)
+            assert solver is not None
+            found = self._solve_at(mu, candidates, solver)
+            mu = self._exchange(candidates, found)
+            if abs(np.count_nonzero(found) - self.size) <= _NEAR * self.free:
+                break
+        return self._result()
+
+    def _few(self) -> Candidates:
+        """Those that can save most, more than enough for the size."""
+        most = np.where(self.allowed, self.every.most_saved, 0.0)
+        at = _CANDIDATES * self.size
+        if at >= np.count_nonzero(self.allowed):
+            return self.every.only(self.allowed)
+        return self.every.only(self.allowed & (most > _MARGIN * np.partition(most, -at)[-at]))
+
+    def _exchange(self, candidates: Candidates, start: np.ndarray) -> float:
+        """Search at the size from a vocabulary, bool (G,); the price at which it would be about the best."""
+        wanted = start.copy()
+        wanted[candidates.origin] = True
+        if np.count_nonzero(wanted & self.every.many) < self.size:
+            wanted |= self.allowed
+        own = self.every.only(wanted)
+        exchange = Exchange(own, start[own.origin])
+
+        def step() -> bool:
+            self.iteration += 1
+            self._offer(exchange)
+            return self.report("exchanges", float(exchange.tokens), support=exchange.size)
+
+        exchange.resize(self.size, step)
+        if math.isinf(self.best_objective):  # it may have been stopped
+            exchange.resize(self.size, at_once=True)
+        exchange.improve(step)
+        self._offer(exchange)
+        return exchange.price()
+
+    def _offer(self, exchange: Exchange) -> None:
+        """Keep its vocabulary if it is the best of the size."""
+        if exchange.size == self.size and exchange.tokens < self.best_objective:
+            self.best_objective = float(exchange.tokens)
+            self.chosen = np.zeros(self.every.index.n_grams, dtype=bool)
+            self.chosen[exchange.pieces.origin[exchange.present > 0]] = True
+
+    def _solve_at(self, mu: float, candidates: Candidates, solver: GuidedSolver) -> np.ndarray:
+        """The pieces that the solution at a price uses, bool (G,)."""
+        limit = self.settings.time_limit
+        left = None if limit is None else max(_LAST * (limit - self.progress.elapsed_s), 1e-3)
+        settings = GuidedSettings(
+            tol=self.settings.tol, random_state=self.settings.random_state, time_limit=left, branching=False
+        )
+        cover, alpha = Exchange(candidates, self.chosen[candidates.origin]).cover(mu)
+        result = solver.solve(
+            candidates.costs(mu), settings, listeners=[_AtSize(self, mu)], lam=mu, known=[(cover, alpha)]
+        )
+        self._prove(mu, result.alpha)
+        found = self.every.required.copy()
+        found[candidates.origin[result.dictionary]] = True
+        return found & self.every.many
+
+    def _prices_of_length(self) -> np.ndarray:
+        """Prices float64 (n,) under which a word costs as many tokens as if all pieces were there: its count at every
+        K-th unit."""
+        table = self.every.table
+        within = np.arange(len(table.units)) - np.repeat(table.ptr[:-1], np.diff(table.ptr))
+        return np.where(within % self.every.index.max_gram == 0, self.every.unit_counts, 0).astype(np.float64)
+
+    def _prove(self, mu: float, alpha: np.ndarray) -> None:
+        """Recompute what prices prove, from all words and pieces allowed."""
+        every = self.every
+        cost = np.where(self.allowed | every.required | ~every.many, every.group_cost(mu), math.inf)
+        value = dual_bound(every.index.gram_of, every.unit_counts, cost, alpha)
+        at_least = float(tokens_at_least(value, mu, self.free))
+        if at_least >= self._proof[0]:
+            self._proof = at_least, mu, alpha
+        self.raise_bound(at_least)
+
+    def _result(self) -> TokenizerResult:
+        """The certificate: tokens counted from the pieces that the words are cut into, the bound from prices."""
+        every, table = self.every, self.every.table
+        own = every.only(self.chosen)
+        cover, _ = Exchange(own, own.many).cover(0.0)
+        tokens = count_tokens(own.index.gram_of, table.ptr, table.counts, cover)
+        bound, mu, alpha = self._proof
+        self.report("certificate", tokens, support=self.size, extra={"mu": mu})
+        grams = np.flatnonzero(self.chosen)
+        grams = grams[np.lexsort((grams, -every.weight[grams]))]
+        pieces = every.pieces(grams)
+        return TokenizerResult(
+            n_running=table.n_running,
+            n_words=table.n_words,
+            size=len(grams),
+            required=self.size - self.free,
+            mu=mu,
+            units=np.concatenate([np.zeros(0, dtype=np.int32), *pieces]),
+            ptr=np.cumsum([0, *map(len, pieces)]),
+            weight=every.weight[grams].astype(np.int64),
+            alpha=alpha,
+            **self.facts(tokens, bound),
+        )

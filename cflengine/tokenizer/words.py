@@ -96,9 +96,13 @@ class Cutting:
             yield text[end:]
 
     def count(self, texts: Iterable[str]) -> Counter[str]:
-        """How often each word occurs."""
+        """How often each word occurs. Raises InputError for one string, and for what is no string."""
+        if isinstance(texts, str):
+            raise InputError("texts must be a sequence of strings, not one string.")
         counts: Counter[str] = Counter()
         for text in texts:
+            if not isinstance(text, str):
+                raise InputError(f"texts must be strings, not {type(text).__name__}.")
             counts.update(self.words(self.normalised(text)))
         return counts
 

@@ -23,27 +23,13 @@ class Pointers(NamedTuple):
     gram_of: np.ndarray
 
 
-class Metric(NamedTuple):
-    """What steps are measured by where documents differ much in what their pointers cost (passes/metric.py). penalty:
-    float32 (n,), ρ of each token over ρ; speed: float32 (n,), σ over its σ; price: float32 (K, n), what pointers cost
-    over both. All (0,), or (K, 0), for a step that is the same everywhere."""
-
-    penalty: np.ndarray
-    speed: np.ndarray
-    price: np.ndarray
-
-
 class Iterate(NamedTuple):
-    """Of linearised ADMM. slot: int32 (K, n), as in ``Pointers``; w: float32 (m,), by place; y, z: float32 (n,); then
-    its metric, which parallel kernels take apart from tuples within."""
+    """Of linearised ADMM. slot: int32 (K, n), as in ``Pointers``; w: float32 (m,), by place; y, z: float32 (n,)."""
 
     slot: np.ndarray
     w: np.ndarray
     y: np.ndarray
     z: np.ndarray
-    penalty: np.ndarray
-    speed: np.ndarray
-    price: np.ndarray
 
 
 class Theta(NamedTuple):
@@ -79,15 +65,13 @@ class StepSums(NamedTuple):
 
 class Bins(NamedTuple):
     """Groups in the places of a layout (passes/layout.py). rank: uint16 (m,); grp_ptr: int64 (G+1,); gram: int64
-    (B+1,), bin b is K-grams gram[b] .. gram[b+1]-1, of length length[b] (uint8 (B,)); ptr: int64 (B+1,), its places;
-    weight: float32 (m,), by place, of each pointer's square in the prox, or (0,) for 1."""
+    (B+1,), bin b is K-grams gram[b] .. gram[b+1]-1, of length length[b] (uint8 (B,)); ptr: int64 (B+1,), its places."""
 
     rank: np.ndarray
     grp_ptr: np.ndarray
     gram: np.ndarray
     ptr: np.ndarray
     length: np.ndarray
-    weight: np.ndarray
 
 
 class GroupSums(NamedTuple):

@@ -79,10 +79,7 @@ def update_multipliers(covered, iterate, blocks, b, borders, lo, step, out):
     if blocks.piece[b] >= 0 and e - lo < covered.shape[0]:
         after = covered[e - lo :]
         update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, step, out)
-    if iterate.penalty.shape[0] > 0:
-        update_by_metric(own, iterate, a, step, out)
-    else:
-        update_multiplier(own, iterate.y, iterate.z, a, step, out)
+    update_multiplier(own, iterate.y, iterate.z, a, step, out)
 
 
 @kernel
@@ -113,28 +110,6 @@ def update_multiplier(covered, y, z, a, step, out):
 
 
 @kernel
-def update_by_metric(covered, iterate, a, step, out):
-    """:func:`update_multiplier` with ρ and σ of each token's own; the gradient is over σ's share, ``speed``."""
-    one = np.float32(1.0)
-    y, z, penalty, speed = iterate.y, iterate.z, iterate.penalty, iterate.speed
-    over = step.over
-    r = u = np.float32(0.0)
-    for i in range(covered.shape[0]):
-        rho = step.rho * penalty[a + i]
-        x = over * covered[i] + (one - over) * z[a + i]
-        z_new = max(x + y[a + i] / rho, one)
-        y_new = min(y[a + i] + rho * (x - z_new), np.float32(0.0))
-        gap = covered[i] - z_new
-        r = max(r, abs(gap))
-        u = max(u, abs(z_new - z[a + i]))
-        z[a + i] = z_new
-        y[a + i] = y_new
-        covered[i] = (gap + y_new / (step.rho_next * penalty[a + i])) * speed[a + i]
-    out[0] = r
-    out[1] = u
-
-
-@kernel
 def pointer_cost(w, a, e, lo, d, work):
     """Σ d w over tokens a .. e-1, float64."""
     first, last = a - lo, e - lo
@@ -155,9 +130,8 @@ def pointer_cost(w, a, e, lo, d, work):
 
 
 @kernel
-def descend(w, lo, g, window, d, price, step):
-    """w becomes the point q that the prox is applied to: keep·w − scale·(Xᵀg + d/ρ), in place; price: float32 (K, n) in
-    the place of d, or (K, 0).
+def descend(w, lo, g, window, d, step):
+    """w becomes the point q that the prox is applied to: keep·w − scale·(Xᵀg + d/ρ), in place.
 
     Entries that cross a document's end come out wrong; :func:`store_block` drops them.
     """
@@ -171,10 +145,7 @@ def descend(w, lo, g, window, d, price, step):
         scale = step.scale[k]
         cost_scale = scale * inv_rho
         cost = cost_scale * d.length[k]
-        if price.shape[1] > 0:
-            for i in range(size - k):
-                w[k, i] = keep * w[k, i] - scale * window[i] - cost_scale * price[k, lo + i]
-        elif d.extra.shape[1] > 0:
+        if d.extra.shape[1] > 0:
             for i in range(size - k):
                 w[k, i] = keep * w[k, i] - scale * window[i] - cost - cost_scale * d.extra[k, lo + i]
         else:
@@ -201,5 +172,5 @@ def relaxation_pass(iterate, d, blocks, borders, chunk, step, sums):
         coverage(w, covered, tail, shifted)
         costs[b] = pointer_cost(w, a, e, lo, d, tail)
         update_multipliers(covered, iterate, blocks, b, borders, lo, step, residuals[b])
-        descend(w, lo, covered, shifted, d, iterate.price, step)
+        descend(w, lo, covered, shifted, d, step)
         store_block(w, data, slot, a, e, lo)

@@ -107,7 +107,7 @@ def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
             cover_documents(theta_costs(v, slot, a, step.zeta), blocks, b, reach, choice, theta.cover)
         binary_costs[b], _ = use_cover(theta.gram_of, theta.cover, a, e, d, theta.used)
         pull_towards_theta(v, theta.u, theta.cover, a, step.zeta, step.rho / step.rho_next)
-        descend(w, lo, covered, window, d, iterate.price, step)
+        descend(w, lo, covered, window, d, step)
         for k in range(w.shape[0]):
             for i in range(e - a):
                 w[k, a - lo + i] += step.scale[k] * v[k, i]

@@ -67,33 +67,6 @@ def _prox_group(values, lo, hi, kappa, scratch):
 
 
 @kernel
-def _weighted_prox(values, weight, lo, hi, kappa):
-    """The prox where squares are weighted: Σ weight_i (q_i − t)₊ = κ; returns t. weight: of values[lo:hi]."""
-    total = count = 0.0
-    for j in range(lo, hi):
-        if values[j] > np.float32(0.0):
-            total += np.float64(weight[j]) * values[j]
-            count += weight[j]
-    level = 0.0
-    if total > kappa:
-        level = (total - kappa) / count
-        while True:
-            total = left = 0.0
-            for j in range(lo, hi):
-                if values[j] > level:
-                    total += np.float64(weight[j]) * values[j]
-                    left += weight[j]
-            if left == count or left == 0.0:
-                break
-            count = left
-            level = (total - kappa) / count
-    top = np.float32(level)
-    for j in range(lo, hi):
-        values[j] = min(max(values[j], np.float32(0.0)), top)
-    return level
-
-
-@kernel
 def _share_group(values, lo, hi, budget):
     """values[lo:hi] ≥ 0 become shares of sum ≤ budget: scaled down if they exceed it, else the rest spread evenly."""
     total = 0.0
@@ -112,9 +85,7 @@ def _share_group(values, lo, hi, budget):
 
 
 @kernel
-def _on_group(operation, values, weight, lo, hi, cost, inv_mu, scratch):
-    if operation == PROX and weight.shape[0] > 0:
-        return _weighted_prox(values, weight, lo, hi, cost * inv_mu)
+def _on_group(operation, values, lo, hi, cost, inv_mu, scratch):
     if operation == PROX:
         return _prox_group(values, lo, hi, cost * inv_mu, scratch)
     if operation == SHARE:
@@ -129,7 +100,7 @@ def _on_group(operation, values, weight, lo, hi, cost, inv_mu, scratch):
 
 
 @kernel
-def _on_singles(operation, values, weight, cost, g0, inv_mu, levels):
+def _on_singles(operation, values, cost, g0, inv_mu, levels):
     """The operation where every group has one pointer. Returns (Σ c·level, number not zero)."""
     total = 0.0
     alive = 0
@@ -139,8 +110,7 @@ def _on_singles(operation, values, weight, cost, g0, inv_mu, levels):
         return total, alive
     step = inv_mu if operation == PROX else 0.0
     for j in range(values.shape[0]):
-        share = step / weight[j] if weight.shape[0] > 0 else step
-        level = max(values[j] - np.float32(cost[g0 + j] * share), np.float32(0.0))
+        level = max(values[j] - np.float32(cost[g0 + j] * step), np.float32(0.0))
         values[j] = level
         total += cost[g0 + j] * level
         alive += level > np.float32(0.0)
@@ -156,16 +126,12 @@ def _on_mixed(operation, values, bins, b, cost, inv_mu, levels):
     rank, grp_ptr, first = bins.rank[bins.ptr[b] : bins.ptr[b + 1]], bins.grp_ptr, bins.grp_ptr[bins.gram[b]]
     grouped = np.empty(size, np.float32)
     scratch = np.empty(size, np.float32)
-    weight = np.empty(size if bins.weight.shape[0] > 0 else 0, np.float32)
     for j in range(size):
         grouped[j] = values[np.int64(rank[j])]
-    for j in range(weight.shape[0]):
-        weight[j] = bins.weight[bins.ptr[b] + np.int64(rank[j])]
     total = 0.0
     alive = 0
     for g in range(bins.gram[b], bins.gram[b + 1]):
-        a, e = grp_ptr[g] - first, grp_ptr[g + 1] - first
-        level = _on_group(operation, grouped, weight, a, e, cost[g], inv_mu, scratch)
+        level = _on_group(operation, grouped, grp_ptr[g] - first, grp_ptr[g + 1] - first, cost[g], inv_mu, scratch)
         alive += level > 0.0
         total += cost[g] * level
         if levels.shape[0] > 0:
@@ -190,13 +156,12 @@ def over_groups(operation, data, bins, order, cost, inv_mu, sums):
         first, last = bins.ptr[b], bins.ptr[b + 1]
         g0, g1 = bins.gram[b], bins.gram[b + 1]
         values = data[first:last]
-        weight = bins.weight[first:last]
         mu = inv_mu[bins.length[b] - 1]
         if g1 - g0 == last - first:
-            totals[b], support[b] = _on_singles(operation, values, weight, cost, g0, mu, levels)
+            totals[b], support[b] = _on_singles(operation, values, cost, g0, mu, levels)
         elif g1 - g0 == 1:
             scratch = np.empty(last - first, np.float32)
-            level = _on_group(operation, values, weight, 0, last - first, cost[g0], mu, scratch)
+            level = _on_group(operation, values, 0, last - first, cost[g0], mu, scratch)
             totals[b] = cost[g0] * level
             support[b] = level > 0.0
             if levels.shape[0] > 0:

@@ -17,9 +17,9 @@ _NONE = np.empty(0, dtype=np.float32)
 class Groups:
     """The groups J(s) of a layout, and buffers for sums over them."""
 
-    def __init__(self, index: KGramIndex, lay: PointerLayout, weight: np.ndarray = _NONE) -> None:
+    def __init__(self, index: KGramIndex, lay: PointerLayout) -> None:
         self.index, self.layout = index, lay
-        self.bins = Bins(lay.rank, index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length, weight)
+        self.bins = Bins(lay.rank, index.grp_ptr, lay.bins, lay.bin_ptr, lay.bin_length)
         self._totals, self._support = np.zeros(lay.n_bins), np.zeros(lay.n_bins, dtype=np.int64)
 
     @property

@@ -26,7 +26,6 @@ from cflengine.compression.passes.best_bound import DualBound, repaired_value
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.groups import Groups
 from cflengine.compression.passes.layout import PointerLayout
-from cflengine.compression.passes.metric import metric_of, same_metric
 from cflengine.compression.passes.pieces import borders_of, carry_of, encode_all, has_pieces, save_borders
 from cflengine.engine import mapped
 from cflengine.engine.progress import Progress
@@ -82,10 +81,8 @@ class LinearisedAdmm:
         *,
         sigma: float | np.ndarray | None = None,
         over: float = 1.0,
-        by_document: bool = False,
     ) -> None:
-        """sigma: σ, None for Theorem 1's, or an array (K,), by length (then ζ stays 0); over: over-relaxation;
-        by_document: ρ and σ of each document's own (passes/metric.py; ζ stays 0, and no document is cut)."""
+        """sigma: σ, None for Theorem 1's, or an array (K,), by length (then ζ stays 0); over: over-relaxation."""
         self.index, self.costs, self.rule, self.over = index, costs, rule, over
         sigma = spectral_bound(index.max_gram) if sigma is None else sigma
         self.sigma = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (index.max_gram,))
@@ -93,11 +90,7 @@ class LinearisedAdmm:
         self.levels = _NONE  # float32 (G,), if wanted: given ‖w_J(s)‖∞ by every step
         self.layout = PointerLayout.of(index)
         self.coder = Coder(index, costs, self.layout.blocks)
-        self.metric, weight = same_metric(index.max_gram), _NONE
-        self.by_document = by_document and not has_pieces(self.layout.blocks) and index.n_pointers > 0
-        if self.by_document:
-            self.metric, weight = metric_of(index, costs, self.layout)
-        self.groups = Groups(index, self.layout, weight)
+        self.groups = Groups(index, self.layout)
         self.bound = DualBound(self.coder, self.groups, costs, self.space)
         self.borders = borders_of(self.layout.blocks, index.max_gram)
         n, m = index.n_tokens, index.n_pointers
@@ -129,9 +122,6 @@ class LinearisedAdmm:
         """Go on with other costs and another ρ; iterate and multipliers stay as they are. Bounds begin anew."""
         self.costs, self.group_cost, self.over, self.levels = costs, costs.dictionary, over, _NONE
         self._d = costs.pointer_single
-        if self.by_document:
-            self.metric, weight = metric_of(self.index, costs, self.layout)
-            self.groups = Groups(self.index, self.layout, weight)
         self.coder.costs = costs
         self.bound = DualBound(self.coder, self.groups, costs, self.space)
         self._rho = self.rule.rho = rho
@@ -161,7 +151,7 @@ class LinearisedAdmm:
         if zeta > 0 and not self._begin_theta(w, zeta, progress):
             return False
         save_borders(self.borders, lay.blocks, w, lay.slot, self.y, self.z)
-        iterate = Iterate(lay.slot, w, self.y, self.z, *self.metric)
+        iterate = Iterate(lay.slot, w, self.y, self.z)
         theta = Theta(index.gram_of, self.multiplier, self.cover, self.used)
         where = (self._d, lay.blocks, self.borders)
         for chunk in self.coder.chunks():

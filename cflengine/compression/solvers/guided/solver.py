@@ -39,7 +39,6 @@ import numpy as np
 
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
-from cflengine.compression.passes.metric import is_uneven
 from cflengine.compression.solvers.guided.run import GuidedRun, WarmState
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.linearised_admm import LinearisedAdmm, RhoRule, length_steps
@@ -95,8 +94,7 @@ class GuidedSolver:
         with threads(self.n_threads):
             if self.admm is None:
                 sigma = length_steps(self.index.max_gram)
-                rule, uneven = RhoRule(1.0, 1.0, 1, math.inf), is_uneven(self.index, problem.costs)
-                self.admm = LinearisedAdmm(self.index, problem.costs, rule, sigma=sigma, by_document=uneven)
+                self.admm = LinearisedAdmm(self.index, problem.costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
             solve = GuidedRun(self, problem, settings, listeners, lam)
             for cover, alpha in known:
                 solve.warm_start(cover, None if alpha is None else alpha / problem.unit)
