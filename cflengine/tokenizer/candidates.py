@@ -1,0 +1,109 @@
+"""The pieces that a vocabulary may be made of, as the K-grams of a corpus whose documents are words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cflengine.compression import StorageCosts
+from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.tokenizer.problem import most_saved
+from cflengine.tokenizer.words import WordTable
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """All sequences of 1 to K units within words, or those that are left of them.
+
+    index: their places; ``tokens`` are units numbered anew, ``alphabet`` (int32) what they are; weight: float64 (G,),
+    how often each occurs in the running words; required: bool (G,), pieces that any vocabulary has; origin: int64 (G,),
+    their numbers among all.
+    """
+
+    table: WordTable
+    index: KGramIndex
+    alphabet: np.ndarray
+    weight: np.ndarray
+    required: np.ndarray
+    origin: np.ndarray
+
+    @classmethod
+    def of(cls, table: WordTable, longest: int) -> Candidates:
+        """Of all words, pieces of up to ``longest`` units."""
+        alphabet, units = np.unique(table.units, return_inverse=True)
+        most = max(min(longest, int(np.diff(table.ptr).max(initial=1))), 1)
+        index = index_kgrams(units.astype(np.int32), table.ptr, most)
+        none = np.zeros(index.n_grams, dtype=bool)
+        return cls(table, index, alphabet, _weights(index, table), none, np.arange(index.n_grams))
+
+    @cached_property
+    def many(self) -> np.ndarray:
+        """bool (G,): whether a piece is of two units or more, and so one that is chosen."""
+        return self.index.lengths() > 1
+
+    @cached_property
+    def most_saved(self) -> np.ndarray:
+        """float64 (G,): how many tokens each can save at most."""
+        return most_saved(self.index.lengths(), self.weight)
+
+    @cached_property
+    def unit_counts(self) -> np.ndarray:
+        """int64 (n,): n_w at every unit of a word."""
+        return np.repeat(self.table.counts, np.diff(self.table.ptr))
+
+    def find(self, pieces: list[np.ndarray]) -> np.ndarray:
+        """bool (G,): which these are, units each; those that do not occur, or are too long, are passed over."""
+        wanted = {piece.tobytes() for piece in pieces}
+        sizes = {len(piece) for piece in pieces}
+        found = np.zeros(self.index.n_grams, dtype=bool)
+        for k in sizes & set(range(1, self.index.max_gram + 1)):
+            a, e = self.index.len_ptr[k - 1 : k + 1]
+            for g, first in zip(range(a, e), self.index.first_positions(np.arange(a, e)).tolist(), strict=True):
+                found[g] = self.table.units[first : first + k].tobytes() in wanted
+        return found
+
+    def requiring(self, required: np.ndarray) -> Candidates:
+        """The same, with pieces that any vocabulary has: bool (G,)."""
+        return replace(self, required=required & self.many)
+
+    def only(self, kept: np.ndarray) -> Candidates:
+        """Those flagged in bool (G,), units, and those required."""
+        kept = kept | ~self.many | self.required
+        number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
+        grp_ptr = np.append(0, np.cumsum(self.index.counts()[kept])).astype(np.int32)
+        len_ptr = np.searchsorted(self.index.lengths()[kept], np.arange(1, self.index.max_gram + 2)).astype(np.int32)
+        index = replace(self.index, gram_of=number[self.index.gram_of], grp_ptr=grp_ptr, len_ptr=len_ptr)
+        left = {"weight": self.weight[kept], "required": self.required[kept], "origin": self.origin[kept]}
+        return replace(self, index=index, **left)
+
+    @cached_property
+    def pointer_cost(self) -> np.ndarray:
+        """float32 (K, n): n_w. Numbers from 2²⁴ on are rounded down, so that bounds hold."""
+        each = self.unit_counts.astype(np.float64)
+        single = each.astype(np.float32)
+        single = np.where(single > each, np.nextafter(single, np.float32(0.0)), single)
+        return np.ascontiguousarray(np.broadcast_to(single, (self.index.max_gram, len(single))))
+
+    def group_cost(self, mu: float) -> np.ndarray:
+        """float64 (G,), c(s) at a price."""
+        return np.where(self.many & ~self.required, mu, 0.0)
+
+    def costs(self, mu: float) -> StorageCosts:
+        """Of problem (1) of compression at a price."""
+        return StorageCosts(np.zeros(self.index.max_gram), self.pointer_cost, self.group_cost(mu))
+
+    def pieces(self, grams: np.ndarray) -> list[np.ndarray]:
+        """The units of pieces by number."""
+        first, lengths = self.index.first_positions(grams), self.index.lengths()[grams].astype(np.int64)
+        return [self.table.units[a : a + k] for a, k in zip(first.tolist(), lengths.tolist(), strict=True)]
+
+
+def _weights(index: KGramIndex, table: WordTable) -> np.ndarray:
+    each = np.repeat(table.counts, np.diff(table.ptr)).astype(np.float64)
+    weight = np.zeros(index.n_grams)
+    for row in index.gram_of:
+        inside = row >= 0
+        weight += np.bincount(row[inside], each[inside], minlength=index.n_grams)
+    return weight
