@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cflengine.cli.options import Clock, add_documents, add_limits, add_output, read, results, run_facts
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine import frame_csv, locked_folder, output_path
+from cflengine.engine import frame_csv, locked_folder, output_path, replaced
 
 _TOKENIZER = """\
 Choose the subword vocabulary of a size that cuts a corpus into the fewest tokens, with a proof of how close to the
@@ -24,7 +26,8 @@ Written to DIR:
   tokenizer.json      loads in Hugging Face's tokenizers and encodes as it does here
   pieces.csv          a row a piece: id, piece, how often it occurs in the words, whether it was chosen
   vocab.txt           the pieces as SentencePiece lists them (only of characters)
-  result.json, arrays.npz, trace.csv   tokens, proved bound, the prices that prove it, a row an event
+  proof.npz           pieces, and the prices that prove the bound, for cflengine verify
+  trace.csv           a row an event: tokens, bound, gap
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         all numbers, settings, sizes, seconds, memory, versions
 """
@@ -116,7 +119,9 @@ def _write(folder: Path, model: Any, corpus: Any, arguments: argparse.Namespace,
     if model.unit == "character":
         model.save_sentencepiece_vocab(folder / "vocab.txt")
     (folder / "pieces.csv").write_bytes(frame_csv(model.pieces_frame()))
-    model.result_.save(folder)
+    with replaced(folder / "proof.npz") as file:
+        np.savez_compressed(file, **model.result_.arrays())
+    (folder / "trace.csv").write_bytes(frame_csv(model.result_.trace))
     write_left_out(folder, corpus)
     facts = {"n_documents": len(corpus), "seconds": seconds, "peak_bytes": peak_bytes()}
     found = model.result_

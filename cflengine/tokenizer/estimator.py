@@ -18,7 +18,7 @@ from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import Listener
 from cflengine.tokenizer.candidates import Candidates
-from cflengine.tokenizer.huggingface import byte_letters, tokenizer_json
+from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
 from cflengine.tokenizer.solve import VocabularySettings, solve_vocabulary
 from cflengine.tokenizer.words import Cutting, WordTable
@@ -26,7 +26,6 @@ from cflengine.tokenizer.words import Cutting, WordTable
 LONGEST = 32
 _LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
 _REMEMBERED = 1 << 16  # words whose pieces are kept at hand
-UNKNOWN = "<unk>"
 
 
 class SubwordTokenizer(BaseEstimator):
@@ -156,7 +155,7 @@ class SubwordTokenizer(BaseEstimator):
         known: list[tuple[str, np.ndarray | None]] = [
             (chr(code), np.array([code])) for code in table.alphabet().tolist()
         ]
-        spare: list[tuple[str, np.ndarray | None]] = [(f"<0x{byte:02X}>", None) for byte in range(256)]
+        spare: list[tuple[str, np.ndarray | None]] = [(name, None) for name in byte_names()]
         return [*special, (UNKNOWN, None), *spare, *known]
 
     def _keep(self, cutting: Cutting, units: list[tuple[str, np.ndarray | None]], pieces: list[np.ndarray]) -> None:
@@ -169,7 +168,7 @@ class SubwordTokenizer(BaseEstimator):
         self.pieces_ = names
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
         self._pieces = Pieces([own for _, own in every if own is not None])
-        self._bytes = {name: i for i, name in enumerate(names) if name.startswith("<0x")}
+        self._bytes = [names.index(name) for name in byte_names()] if self.unit == "character" else []
         self._encoded: dict[str, tuple[int, ...]] = {}
 
     def _written(self, units: np.ndarray) -> str:
@@ -185,7 +184,7 @@ class SubwordTokenizer(BaseEstimator):
             if piece >= 0:
                 ids.append(int(self._ids[piece]))
             else:
-                ids.extend(self._bytes[f"<0x{byte:02X}>"] for byte in chr(int(units[begin])).encode())
+                ids.extend(self._bytes[byte] for byte in chr(int(units[begin])).encode())
         return tuple(ids)
 
     def encode(self, text: str) -> list[int]:

@@ -14,6 +14,14 @@ from cflengine.tokenizer.words import Cutting
 _NORMALISERS = {"nfc": {"type": "NFC"}, "lowercase": {"type": "Lowercase"}}
 
 
+UNKNOWN = "<unk>"
+
+
+def byte_names() -> list[str]:
+    """What bytes are called where units are characters: of these, all others are made."""
+    return [f"<0x{byte:02X}>" for byte in range(256)]
+
+
 @cache
 def byte_letters() -> tuple[str, ...]:
     """The letter of each byte: itself where it can be seen, else one from U+0100 on."""

@@ -8,6 +8,7 @@ import pickle
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -305,9 +306,68 @@ def test_the_command_writes_it_all(tmp_path, capsys):
     report = json.loads((out / "report.json").read_text())
     assert f"{report['objective']:,.0f}" in said and "proved" in said
     assert report["vocab_size"] == 700 and report["lower_bound"] <= report["objective"]
-    assert {path.name for path in out.iterdir()} >= {"tokenizer.json", "pieces.csv", "vocab.txt", "arrays.npz"}
-    assert TokenizerResult.load(out).objective == report["objective"]
+    assert {path.name for path in out.iterdir()} >= {"tokenizer.json", "pieces.csv", "vocab.txt", "proof.npz"}
+    assert main(["verify", str(out)]) == 0
     content = json.loads((out / "tokenizer.json").read_text("utf-8"))
     assert len(content["model"]["vocab"]) == 700
     assert main(["tokenizer", str(source), "--out", str(out), "--vocab-size", "100"]) == 2
     assert "at least 256" in capsys.readouterr().err
+
+
+def _run(tmp_path: Path, *options: str) -> Path:
+    from cflengine.cli import main
+
+    source = tmp_path / "texts.txt"
+    source.write_text("\n".join(texts_at_random(60)), encoding="utf-8")
+    out = tmp_path / "run"
+    assert main(["tokenizer", str(source), "--out", str(out), "--vocab-size", "300", "--quiet", *options]) == 0
+    return out
+
+
+def _with_report(out: Path, **changed: object) -> None:
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    (out / "report.json").write_text(json.dumps(report | changed), encoding="utf-8")
+
+
+def _with_proof(out: Path, **changed: Callable[[np.ndarray], np.ndarray]) -> None:
+    with np.load(out / "proof.npz") as arrays:
+        own = dict(arrays)
+    np.savez(out / "proof.npz", **own | {name: change(own[name]) for name, change in changed.items()})
+
+
+FALSE = {
+    "tokens": lambda out: _with_report(out, objective=1.0),
+    "bound": lambda out: _with_report(out, lower_bound=5e6, gap=0.0),
+    "price": lambda out: _with_report(out, mu=1e-3),
+    "size": lambda out: _with_report(out, size=7),
+    "words": lambda out: _with_report(out, n_running=7),
+    "alpha": lambda out: _with_proof(out, alpha=lambda a: 2.0 * a),
+    "pieces": lambda out: _with_proof(out, units=lambda a: a[::-1]),
+    "number of pieces": lambda out: _with_proof(out, ptr=lambda a: a[:-1]),
+    "file": lambda out: (out / "tokenizer.json").write_text(
+        (out / "tokenizer.json").read_text("utf-8").replace('"ab', '"xb'), encoding="utf-8"
+    ),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--unit", "character", "--normalise", "nfc", "--min-count", "3")])
+def test_runs_are_verified(tmp_path, options, capsys):
+    from cflengine.cli import main
+
+    size = ("--vocab-size", "330") if options else ()
+    out = _run(tmp_path, *options, *size, "--special", "ca", "--require", "brac", "--forbid", "ab", "--pattern", "gpt4")
+    assert main(["verify", str(out)]) == 0
+    assert "verified" in capsys.readouterr().out
+
+
+def test_what_is_false_is_found(tmp_path, capsys):
+    from cflengine.cli import main
+
+    out = _run(tmp_path)
+    kept = {path: path.read_bytes() for path in out.iterdir()}
+    for name, falsify in FALSE.items():
+        falsify(out)
+        assert main(["verify", str(out)]) == 1, name
+        for path, content in kept.items():
+            path.write_bytes(content)
+    assert main(["verify", str(out)]) == 0
