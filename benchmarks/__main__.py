@@ -22,6 +22,7 @@ BENCHMARKS = {
     "plq": "benchmarks.plq.command",
     "tasks": "benchmarks.tasks.command",
     "embedding": "benchmarks.embedding.command",
+    "tokenizers": "benchmarks.tokenizers.command",
     "app": "benchmarks.app",
     "report": "benchmarks.evidence.command",
 }

@@ -1,0 +1,1 @@
+"""Subword vocabularies against those of other programs."""
