@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import ablations, compression, embedding, feel, loglinear, plq, scale, tasks
+from benchmarks.evidence import ablations, compression, embedding, feel, loglinear, plq, scale, tasks, tokenizers
 from benchmarks.evidence.page import Evidence, Part, stamp
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -29,6 +29,7 @@ PARTS = {
     "plq": (plq.parts, "plq"),
     "embedding": (embedding.parts, "embedding --sections ce-t1,flat,bbc,english"),
     "embedding-speed": (embedding.speed_parts, "embedding --sections speed"),
+    "tokenizers": (tokenizers.parts, "tokenizers"),
     "app": (feel.parts, "app --minutes 14"),
 }
 MISSING = (

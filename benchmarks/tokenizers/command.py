@@ -1,8 +1,8 @@
 """Subword vocabularies: tokens a word, what is proved, and those of Hugging Face's and SentencePiece's trainers.
 
 Every other text is held out. Vocabularies are of bytes, words by GPT-2's pattern, pieces of up to 16 bytes; a size
-counts the 256 bytes. SentencePiece cuts words its own way, from characters with bytes for the rare; a line break counts as a
-token of its. Each fit runs in a process of its own, whose peak memory is measured beyond the package's.
+counts the 256 bytes. SentencePiece cuts words its own way, from characters with bytes for the rare; a line break counts
+as a token of its. Each fit runs in a process of its own, whose peak memory is measured.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 2 where there is nothing to measure."""
     names = arguments.corpora.split(",")
-    found, missing = present(
-        sorted({one for n in names for one in (MIXTURE if n == "mixture" else (n,))}), arguments.data
-    )
+    wanted = {one for name in names for one in (MIXTURE if name == "mixture" else (name,))}
+    found, missing = present(sorted(wanted), arguments.data)
     for sentence in missing:
         say(sentence)
-    sizes = [1_000] if arguments.quick else [int(size) for size in arguments.sizes.split(",")]
+    sizes = [int(size) for size in arguments.sizes.split(",")][: 1 if arguments.quick else None]
     options = {"sizes": sizes, "limit": arguments.limit, "quick": arguments.quick}
     results: dict[str, Any] = {}
     with threads(arguments.threads) as n_threads:
