@@ -414,22 +414,11 @@ def test_tokenizers_print_every_figure(tmp_path):
     folder.mkdir()
     with gzip.open(folder / "docs.jsonl.gz", "wt", encoding="utf-8") as file:
         for i in range(60):
-            file.write(
-                json.dumps({"text": f"Der Zug {i % 7} fährt nach Linz, nach Graz und nach Wien {i % 5}."}) + "\n"
-            )
+            text = f"Der Zug {i % 7} fährt nach Linz, nach Graz und nach Wien {i % 5}."
+            file.write(json.dumps({"text": text}) + "\n")
     out = tmp_path / "tokenizers.json"
-    options = [
-        "--corpora",
-        "german_news,imdb",
-        "--sizes",
-        "280",
-        "--quick",
-        "--data",
-        str(tmp_path),
-        "--json",
-        str(out),
-    ]
-    assert benchmarks_main.main(["tokenizers", *options]) == 0
+    words = f"tokenizers --corpora german_news,imdb --sizes 280 --quick --data {tmp_path} --json {out}"
+    assert benchmarks_main.main(words.split()) == 0
     row = json.loads(out.read_text())["corpora"]["german_news 280"]
     assert row["ours"]["lower_bound"] <= row["ours"]["train_tokens"]
     for theirs in row["peers"].values():

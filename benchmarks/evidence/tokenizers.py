@@ -15,16 +15,18 @@ def parts(evidence: Evidence) -> list[Part]:
     rows, cases = [], evidence.cases()
     for case, row in cases.items():
         corpus, size = case.rsplit(" ", 1)
+        number = f"{int(size):,}"
         own = row["ours"]
         proved = f"{share(own['gap'], 2)} in {seconds(own['seconds'])} s"
-        rows.append((corpus, f"{int(size):,}", "cflengine", *_rates(own), proved))
+        rows.append((corpus, number, "cflengine", *_rates(own), proved))
         for kind, theirs in row["peers"].items():
             best = theirs.get("from_best")
             said = f"{'–' if best is None else share(best, 2)} in {seconds(theirs['seconds'])} s"
-            rows.append((corpus, f"{int(size):,}", kind, *_rates(theirs), said))
+            rows.append((corpus, number, kind, *_rates(theirs), said))
     note = (
         "Vocabularies of bytes, words by GPT-2's pattern, pieces of up to 16 bytes. Proved: how many more tokens than "
-        "any vocabulary of the size the training half takes at most; of peers, too, where size and cutting are the same."
+        "with any vocabulary of the size the training half takes at most; of peers, too, where size and words are the "
+        "same."
     )
     head = ("corpus", "size", "trained by", "tokens a word", "held out", "proved; seconds")
     return [Part("Tokenizers", note, head, rows, _claims(cases))]

@@ -2,8 +2,8 @@
 cost to do without each that it has.
 
 With R(i) the fewest pieces that make up the first i units of a word and B(i) of the rest from i on, the fewest through
-piece s at i are R(i) + 1 + B(i + |s|): what is saved by s alone, in a word where it stands several times at the best of
-its places. Shapes: gram_of int32 (K, n); present uint8 (G,); ptr int64 (W+1,), words; counts int64 (W,).
+piece s at i are R(i) + 1 + B(i + |s|): what is saved by s alone, at each of its places in a word by itself. Shapes:
+gram_of int32 (K, n); present uint8 (G,); ptr int64 (W+1,), words; counts int64 (W,).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def fewest_before(gram_of, present, a, n, without, before):
-    """before[0 .. n] = R of the n units from a on, without the piece ``without`` (−1: with all)."""
+def fewest_before(gram_of, present, a, n, before):
+    """before[0 .. n] = R of the n units from a on."""
     before[0] = 0
     for i in range(1, n + 1):
         before[i] = before[i - 1] + 1
         for k in range(2, min(gram_of.shape[0], i) + 1):
             g = gram_of[k - 1, a + i - k]
-            if g >= 0 and present[g] and g != without:
+            if g >= 0 and present[g]:
                 before[i] = min(before[i], before[i - k] + 1)
     return before[n]
 
@@ -40,10 +40,24 @@ def fewest_after(gram_of, present, a, n, after):
 
 
 @kernel
+def fewest_around(gram_of, present, a, n, i, k, before, after):
+    """The fewest pieces that make up the n units from a on without the one of k units at i: just one of them begins
+    at i or before and ends behind i."""
+    fewest, most = n, gram_of.shape[0]
+    for end in range(i + 1, min(i + most, n) + 1):
+        for begin in range(max(end - most, 0), i + 1):
+            g = gram_of[end - begin - 1, a + begin]
+            other = begin != i or end != i + k
+            if other and (end - begin == 1 or (g >= 0 and present[g])):
+                fewest = min(fewest, before[begin] + 1 + after[end])
+    return fewest
+
+
+@kernel
 def worth_in_word(gram_of, present, a, n, count, work, worth):
-    """Add what the word's pieces are worth, times ``count``; returns its fewest pieces. work: int32 (3, n + 1)."""
-    before, after, other = work
-    total = fewest_before(gram_of, present, a, n, -1, before)
+    """Add what the word's pieces are worth, times ``count``; returns its fewest pieces. work: int32 (2, n + 1)."""
+    before, after = work
+    total = fewest_before(gram_of, present, a, n, before)
     fewest_after(gram_of, present, a, n, after)
     for i in range(n):
         for k in range(2, min(gram_of.shape[0], n - i) + 1):
@@ -54,8 +68,8 @@ def worth_in_word(gram_of, present, a, n, count, work, worth):
             if not present[g]:
                 if through < total:
                     worth[g] += count * (total - through)
-            elif through == total:  # it may be needed; once for each place, of which few repeat
-                worth[g] += count * (fewest_before(gram_of, present, a, n, g, other) - total)
+            elif through == total:  # it may be needed
+                worth[g] += count * (fewest_around(gram_of, present, a, n, i, k, before, after) - total)
     return total
 
 
@@ -67,7 +81,7 @@ def worth_of_pieces(gram_of, present, ptr, counts, cuts, totals, worth):
         total = np.int64(0)
         for w in range(cuts[t], cuts[t + 1]):
             a, n = ptr[w], ptr[w + 1] - ptr[w]
-            work = np.empty((3, n + 1), np.int32)
+            work = np.empty((2, n + 1), np.int32)
             total += counts[w] * worth_in_word(gram_of, present, a, n, counts[w], work, worth[t])
         totals[t] = total
 
@@ -82,7 +96,7 @@ def cover_words(gram_of, present, ptr, counts, cover, uses):
     before = np.empty(np.diff(ptr).max() + 1, np.int32)
     for w in range(counts.shape[0]):
         a, i = ptr[w], ptr[w + 1] - ptr[w]
-        total += counts[w] * fewest_before(gram_of, present, a, i, -1, before)
+        total += counts[w] * fewest_before(gram_of, present, a, i, before)
         while i > 0:
             size = 1
             for k in range(2, min(gram_of.shape[0], i) + 1):
