@@ -44,8 +44,8 @@ def _claims(cases: dict[str, dict[str, Any]]) -> list[Claim]:
         return sum(all(row["ours"][key] < peer[key] for peer in row["peers"].values()) for row in some.values())
 
     proved = sum(row["ours"]["gap"] <= GAP for row in cases.values())
-    alike = sum(row["ours"]["texts_alike"] for row in cases.values())
-    compared = sum(row["ours"]["texts_compared"] for row in cases.values())
+    alike = sum(row["ours"].get("texts_alike", 0) for row in cases.values())
+    compared = sum(row["ours"].get("texts_compared", 0) for row in cases.values())
     counted = (
         (f"Proved to {share(GAP)}", proved, len(cases)),
         ("Fewer tokens than every peer, training half", fewer("train", cases), len(cases)),

@@ -90,19 +90,3 @@ def trace_pieces(came, last, n, pieces, begins):
         pieces[at], begins[at] = last[i], came[i]
         i = came[i]
     return count
-
-
-@kernel
-def count_pieces(trie, units, ptr, counts, best, came, last, uses):
-    """Σ counts · pieces of all words, units[ptr[i] : ptr[i+1]]; uses int64 (pieces,) is given each one's. Work arrays
-    as for :func:`fewest_pieces`."""
-    total = np.int64(0)
-    for w in range(ptr.shape[0] - 1):
-        word = units[ptr[w] : ptr[w + 1]]
-        total += counts[w] * fewest_pieces(trie, word, best, came, last)
-        i = word.shape[0]
-        while i > 0:
-            if last[i] >= 0:
-                uses[last[i]] += counts[w]
-            i = came[i]
-    return total

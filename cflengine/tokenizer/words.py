@@ -141,11 +141,6 @@ class WordTable:
         """All words of the corpus."""
         return int(self.counts.sum())
 
-    def word(self, i: int) -> np.ndarray:
-        """int32: its units."""
-        a, e = self.ptr[i : i + 2]
-        return self.units[a:e]
-
     def alphabet(self) -> np.ndarray:
         """int32: the units that occur, ascending."""
         return np.unique(self.units)
