@@ -41,6 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         predict,
         sentences,
         tokenizer,
+        tokenizer_report,
         train_crf,
         train_logistic,
         verify,
@@ -65,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
         erm,
         embed,
         tokenizer,
+        tokenizer_report,
         predict,
         verify,
     ):

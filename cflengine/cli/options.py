@@ -292,9 +292,12 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
     return solver.check(solver.settings(**given, time_limit=time_limit), polish=arguments.polish)
 
 
-def add_output(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
+def add_output(command: argparse.ArgumentParser, *, required: bool = True) -> argparse.ArgumentParser:
     """Where results go; returns the command."""
-    command.add_argument("--out", required=True, metavar="DIR", help="folder to write to (made if absent)")
+    default = "" if required else "; default: nothing is written"
+    command.add_argument(
+        "--out", required=required, metavar="DIR", help=f"folder to write to (made if absent{default})"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
     return command
 

@@ -16,8 +16,8 @@ Check the results in DIR from its files and the input alone.
 Tokens are cut again, K-grams found again, every document decoded, and objective and bound recomputed by plain numpy,
 rounded outward; none of the compiled engine is used. Says "verified" (exit code 0), or what is wrong (exit code 1).
 
-DIR is the output folder of cflengine compress, sentences, train-logistic, train-crf, erm, embed or tokenizer. INPUT is
-what that run read; by default the path that its report.json names.
+DIR is the output folder of cflengine compress, sentences, train-logistic, train-crf, erm, embed, tokenizer or
+tokenizer-report. INPUT is what that run read; by default the path that its report.json names.
 """
 
 _EXAMPLES = """\

@@ -12,6 +12,8 @@ from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.tokenizer.problem import most_saved
 from cflengine.tokenizer.words import WordTable
 
+LONGEST = 32  # units of a piece: a cover has a bit for each
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -53,15 +55,23 @@ class Candidates:
         """int64 (n,): n_w at every unit of a word."""
         return np.repeat(self.table.counts, np.diff(self.table.ptr))
 
-    def find(self, pieces: list[np.ndarray]) -> np.ndarray:
-        """bool (G,): which these are, units each; those that do not occur, or are too long, are passed over."""
-        wanted = {piece.tobytes() for piece in pieces}
-        sizes = {len(piece) for piece in pieces}
-        found = np.zeros(self.index.n_grams, dtype=bool)
-        for k in sizes & set(range(1, self.index.max_gram + 1)):
+    def numbers(self, pieces: list[np.ndarray]) -> np.ndarray:
+        """int64: which these are, units each; −1 for those that do not occur, or are too long."""
+        wanted = {piece.tobytes(): i for i, piece in enumerate(pieces)}
+        found = np.full(len(pieces), -1, dtype=np.int64)
+        for k in {len(piece) for piece in pieces} & set(range(1, self.index.max_gram + 1)):
             a, e = self.index.len_ptr[k - 1 : k + 1]
             for g, first in zip(range(a, e), self.index.first_positions(np.arange(a, e)).tolist(), strict=True):
-                found[g] = self.table.units[first : first + k].tobytes() in wanted
+                at = wanted.get(self.table.units[first : first + k].tobytes())
+                if at is not None:
+                    found[at] = g
+        return found
+
+    def find(self, pieces: list[np.ndarray]) -> np.ndarray:
+        """bool (G,): which these are; those that do not occur, or are too long, are passed over."""
+        found = np.zeros(self.index.n_grams, dtype=bool)
+        numbers = self.numbers(pieces)
+        found[numbers[numbers >= 0]] = True
         return found
 
     def requiring(self, required: np.ndarray) -> Candidates:

@@ -17,13 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import Listener
-from cflengine.tokenizer.candidates import Candidates
+from cflengine.tokenizer.candidates import LONGEST, Candidates
 from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
 from cflengine.tokenizer.solve import VocabularySettings, solve_vocabulary
 from cflengine.tokenizer.words import Cutting, WordTable
 
-LONGEST = 32
 _LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
 _REMEMBERED = 1 << 16  # words whose pieces are kept at hand
 

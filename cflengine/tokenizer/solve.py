@@ -22,7 +22,7 @@ import numpy as np
 from cflengine.compression import GuidedSettings, GuidedSolver
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import IterationStats, Listener
+from cflengine.engine.progress import IterationStats, Listener, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.run import Run
 from cflengine.engine.settings import Limits
@@ -149,6 +149,14 @@ class VocabularyRun(Run):
         self.free = size - int(np.count_nonzero(every.required))
         self.chosen = every.required.copy()
         self._proof = 0.0, 0.0, np.zeros(every.index.n_tokens)  # bound, price, dual prices
+        self._out_of_time = False  # the solver at a price, which has but a share of it
+
+    @property
+    def reason(self) -> TerminationReason:
+        """Why it ended."""
+        reason = super().reason
+        short = self._out_of_time and reason is TerminationReason.CONVERGED and not self.proved
+        return TerminationReason.TIME_LIMIT if short else reason
 
     def run(self) -> TokenizerResult:
         """Exchanges, prices, exchanges, certificate."""
@@ -221,6 +229,7 @@ class VocabularyRun(Run):
             candidates.costs(mu), settings, listeners=[_AtSize(self, mu)], lam=mu, known=[(cover, alpha)]
         )
         self._prove(mu, result.alpha)
+        self._out_of_time = result.reason is TerminationReason.TIME_LIMIT
         found = self.every.required.copy()
         found[candidates.origin[result.dictionary]] = True
         return found & self.every.many

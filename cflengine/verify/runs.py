@@ -17,9 +17,9 @@ from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
 from cflengine.verify.risk import verify_risk
-from cflengine.verify.tokenizer import verify_tokenizer
+from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
 
-_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm", "embed", "tokenizer")
+_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm", "embed", "tokenizer", "tokenizer-report")
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -55,6 +55,7 @@ def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list
         "erm": verify_risk,
         "embed": verify_embedding,
         "tokenizer": verify_tokenizer,
+        "tokenizer-report": verify_tokenizer_report,
     }[command]
     return [check(folder, report, corpus)]
 

@@ -1,18 +1,20 @@
-"""A run of ``cflengine tokenizer``, checked: words cut and counted again, each made of its fewest pieces by a slow
-loop, and the bound recomputed from prices over every piece of every word.
+"""Runs of ``cflengine tokenizer`` and ``tokenizer-report``, checked: words cut and counted again, each made of its
+fewest pieces by a slow loop, and the bound recomputed from prices over every piece of every word.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cflengine.engine.gaps import relative_gap, round_down, sum_terms
+from cflengine.tokenizer.foreign import ForeignTokenizer
 from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names
 from cflengine.tokenizer.problem import fewest_tokens, tokens_at_least
 from cflengine.tokenizer.words import Cutting, WordTable
@@ -41,32 +43,84 @@ def verify_tokenizer(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         {_written(cutting, cutting.units(cutting.normalised(piece))) for piece in some}
         for some in (arguments["require"], [*arguments["forbid"], *own])
     )
-    pieces = _pieces(cutting, proof)
-    alpha, longest = proof_array(proof, "alpha"), int(arguments["longest"])
-    require(alpha.shape == table.units.shape and report["mu"] >= 0, "there are not as many prices as units.")
-    over, occurrences = _excess(words, table, np.maximum(alpha, 0.0).astype(np.float64), longest)
+    pieces = _pieces(proof, lambda units: _written(cutting, units))
+    longest = int(arguments["longest"])
+    over, occurrences, alpha = _excess(words, table, report, proof, longest)
     enough = {piece for piece, count in occurrences.items() if count >= arguments["min_count"]}
     required &= {piece for piece in occurrences if len(piece) > 1}
     allowed = (enough - forbidden) | required
     _check_pieces(folder, report, cutting, table, pieces)
-    for piece in pieces:
-        require(1 < len(piece) <= longest and piece in allowed, f"{piece!r} is a piece that is not allowed.")
     require(required <= set(pieces), "a required piece is not there.")
-    tokens = float(sum(n * fewest_tokens(set(pieces), w, longest) for w, n in zip(words, table.counts, strict=True)))
-    require_same(report["objective"], tokens, "the tokens are")
-    costs = {piece: 0.0 if len(piece) == 1 or piece in required else float(report["mu"]) for piece in over}
-    paid = [(e, max(e - costs[piece], 0.0)) for piece, e in over.items() if len(piece) == 1 or piece in allowed]
-    gathered = float(np.maximum(alpha, 0.0).sum())
-    terms = sum_terms(len(alpha)) + max(occurrences.values(), default=0) + len(over)
-    value = round_down(gathered - sum(e for _, e in paid), terms, gathered + sum(e for e, _ in paid))
-    bound = float(tokens_at_least(value, float(report["mu"]), len(pieces) - len(required)))
-    require_bound(report, bound)
-    require_gap(report, tokens, bound)
+    tokens, bound = _certificate(words, table, report, pieces, (over, occurrences, alpha), allowed, required)
     checked = (
         f"{table.n_running:,} words, {len(words):,} distinct",
         f"{len(pieces):,} pieces, as in tokenizer.json",
     )
     return Finding("tokenizer", tokens, bound, relative_gap(tokens, bound), checked)
+
+
+def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check what ``cflengine tokenizer-report`` says of a tokenizer, which is asked again for its tokens. Raises
+    FalseResult."""
+    arguments, proof = report["arguments"], read_proof(folder)
+    stated = Path(arguments["tokenizer"])
+    tokenizer = ForeignTokenizer.open(stated if stated.exists() else report["tokenizer_path"])
+    own = tokenizer.count(corpus.texts)
+    table, known = own.table, np.unique(own.table.units)
+
+    def written(units: np.ndarray) -> str:
+        return "".join(map(chr, np.searchsorted(known, units).tolist()))
+
+    words = [written(table.units[a:e]) for a, e in table.spans()]
+    for name, value, what in (
+        ("n_running", table.n_running, "the words are"), ("n_words", len(words), "the distinct words are"),
+        ("tokens", own.tokens, "the tokens of the tokenizer are"), ("left_out", own.left_out, "the words left out are"),
+        ("pieces", tokenizer.size, "the pieces of the tokenizer are"),
+    ):  # fmt: skip
+        require_same(report[name], value, what)
+    longest = int(report["longest"])
+    theirs = {written(units) for units in tokenizer.own if 1 < len(units) <= longest and np.isin(units, known).all()}
+    shortest = sum(n * fewest_tokens(theirs, w, longest) for w, n in zip(words, table.counts.tolist(), strict=True))
+    require_same(report["shortest"], shortest, "the tokens with its pieces are")
+    pieces = _pieces(proof, written)
+    over, occurrences, alpha = _excess(words, table, report, proof, longest)
+    allowed = {piece for piece in occurrences if len(piece) > 1}
+    require(len(pieces) == min(tokenizer.size, len(allowed)), "the better vocabulary is of another size.")
+    tokens, bound = _certificate(words, table, report, pieces, (over, occurrences, alpha), allowed, set())
+    require_same(report["above_at_most"], own.tokens / bound - 1.0 if bound else math.inf, "the distance is at most")
+    require_same(report["above_at_least"], max(own.tokens / tokens - 1.0, 0.0), "the distance is at least")
+    checked = (
+        f"{table.n_running:,} words, {len(words):,} distinct: {own.tokens:,} tokens",
+        f"{shortest:,} tokens with the same pieces, {tokens:,.0f} with {len(pieces):,} others",
+    )
+    return Finding("tokenizer-report", tokens, bound, relative_gap(tokens, bound), checked)
+
+
+def _certificate(
+    words: list[str],
+    table: WordTable,
+    report: dict[str, Any],
+    pieces: list[str],
+    prices: tuple[dict[str, float], Counter[str], np.ndarray],
+    allowed: set[str],
+    required: set[str],
+) -> tuple[float, float]:
+    """Tokens and bound, as the report has them."""
+    over, occurrences, alpha = prices
+    longest = max(map(len, occurrences))
+    for piece in pieces:
+        require(piece in allowed and len(piece) > 1, f"{piece!r} is a piece that is not allowed.")
+    tokens = float(sum(n * fewest_tokens(set(pieces), w, longest) for w, n in zip(words, table.counts, strict=True)))
+    require_same(report["objective"], tokens, "the tokens are")
+    costs = {piece: 0.0 if len(piece) == 1 or piece in required else float(report["mu"]) for piece in over}
+    paid = [(e, max(e - costs[piece], 0.0)) for piece, e in over.items() if len(piece) == 1 or piece in allowed]
+    gathered = float(alpha.sum())
+    terms = sum_terms(len(alpha)) + max(occurrences.values(), default=0) + len(over)
+    value = round_down(gathered - sum(e for _, e in paid), terms, gathered + sum(e for e, _ in paid))
+    bound = float(tokens_at_least(value, float(report["mu"]), len(pieces) - len(required)))
+    require_bound(report, bound)
+    require_gap(report, tokens, bound)
+    return tokens, bound
 
 
 def _written(cutting: Cutting, units: np.ndarray) -> str:
@@ -75,12 +129,12 @@ def _written(cutting: Cutting, units: np.ndarray) -> str:
     return "".join(letters[u] if cutting.unit == "byte" else chr(u) for u in units.tolist())
 
 
-def _pieces(cutting: Cutting, proof: dict[str, np.ndarray]) -> list[str]:
+def _pieces(proof: dict[str, np.ndarray], written: Callable[[np.ndarray], str]) -> list[str]:
     """The pieces that were chosen."""
     units, ptr = proof_array(proof, "units"), proof_array(proof, "ptr")
     good = ptr[0] == 0 and ptr[-1] == len(units) and (np.diff(ptr) > 1).all()
     require(bool(good), "the pieces are not as they were written.")
-    pieces = [_written(cutting, units[a:e]) for a, e in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True)]
+    pieces = [written(units[a:e]) for a, e in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True)]
     require(len(set(pieces)) == len(pieces), "a piece is there twice.")
     return pieces
 
@@ -93,9 +147,12 @@ def _spans(words: list[str], longest: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _excess(
-    words: list[str], table: WordTable, alpha: np.ndarray, longest: int
-) -> tuple[dict[str, float], Counter[str]]:
-    """e_s of (3) in problem.py where it is above 0, and how often the pieces occur."""
+    words: list[str], table: WordTable, report: dict[str, Any], proof: dict[str, np.ndarray], longest: int
+) -> tuple[dict[str, float], Counter[str], np.ndarray]:
+    """e_s of (3) in problem.py where it is above 0, how often the pieces occur, and the prices."""
+    prices = proof_array(proof, "alpha")
+    require(prices.shape == table.units.shape and report["mu"] >= 0, "there are not as many prices as units.")
+    alpha = np.maximum(prices, 0.0).astype(np.float64)
     over: dict[str, float] = {}
     occurrences: Counter[str] = Counter()
     sums = [np.append(0.0, np.cumsum(alpha[a:e])).tolist() for a, e in table.spans()]
@@ -106,7 +163,7 @@ def _excess(
         more = sums[w][e] - sums[w][a] - counts[w]
         if more > 0:
             over[piece] = over.get(piece, 0.0) + more
-    return over, occurrences
+    return over, occurrences, alpha
 
 
 def _check_pieces(folder: Path, report: dict[str, Any], cutting: Cutting, table: WordTable, pieces: list[str]) -> None:
