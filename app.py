@@ -36,6 +36,7 @@ PAGES = {
         ("pages/solve.py", "Watch the solver", "📈", "v"),
         ("pages/race.py", "Race", "🏁", "a"),
         ("pages/vocabulary.py", "My word list", "📝", "y"),
+        ("pages/tokenizer.py", "Tokenizer", "✂️", "z"),
         ("pages/toy.py", "How it works", "🧩", "h"),
     ),
 }

@@ -203,6 +203,15 @@ class SubwordTokenizer(BaseEstimator):
         """The pieces of a text, as files have them."""
         return [self.pieces_[i] for i in self.encode(text)]
 
+    def text_of(self, i: int) -> str:
+        """An entry as a reader sees it: bytes that are no whole character by their numbers."""
+        check_is_fitted(self, "pieces_")
+        name = self.pieces_[i]
+        if self.unit == "character" or i < len(self.special_tokens):
+            return name
+        letters = {letter: byte for byte, letter in enumerate(byte_letters())}
+        return bytes(letters[letter] for letter in name).decode("utf-8", "backslashreplace")
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some pieces, special ones left out: for those of a text its normalised form.
 

@@ -11,7 +11,7 @@ from pages.parts.shared.jobs import BOARD, DONE
 
 PAGES = (
     "corpus", "pointers", "path", "phrases", "compare", "overtime", "boilerplate", "tasks", "sentences", "clusters",
-    "tagger", "losses", "embeddings", "features", "models", "solve", "race", "vocabulary", "toy",
+    "tagger", "losses", "embeddings", "features", "models", "solve", "race", "vocabulary", "tokenizer", "toy",
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ PAGES = {"corpus": "See what your text is made of", "solve": "Watch the solver",
          "features": "Export", "path": "Words to phrases", "race": "Race", "vocabulary": "My word list",
          "phrases": "Phrases", "compare": "Compare",
          "overtime": "Over time", "boilerplate": "Boilerplate",
-         "models": "Saved models", "toy": "How it works"}  # fmt: skip
+         "models": "Saved models", "tokenizer": "Tokenizer", "toy": "How it works"}  # fmt: skip
 SAMPLE_COUNTS = {"Documents": "2,000", "Tokens": "110,058", "Types": "3,330", "Left out": "0"}
 
 
@@ -119,9 +119,9 @@ def test_the_shipped_path_is_shown_at_once(open_app):
 def test_every_page_after_a_solve(tiny, page):
     app = show(tiny, page)
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
-    assert bool(app.info) == (page in ("path", "race", "vocabulary", "models", "compare", "overtime", "boilerplate")), (
-        "these have something of their own to do first"
-    )
+    assert bool(app.info) == (
+        page in ("path", "race", "vocabulary", "models", "compare", "overtime", "boilerplate", "tokenizer")
+    ), "these have something of their own to do first"
     assert "proved bound" in sidebar(app) and "converged" in sidebar(app)
 
 

@@ -53,6 +53,7 @@ NEXT = {
     "solve": ("race", "The solvers side by side", "🏁"),
     "race": ("toy", "How it works, on a line of text", "🧩"),
     "vocabulary": ("pointers", "Read the corpus in pieces", "📖"),
+    "tokenizer": ("pointers", "Read the corpus in words and phrases", "📖"),
     "toy": ("solve", "Watch the solver on the corpus", "📈"),
 }
 

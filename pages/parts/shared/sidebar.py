@@ -24,7 +24,7 @@ _NAMES = {
     "race": "Race", "path": "Words to phrases", "telling": "Telling sentences", "weights": "Word groups",
     "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
-    "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading",
+    "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading", "subwords": "Tokenizer",
 }  # fmt: skip
 
 

@@ -42,8 +42,10 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-BOILERPLATE, NAMES, READ = "boilerplate", "names", "reading"
-KINDS = (SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ)
+BOILERPLATE, NAMES, READ, SUBWORDS = "boilerplate", "names", "reading", "subwords"
+KINDS = (
+    SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ, SUBWORDS,
+)  # fmt: skip
 
 
 _COMPILED = threading.Event()

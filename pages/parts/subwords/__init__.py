@@ -1,0 +1,1 @@
+"""The page Tokenizer: vocabularies of several sizes, proved, beside others."""

@@ -1,0 +1,117 @@
+"""The page Tokenizer: vocabularies of several sizes with their proofs, the user's own beside them, files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+from visiting import captions, numbers, press, show, until
+
+from cflengine import SubwordTokenizer
+from cflengine.cli import main
+from cflengine.engine import InputError
+from pages.parts.lab.vocabulary import Brought
+from pages.parts.shared import state
+from pages.parts.shared.jobs import Job
+from pages.parts.subwords import run as subwords
+from pages.parts.subwords.run import SubwordChoice, SubwordRun, cut
+from pages.parts.subwords.view import _json, _visible, pieces_view, size_figure
+
+WORDS = [
+    f"{a}{b}{c}" for a in ("<b>", "over", "un", "*re*") for b in ("talk", "walk", "ö") for c in ("", "ing", "ed", "s")
+]
+TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, 30)) for seed in range(40)]
+
+
+def finished(choice: SubwordChoice, brought: Brought | None = None, texts: list[str] = TEXTS) -> SubwordRun:
+    run = SubwordRun(choice)
+    run.run(texts, brought, Job("t", ("c",), print))
+    return run
+
+
+@pytest.fixture(scope="module")
+def small():
+    before, subwords.SIZES = subwords.SIZES, (200, 270, 300)
+    yield finished(SubwordChoice())
+    subwords.SIZES = before
+
+
+def test_every_size_has_its_vocabulary_and_proof(small):
+    frame = small.table()
+    assert frame["entries"].tolist() == [270, 300] == list(small.models)
+    assert (frame["at_least"] <= frame["per_word"]).all() and (frame["per_word"].diff()[1:] < 0).all()
+    result = small.models[300].result_
+    assert frame["tokens"].iloc[1] == sum(len(small.models[300].encode(text)) for text in TEXTS) == result.objective
+    before, came, gone = small.changes(300)
+    assert before == 270 and len(came) - len(gone) == 30 and small.changes(270)[0] is None
+    names = [trace.name for trace in size_figure(small).data]
+    assert "found here" in names and "proved: none below" in names
+
+
+def test_bpe_of_the_same_size_takes_as_many_tokens_as_its_library_says(small):
+    pytest.importorskip("tokenizers")
+    for size, (other, tokens) in small.bpe.items():
+        assert len(other.names) == size
+        assert tokens == sum(len(cut(other, text)) for text in TEXTS) >= small.models[size].result_.lower_bound
+
+
+def test_pieces_make_up_the_text_they_are_cut_from(small):
+    for text in (TEXTS[0], "naïve 漢字\n<i>x</i>"):
+        pieces = cut(small.models[300], text)
+        (document,), grams = pieces_view(pieces)
+        assert document["text"] == "".join(pieces) and document["pointers"]["end"][-1] == len(document["text"])
+        assert {grams[g]["label"] for g in document["pointers"]["gram"]} == set(pieces)
+        if text == TEXTS[0]:
+            assert document["text"] == text
+    assert _visible(" a`b\n") == "␣aˋb⏎"
+
+
+def test_a_tokenizer_of_ones_own_is_held_against_the_best(small):
+    pytest.importorskip("tokenizers")
+    brought = Brought("mine.json", _json(small.models[270]))
+    run = finished(SubwordChoice(largest=270, theirs=brought.digest), brought)
+    report = run.report
+    assert report.tokens == small.models[270].result_.objective and report.above_at_most < 0.05
+    assert "yours" in [trace.name for trace in size_figure(run).data]
+    with pytest.raises(InputError, match="no tokenizer"):
+        finished(SubwordChoice(), Brought("x.json", b"{}"))
+
+
+def test_small_corpora_and_empty_ones():
+    run = finished(SubwordChoice(unit="character", lowercase=True), texts=["Abab abc"])
+    (size,) = run.models
+    assert size > 257 and run.models[size].result_.lower_bound <= run.models[size].result_.objective
+    with pytest.raises(InputError, match="no word"):
+        finished(SubwordChoice(), texts=["", ""])
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has():
+    job = Job("t", ("c",), print)
+    run = SubwordRun(SubwordChoice())
+    job.stop.set()
+    run.run(TEXTS, None, job)
+    assert not run.models
+
+
+def test_the_page_from_button_to_command(tiny, tmp_path, monkeypatch):
+    app = show(tiny, "tokenizer")
+    assert any("Choose pieces" in info.value for info in app.info)
+    app = press(app, "Choose pieces")
+    until(lambda: not state.BOARD.get(app.session_state["subwords_id"]).active, 120)
+    app = app.run()
+    assert not app.exception and not app.error
+    shown = numbers(app)
+    assert float(shown["At least, proved"]) <= float(shown["Tokens a word"])
+    assert "Recomputed from the words" in captions(app)
+    job = state.BOARD.get(app.session_state["subwords_id"])
+    model = next(iter(job.result.models.values()))
+    assert isinstance(model, SubwordTokenizer) and json.loads(_json(model))["model"]["type"] == "Unigram"
+    (command,) = [code.value for code in app.code if "tokenizer" in code.value]
+    (tmp_path / "tiny.csv").write_bytes(b"text\nthe cat sat on the mat\n")
+    words = shlex.split(command)
+    assert words[:2] == ["cflengine", "tokenizer"]
+    monkeypatch.chdir(tmp_path)
+    small = [word for word in words[3:] if not word.startswith(("--vocab", "--text", "--out"))]
+    assert main(["tokenizer", "tiny.csv", *small, "--vocab-size=258", "--out=run", "--quiet"]) == 0
