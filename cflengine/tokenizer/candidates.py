@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from cflengine.compression import StorageCosts
+from cflengine.engine.memory import require_bytes
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.tokenizer.problem import most_saved
 from cflengine.tokenizer.words import WordTable
 
 LONGEST = 32  # units of a piece: a cover has a bit for each
+_BYTES_PER_PLACE, _BYTES_PER_PIECE = 52, 150  # places: a unit and a length; from 0.2 to 1 of this is taken
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,13 @@ class Candidates:
 
     @classmethod
     def of(cls, table: WordTable, longest: int) -> Candidates:
-        """Of all words, pieces of up to ``longest`` units."""
+        """Of all words, pieces of up to ``longest`` units. Raises MemoryLimitError where a solve would not fit."""
         alphabet, units = np.unique(table.units, return_inverse=True)
         most = max(min(longest, int(np.diff(table.ptr).max(initial=1))), 1)
+        places = most * len(units)
+        require_bytes(_BYTES_PER_PLACE * places, *_words_for(table))
         index = index_kgrams(units.astype(np.int32), table.ptr, most)
+        require_bytes(_BYTES_PER_PLACE * places + _BYTES_PER_PIECE * index.n_grams, *_words_for(table))
         none = np.zeros(index.n_grams, dtype=bool)
         return cls(table, index, alphabet, _weights(index, table), none, np.arange(index.n_grams))
 
@@ -108,6 +113,12 @@ class Candidates:
         """The units of pieces by number."""
         first, lengths = self.index.first_positions(grams), self.index.lengths()[grams].astype(np.int64)
         return [self.table.units[a : a + k] for a, k in zip(first.tolist(), lengths.tolist(), strict=True)]
+
+
+def _words_for(table: WordTable) -> tuple[str, str]:
+    """What needs memory, and what to do about it."""
+    advice = "take shorter pieces, fewer texts, or a pattern that cuts them into words."
+    return f"Choosing among the pieces of {len(table.units):,} units", advice
 
 
 def _weights(index: KGramIndex, table: WordTable) -> np.ndarray:

@@ -15,7 +15,6 @@ from cflengine.engine import InputError
 from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import state
 from pages.parts.shared.jobs import Job
-from pages.parts.subwords import run as subwords
 from pages.parts.subwords.run import SubwordChoice, SubwordRun, cut
 from pages.parts.subwords.view import _json, _visible, pieces_view, size_figure
 
@@ -25,17 +24,18 @@ WORDS = [
 TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, 30)) for seed in range(40)]
 
 
+SCALE = (200, 270, 300)
+
+
 def finished(choice: SubwordChoice, brought: Brought | None = None, texts: list[str] = TEXTS) -> SubwordRun:
-    run = SubwordRun(choice)
+    run = SubwordRun(choice, SCALE)
     run.run(texts, brought, Job("t", ("c",), print))
     return run
 
 
 @pytest.fixture(scope="module")
 def small():
-    before, subwords.SIZES = subwords.SIZES, (200, 270, 300)
-    yield finished(SubwordChoice())
-    subwords.SIZES = before
+    return finished(SubwordChoice())
 
 
 def test_every_size_has_its_vocabulary_and_proof(small):

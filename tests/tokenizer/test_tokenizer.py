@@ -7,6 +7,7 @@ import math
 import pickle
 import random
 import re
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
@@ -18,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cflengine import SubwordTokenizer
-from cflengine.engine import InputError
-from cflengine.tokenizer import Candidates, Cutting, TokenizerResult, WordTable
+from cflengine.engine import InputError, MemoryLimitError
+from cflengine.tokenizer import Candidates, Cutting, TokenizerResult, WordTable, candidates
 from cflengine.tokenizer.certificate import count_tokens, dual_bound
 from cflengine.tokenizer.exchange import Exchange
 from cflengine.tokenizer.problem import fewest_tokens, tokens_at_least
@@ -278,6 +279,30 @@ def test_what_cannot_be_is_said_in_a_sentence(name):
 def test_one_word_is_a_corpus():
     model = SubwordTokenizer(257).fit(["aaaa"])
     assert model.decode(model.encode("aaaa")) == "aaaa" and model.result_.size == 1
+
+
+@pytest.mark.parametrize(("pattern", "longest"), [("gpt2", 16), (None, 16), (None, 32)])
+def test_what_it_asks_for_is_what_it_takes(pattern, longest, monkeypatch):
+    asked: list[int] = []
+    monkeypatch.setattr(candidates, "require_bytes", lambda needed, *_: asked.append(needed))
+    texts = texts_at_random(400)
+
+    def fit() -> None:
+        SubwordTokenizer(400, pattern=pattern, longest=longest, tol=0.2, time_limit=5).fit(texts)
+
+    fit()  # kernels are compiled before memory is counted
+    asked.clear()
+    tracemalloc.start()
+    fit()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < asked[-1] + 3e6 and (pattern is not None or peak > 0.2 * asked[-1])
+
+
+def test_what_does_not_fit_is_said_before_work_starts(monkeypatch):
+    monkeypatch.setattr("cflengine.engine.memory.available_bytes", lambda: 10_000)
+    with pytest.raises(MemoryLimitError, match="shorter pieces"):
+        SubwordTokenizer(300).fit(texts_at_random(40))
 
 
 def test_ids_that_are_none_are_refused(fitted):

@@ -52,10 +52,12 @@ class SubwordChoice:
 
 @dataclass
 class SubwordRun:
-    """models: by size; bpe: entries -> a tokenizer trained by BPE on the same corpus and its tokens; now: size, tokens
-    of the best found and those proved to be needed, of the solve under way."""
+    """scale: sizes that are tried, as far as the corpus allows; models: by size; bpe: entries -> a tokenizer trained by
+    BPE on the same corpus and its tokens; now: size, tokens of the best found and those proved to be needed, of the
+    solve under way."""
 
     choice: SubwordChoice
+    scale: tuple[int, ...] = SIZES
     sizes: list[int] = field(default_factory=list)
     models: dict[int, SubwordTokenizer] = field(default_factory=dict)
     bpe: dict[int, tuple[ForeignTokenizer, int]] = field(default_factory=dict)
@@ -71,6 +73,8 @@ class SubwordRun:
         warm_up()
         self.stage = "Counting words …"
         counts = self.choice.cutting.count(_while(texts, job))
+        if not job.poll():
+            return
         self.sizes = self._ladder(counts)
         self.n_running = counts.total()
         compare = CAN_COMPARE and sum(map(len, texts)) <= MOST_FOR_BPE
@@ -95,7 +99,7 @@ class SubwordRun:
             raise InputError("There is no word in this corpus.")
         units = 256 if cutting.unit == "byte" else 257 + len(table.alphabet())
         most = units + int(np.count_nonzero(Candidates.of(table, LONGEST).many))
-        sizes = [size for size in SIZES if units < size <= min(self.choice.largest, most)]
+        sizes = [size for size in self.scale if units < size <= min(self.choice.largest, most)]
         return sizes or [units + (most - units + 1) // 2]
 
     def _chosen(self, size: int, counts: Counter[str], job: Job) -> SubwordTokenizer:
