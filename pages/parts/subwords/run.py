@@ -70,6 +70,7 @@ class SubwordRun:
     def run(self, texts: Sequence[str], brought: Brought | None, job: Job) -> None:
         """All sizes, then the user's own. Raises InputError, as in a tokenizer that cannot be read."""
         self.theirs = None if brought is None else ForeignTokenizer.read(brought.data, brought.name)
+        self.stage = "Loading the engine, which is compiled the first time …"
         warm_up()
         self.stage = "Counting words …"
         counts = self.choice.cutting.count(_while(texts, job))
