@@ -89,9 +89,8 @@ def tokenizer_report(
 ) -> TokenizerReport:
     """Hold a tokenizer against the best vocabulary of its size for these texts.
 
-    longest: units of a piece at most, 2 to 32; None for 16, or for those of the longest piece
-    that is used here. Raises InputError
-    for texts without a word.
+    longest: units of a piece at most, 2 to 32; None for 16, or for as many as the longest piece has that is used here.
+    Raises InputError for texts without a word, MemoryLimitError before work that does not fit.
     """
     words = tokenizer.count(texts)
     if not words.table.n_words:
