@@ -87,8 +87,9 @@ class Exchange:
             present[chosen] = size > self.size
             self.evaluate(present)
 
-    def improve(self, poll: Poll) -> None:
-        """Exchange the worst for the best as long as fewer tokens are left, fewer at a time where they are not."""
+    def improve(self, poll: Poll, least: float = 0.0) -> None:
+        """Exchange the worst for the best as long as fewer tokens are left, fewer at a time where they are not; least:
+        share of the tokens that an exchange has to save."""
         step = max(int(_FIRST * self.size), 1)
         while step and poll():
             before, tokens, worth, size = self.present, self.tokens, self.worth, self.size
@@ -97,6 +98,6 @@ class Exchange:
             present[coming] = True
             self.evaluate(present)
             self.resize(size, poll)
-            if self.tokens >= tokens or self.size != size:
+            if self.tokens >= (1.0 - least) * tokens or self.size != size:
                 self.present, self.tokens, self.worth = before, tokens, worth
                 step //= 4

@@ -37,6 +37,7 @@ _PRICES = 3  # at most
 _NEAR = 0.05  # of the size: how far off a price may be
 _LEAST_PRICE = 0.25  # of a token: below, nothing would be saved by fewer pieces
 _BELOW = 0.85  # of the price: pieces that can save as much stay, should the next price be lower
+_LEAST_GAIN = 1e-4  # of the tokens, for an exchange before the first price: hundreds of small ones take a minute
 _LAST = 0.8  # of the time that is left: the rest is for the last exchanges
 
 
@@ -161,7 +162,7 @@ class VocabularyRun(Run):
     def run(self) -> TokenizerResult:
         """Exchanges, prices, exchanges, certificate."""
         self._prove(0.0, self._prices_of_length())
-        mu = self._exchange(self._few(), self.chosen)
+        mu = self._exchange(self._few(), self.chosen, _LEAST_GAIN)
         if not self.free:  # no piece is worth its price
             mu = float(self.every.most_saved.max(initial=0.0)) + 1.0
             self._prove(mu, self.every.unit_counts.astype(np.float64))
@@ -189,8 +190,9 @@ class VocabularyRun(Run):
             return self.every.only(self.allowed)
         return self.every.only(self.allowed & (most > _MARGIN * np.partition(most, -at)[-at]))
 
-    def _exchange(self, candidates: Candidates, start: np.ndarray) -> float:
-        """Search at the size from a vocabulary, bool (G,); the price at which it would be about the best."""
+    def _exchange(self, candidates: Candidates, start: np.ndarray, least: float = 0.0) -> float:
+        """Search at the size from a vocabulary, bool (G,), by exchanges that save a share of ``least``; the price at
+        which it would be about the best."""
         wanted = start.copy()
         wanted[candidates.origin] = True
         if np.count_nonzero(wanted & self.every.many) < self.size:
@@ -206,7 +208,7 @@ class VocabularyRun(Run):
         exchange.resize(self.size, step)
         if math.isinf(self.best_objective):  # it may have been stopped
             exchange.resize(self.size, at_once=True)
-        exchange.improve(step)
+        exchange.improve(step, least)
         self._offer(exchange)
         return exchange.price()
 
