@@ -16,8 +16,6 @@ from benchmarks.compression.peers import alphabet, lam_path, lp, ours, relaxatio
 from benchmarks.compression.peers import command as compression_peers
 from benchmarks.compression.peers.cases import LETTERS, Case, Context, megabytes, quick_case
 from benchmarks.compression.peers.runner import ABSENT, DONE, FAILED, KILLED, Answer, run_peer
-from benchmarks.evidence import tokenizers as tokenizers_evidence
-from benchmarks.evidence.page import Evidence
 from cflengine.compression.model.problem import coverage_matrix
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases
@@ -405,23 +403,3 @@ def test_what_cannot_be_measured_is_said(command, tmp_path, capsys):
     assert "CFLENGINE_DATA" in capsys.readouterr().err
     assert command("--quick", "--cases", "no such case") == 2
     assert set(compression_peers.SECTIONS) == {"lp", "solvers", "path", "vocabularies"}
-
-
-def test_tokenizers_print_every_figure(tmp_path):
-    import gzip
-
-    folder = tmp_path / "german_news"
-    folder.mkdir()
-    with gzip.open(folder / "docs.jsonl.gz", "wt", encoding="utf-8") as file:
-        for i in range(60):
-            text = f"Der Zug {i % 7} fährt nach Linz, nach Graz und nach Wien {i % 5}."
-            file.write(json.dumps({"text": text}) + "\n")
-    out = tmp_path / "tokenizers.json"
-    words = f"tokenizers --corpora german_news,imdb --sizes 280 --quick --data {tmp_path} --json {out}"
-    assert benchmarks_main.main(words.split()) == 0
-    row = json.loads(out.read_text())["corpora"]["german_news 280"]
-    assert row["ours"]["lower_bound"] <= row["ours"]["train_tokens"]
-    for theirs in row["peers"].values():
-        assert theirs["train_tokens"] >= row["ours"]["lower_bound"] or theirs["entries"] > 280
-    table = tokenizers_evidence.parts(Evidence({"corpora": {"german_news 280": row}}))
-    assert "cflengine" in "\n".join(table[0].lines())

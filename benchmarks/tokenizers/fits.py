@@ -6,30 +6,41 @@ import gzip
 import io
 import json
 import math
+import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import corpus_path
+from benchmarks.measure import own_peak
+from benchmarks.tokenizers.quality import bits_a_character
 from cflengine.tokenizer import PATTERNS, Cutting, SubwordTokenizer
 
 MIXTURE = ("imdb", "20news_bydate", "german_news", "chinese_waimai")
 HUGGING_FACE = ("Hugging Face BPE", "Hugging Face Unigram")
 SENTENCEPIECE = ("SentencePiece BPE", "SentencePiece Unigram")
 PEERS = (*HUGGING_FACE, *SENTENCEPIECE)
+WHOLE = {"imdb_whole": "imdb"}  # nothing is held out, and this engine fits alone
 _BYTES_OF_MIXTURE = 2_000_000  # of each corpus
-_TESTED = 3_000  # texts whose encodings are compared
+_WORDS_COMPARED = 1_000_000  # whose encodings are compared with those of the exported file
+_WORDS_OF_A_MODEL = (1_000_000, 200_000)  # that a language model reads, and that it predicts
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The corpora that a case is made of."""
+    return MIXTURE if name == "mixture" else (WHOLE.get(name, name),)
 
 
 @cache
 def halves(name: str, data: str | None, limit: int | None) -> tuple[list[str], list[str]]:
     """Texts to train on and texts held out: every other one."""
     texts: list[str] = []
-    for one in MIXTURE if name == "mixture" else (name,):
+    for one in parts_of(name):
         with gzip.open(corpus_path(one, data), "rt", encoding="utf-8") as lines:
             own = [json.loads(line)["text"] for line in lines]
         if name == "mixture":
@@ -37,38 +48,75 @@ def halves(name: str, data: str | None, limit: int | None) -> tuple[list[str], l
             own = own[: max(math.ceil(share * len(own)), 1)] if share < 1 else own
         texts += own
     texts = texts[:limit]
-    return texts[::2], texts[1::2]
+    return (texts, []) if name in WHOLE else (texts[::2], texts[1::2])
 
 
-def tokens_of(encode: Callable[[str], Any], texts: list[str], cutting: Cutting) -> tuple[int, int]:
-    """(tokens, words) of texts of which each word is encoded by itself."""
-    counts = cutting.count(texts)
-    return sum(n * len(encode(word)) for word, n in counts.items()), counts.total()
+@dataclass(frozen=True)
+class Encoder:
+    """A vocabulary that has been trained.
+
+    cut: a text's words, or lines, which are encoded one by one; encode: the numbers, below size, of one's tokens.
+    """
+
+    cut: Callable[[str], Iterable[str]]
+    encode: Callable[[str], list[int]]
+    size: int
+    _known: dict[str, list[int]] = field(default_factory=dict)
+
+    def ids(self, text: str) -> list[int]:
+        """The numbers of a text's tokens."""
+        return [number for one in self.cut(text) for number in self._of(one)]
+
+    def _of(self, one: str) -> list[int]:
+        if one not in self._known:
+            self._known[one] = self.encode(one)
+        return self._known[one]
+
+    def measured(self, train: list[str], held: list[str]) -> dict[str, Any]:
+        """Tokens, tokens a word and bytes a token of both halves; bits a character, where something is held out."""
+        found: dict[str, Any] = {}
+        for half, texts in (("train", train), ("held_out", held)):
+            if texts:
+                words = Cutting().count(texts).total()
+                counts = Counter(one for text in texts for one in self.cut(text))
+                tokens = sum(n * len(self._of(one)) for one, n in counts.items())
+                size = sum(len(text.encode()) for text in texts)
+                found |= {f"{half}_tokens": tokens, f"{half}_per_word": tokens / words, f"{half}_bytes": size / tokens}
+        if held:
+            read, predicted = (list(up_to(*each)) for each in zip((train, held), _WORDS_OF_A_MODEL, strict=True))
+            found["bits_a_character"] = bits_a_character(self.ids, self.size, read, predicted)
+        return found
 
 
-def rates(counted: Callable[[list[str]], tuple[int, int]], train: list[str], held: list[str]) -> dict[str, Any]:
-    """Tokens, tokens a word and bytes a token of both halves."""
-    found: dict[str, Any] = {}
-    for half, texts in (("train", train), ("held_out", held)):
-        tokens, words = counted(texts)
-        size = sum(len(text.encode()) for text in texts)
-        found |= {f"{half}_tokens": tokens, f"{half}_per_word": tokens / words, f"{half}_bytes": size / tokens}
-    return found
+def up_to(texts: list[str], n_words: int) -> Iterator[str]:
+    """The first texts, with about so many words."""
+    words = 0
+    for text in texts:
+        if words >= n_words:
+            return
+        yield text
+        words += sum(1 for _ in words_of(text))
+
+
+def words_of(text: str) -> Iterator[str]:
+    """By GPT-2's pattern."""
+    cutting = Cutting()
+    return cutting.words(cutting.normalised(text))
 
 
 def ours(name: str, size: int, data: str | None, limit: int | None, time_limit: float) -> dict[str, Any]:
     """This engine's: its tokens and what is proved, and how many texts its file encodes alike."""
     train, held = halves(name, data, limit)
-    cutting = Cutting()
     began = time.perf_counter()
     model = SubwordTokenizer(size, time_limit=time_limit).fit(train)
     seconds = time.perf_counter() - began
     result = model.result_
     found = {
-        "seconds": seconds, "lower_bound": result.lower_bound, "gap": result.gap, "reason": str(result.reason),
-        "words": result.n_running, "types": result.n_words,
+        "seconds": seconds, "peak_fitting": own_peak(), "lower_bound": result.lower_bound, "gap": result.gap,
+        "reason": str(result.reason), "words": result.n_running, "types": result.n_words,
     }  # fmt: skip
-    return found | _agreement(model, held) | rates(lambda t: tokens_of(model.encode, t, cutting), train, held)
+    encoder = Encoder(words_of, model.encode, len(model.pieces_))
+    return found | _agreement(model, held or train) | encoder.measured(train, held)
 
 
 def _agreement(model: SubwordTokenizer, texts: list[str]) -> dict[str, Any]:
@@ -80,9 +128,9 @@ def _agreement(model: SubwordTokenizer, texts: list[str]) -> dict[str, Any]:
         path = Path(folder) / "tokenizer.json"
         model.save_tokenizer_json(path)
         other = tokenizers.Tokenizer.from_file(str(path))
-    some = texts[:_TESTED]
-    alike = sum(other.encode(text).ids == model.encode(text) for text in some)
-    return {"texts_compared": len(some), "texts_alike": alike}
+    some = list(up_to(texts, _WORDS_COMPARED))
+    alike = sum(theirs.ids == model.encode(text) for text, theirs in zip(some, other.encode_batch(some), strict=True))
+    return {"texts_compared": len(some), "texts_alike": alike, "words_compared": Cutting().count(some).total()}
 
 
 def peer(kind: str, name: str, size: int, data: str | None, limit: int | None) -> dict[str, Any]:
@@ -90,12 +138,12 @@ def peer(kind: str, name: str, size: int, data: str | None, limit: int | None) -
     train, held = halves(name, data, limit)
     fit = _hugging_face if kind in HUGGING_FACE else _sentencepiece
     began = time.perf_counter()
-    counted, entries = fit(kind, size, train)
+    encoder = fit(kind, size, train)
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "entries": entries} | rates(counted, train, held)
+    return {"seconds": seconds, "peak_fitting": own_peak(), "entries": encoder.size} | encoder.measured(train, held)
 
 
-def _hugging_face(kind: str, size: int, texts: list[str]) -> tuple[Callable[[list[str]], tuple[int, int]], int]:
+def _hugging_face(kind: str, size: int, texts: list[str]) -> Encoder:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     BPE = kind.endswith("BPE")
@@ -108,11 +156,10 @@ def _hugging_face(kind: str, size: int, texts: list[str]) -> tuple[Callable[[lis
     tokenizer.train_from_iterator(
         texts, trainers.BpeTrainer(**common) if BPE else trainers.UnigramTrainer(**common, max_piece_length=16)
     )
-    cutting = Cutting()
-    return lambda t: tokens_of(lambda w: tokenizer.encode(w).ids, t, cutting), tokenizer.get_vocab_size()
+    return Encoder(words_of, lambda word: tokenizer.encode(word).ids, tokenizer.get_vocab_size())
 
 
-def _sentencepiece(kind: str, size: int, texts: list[str]) -> tuple[Callable[[list[str]], tuple[int, int]], int]:
+def _sentencepiece(kind: str, size: int, texts: list[str]) -> Encoder:
     import sentencepiece
 
     model = io.BytesIO()
@@ -123,12 +170,9 @@ def _sentencepiece(kind: str, size: int, texts: list[str]) -> tuple[Callable[[li
         max_sentence_length=1 << 20, minloglevel=2, num_threads=2,
     )  # fmt: skip
     own = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    cutting = Cutting()
-
-    def counted(some: list[str]) -> tuple[int, int]:
-        lines: Counter[str] = Counter(line for text in some for line in text.split("\n"))
-        breaks = sum(text.count("\n") for text in some)
-        tokens = sum(n * len(own.encode(line)) for line, n in lines.items()) + breaks
-        return tokens, cutting.count(some).total()
-
-    return counted, own.get_piece_size()
+    line_break = own.get_piece_size()  # the number of a token that no file has
+    return Encoder(
+        lambda text: filter(None, re.split("(\n)", text)),
+        lambda line: [line_break] if line == "\n" else own.encode(line),
+        line_break + 1,
+    )
