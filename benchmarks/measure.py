@@ -118,13 +118,16 @@ def memory_of(task: str, **arguments: Any) -> dict[str, Any]:
 def run_child() -> None:
     """The other end of :func:`memory_of`."""
     task, arguments = sys.argv[1:]
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print of themselves is no part of the answer
     module, function = task.split(":")
     action = getattr(import_module(module), function)
     cflengine.warm_up()
     gc.collect()
     baseline, private = restart_peak(), private_bytes(os.getpid())
     facts = action(**json.loads(arguments))
-    print(json.dumps(facts | {"baseline": baseline, "peak": own_peak(), "private_baseline": private}))
+    with answer:
+        json.dump(facts | {"baseline": baseline, "peak": own_peak(), "private_baseline": private}, answer)
 
 
 def private_bytes(pid: int) -> int | None:

@@ -22,9 +22,7 @@ from benchmarks.tokenizers.quality import bits_a_character
 from cflengine.tokenizer import PATTERNS, Cutting, SubwordTokenizer
 
 MIXTURE = ("imdb", "20news_bydate", "german_news", "chinese_waimai")
-HUGGING_FACE = ("Hugging Face BPE", "Hugging Face Unigram")
-SENTENCEPIECE = ("SentencePiece BPE", "SentencePiece Unigram")
-PEERS = (*HUGGING_FACE, *SENTENCEPIECE)
+_LONGEST = 16  # bytes of a piece
 WHOLE = {"imdb_whole": "imdb"}  # nothing is held out, and this engine fits alone
 _BYTES_OF_MIXTURE = 2_000_000  # of each corpus
 _WORDS_COMPARED = 1_000_000  # whose encodings are compared with those of the exported file
@@ -136,14 +134,14 @@ def _agreement(model: SubwordTokenizer, texts: list[str]) -> dict[str, Any]:
 def peer(kind: str, name: str, size: int, data: str | None, limit: int | None) -> dict[str, Any]:
     """A peer's. Raises ImportError where it is not installed."""
     train, held = halves(name, data, limit)
-    fit = _hugging_face if kind in HUGGING_FACE else _sentencepiece
     began = time.perf_counter()
-    encoder = fit(kind, size, train)
+    encoder = PEERS[kind](kind, size, train)
     seconds = time.perf_counter() - began
     return {"seconds": seconds, "peak_fitting": own_peak(), "entries": encoder.size} | encoder.measured(train, held)
 
 
-def _hugging_face(kind: str, size: int, texts: list[str]) -> Encoder:
+def hugging_face(kind: str, size: int, texts: list[str]) -> Encoder:
+    """Of bytes and of the same words."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     BPE = kind.endswith("BPE")
@@ -154,12 +152,27 @@ def _hugging_face(kind: str, size: int, texts: list[str]) -> Encoder:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     common = {"vocab_size": size, "initial_alphabet": alphabet, "show_progress": False}
     tokenizer.train_from_iterator(
-        texts, trainers.BpeTrainer(**common) if BPE else trainers.UnigramTrainer(**common, max_piece_length=16)
+        texts, trainers.BpeTrainer(**common) if BPE else trainers.UnigramTrainer(**common, max_piece_length=_LONGEST)
     )
     return Encoder(words_of, lambda word: tokenizer.encode(word).ids, tokenizer.get_vocab_size())
 
 
-def _sentencepiece(kind: str, size: int, texts: list[str]) -> Encoder:
+def greedtok(kind: str, size: int, texts: list[str]) -> Encoder:
+    """Greedy partition cover (arXiv 2501.06246), of the same words."""
+    from pcatt import greedy_encoder, pco_tokenizer
+
+    counts = {word.encode(): n for word, n in Cutting().count(texts).items()}
+    solver = pco_tokenizer.build(word_counts=counts, verbose=False)
+    solver.initialize_graph(_LONGEST, 1)
+    # rank 0 stands for "not covered" in its state: a piece that occurs nowhere takes it
+    solver.custom_steps([bytes(_LONGEST)])
+    ranks, _ = solver.solve_to_step(1 + size - 256)
+    encoder = greedy_encoder.build(ranks[1:], {})
+    return Encoder(words_of, lambda word: encoder.batch_tokenize_whole([word])[0], encoder.get_rules_size())
+
+
+def sentence_piece(kind: str, size: int, texts: list[str]) -> Encoder:
+    """Of its own words, from characters with bytes for the rare."""
     import sentencepiece
 
     model = io.BytesIO()
@@ -176,3 +189,12 @@ def _sentencepiece(kind: str, size: int, texts: list[str]) -> Encoder:
         lambda line: [line_break] if line == "\n" else own.encode(line),
         line_break + 1,
     )
+
+
+PEERS: dict[str, Callable[[str, int, list[str]], Encoder]] = {
+    "Hugging Face BPE": hugging_face,
+    "Hugging Face Unigram": hugging_face,
+    "SentencePiece BPE": sentence_piece,
+    "SentencePiece Unigram": sentence_piece,
+    "GreedTok": greedtok,
+}
