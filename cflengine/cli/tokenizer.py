@@ -82,7 +82,6 @@ def add_command(commands: Any) -> None:
         "--gap", type=number(float, 1e-9), default=1e-3, metavar="G",
         help="end at this proved distance from the best (default: 0.001)",
     )  # fmt: skip
-    solver.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of what is drawn (default: 0)")
     add_limits(solver)
     add_output(command)
 
@@ -102,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
                 pattern=None if arguments.pattern == "none" else arguments.pattern, longest=arguments.longest,
                 min_count=arguments.min_count, required=tuple(arguments.require), forbidden=tuple(arguments.forbid),
                 special_tokens=tuple(arguments.special), tol=arguments.gap, time_limit=clock.left,
-                random_state=arguments.seed, listeners=(progress,), n_threads=arguments.threads,
+                listeners=(progress,), n_threads=arguments.threads,
             ).fit(corpus.texts)  # fmt: skip
         with results(out) as folder:
             _write(folder, model, corpus, arguments, time.perf_counter() - began)

@@ -63,7 +63,6 @@ def add_command(commands: Any) -> None:
         "--gap", type=number(float, 1e-9), default=1e-3, metavar="G",
         help="end once the better vocabulary is proved this close to the best (default: 0.001)",
     )  # fmt: skip
-    solver.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of what is drawn (default: 0)")
     add_limits(solver)
     add_output(command, required=False)
 
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out) if out else nullcontext():
         show = load_engine(warm_up, quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
-            settings = VocabularySettings(tol=arguments.gap, time_limit=clock.left, random_state=arguments.seed)
+            settings = VocabularySettings(tol=arguments.gap, time_limit=clock.left)
             report = tokenizer_report(
                 tokenizer, corpus.texts, settings, longest=arguments.longest, listeners=(progress,),
                 n_threads=arguments.threads,

@@ -16,7 +16,7 @@ from .model.corpus import PreparedCorpus
 from .model.problem import StorageCosts, check_lam, coverage_matrix, objective, storage_costs
 from .model.result import CompressionResult, StageSnapshot
 from .parts import Documents, EncodedPart, encode_parts, in_parts
-from .passes.best_bound import DualBound
+from .passes.best_bound import DualBound, MultiplierAverage
 from .passes.binary import Coder, count_uses
 from .passes.groups import Groups
 from .passes.layout import PointerLayout
@@ -73,6 +73,7 @@ __all__ = [
     "GuidedSolver",
     "HomotopySettings",
     "LinearisedAdmm",
+    "MultiplierAverage",
     "Passages",
     "PathPoint",
     "Periods",

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from cflengine.compression import StorageCosts
 from cflengine.engine.memory import require_bytes
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.tokenizer.problem import most_saved
@@ -93,21 +92,9 @@ class Candidates:
         left = {"weight": self.weight[kept], "required": self.required[kept], "origin": self.origin[kept]}
         return replace(self, index=index, **left)
 
-    @cached_property
-    def pointer_cost(self) -> np.ndarray:
-        """float32 (K, n): n_w. Numbers from 2²⁴ on are rounded down, so that bounds hold."""
-        each = self.unit_counts.astype(np.float64)
-        single = each.astype(np.float32)
-        single = np.where(single > each, np.nextafter(single, np.float32(0.0)), single)
-        return np.ascontiguousarray(np.broadcast_to(single, (self.index.max_gram, len(single))))
-
     def group_cost(self, mu: float) -> np.ndarray:
         """float64 (G,), c(s) at a price."""
         return np.where(self.many & ~self.required, mu, 0.0)
-
-    def costs(self, mu: float) -> StorageCosts:
-        """Of problem (1) of compression at a price."""
-        return StorageCosts(np.zeros(self.index.max_gram), self.pointer_cost, self.group_cost(mu))
 
     def pieces(self, grams: np.ndarray) -> list[np.ndarray]:
         """The units of pieces by number."""

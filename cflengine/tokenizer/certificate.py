@@ -11,10 +11,9 @@ def dual_bound(gram_of: np.ndarray, counts: np.ndarray, group_cost: np.ndarray, 
     """L(µ) at least, rounded down.
 
     gram_of: int (K, n), the piece of k + 1 units at each place, −1 for none; counts: (n,), n_w of each place's word;
-    group_cost: float64 (G,), c(s), of the pieces that may be chosen; alpha: float64 (n,), prices, those below 0 count
-    as 0.
+    group_cost: float64 (G,), c(s), of the pieces that may be chosen; alpha: float64 (n,), prices, of either
+    sign.
     """
-    alpha = np.maximum(alpha, 0.0)
     n = len(alpha)
     excess = np.zeros(len(group_cost))
     covered = np.zeros(n)
@@ -26,7 +25,7 @@ def dual_bound(gram_of: np.ndarray, counts: np.ndarray, group_cost: np.ndarray, 
     proved = float(alpha.sum()) - float(np.maximum(excess - group_cost, 0.0).sum())
     # a group's excesses are added one by one, each of them a sum of at most K prices
     terms = sum_terms(n) + float(np.bincount(gram_of[gram_of >= 0]).max(initial=0)) + len(gram_of)
-    return round_down(proved, terms, float(alpha.sum()) + float(excess.sum()))
+    return round_down(proved, terms, float(np.abs(alpha).sum()) + float(excess.sum()))
 
 
 def count_tokens(gram_of: np.ndarray, ptr: np.ndarray, counts: np.ndarray, cover: np.ndarray) -> float:

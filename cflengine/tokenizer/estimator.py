@@ -55,8 +55,6 @@ class SubwordTokenizer(BaseEstimator):
         Ends once the corpus takes at most this much more than with the best vocabulary of the size, proved.
     time_limit : float or None, default: None
         Seconds, None for no limit.
-    random_state : int, default: 0
-        Seed of what the solver draws.
     listeners : Sequence[Listener], default: ()
         Get the solver's events; False ends the fit.
     n_threads : int or None, default: None
@@ -82,7 +80,6 @@ class SubwordTokenizer(BaseEstimator):
         special_tokens: Sequence[str] = (),
         tol: float = 1e-3,
         time_limit: float | None = None,
-        random_state: int = 0,
         listeners: Sequence[Listener] = (),
         n_threads: int | None = None,
     ) -> None:
@@ -97,7 +94,6 @@ class SubwordTokenizer(BaseEstimator):
         self.special_tokens = special_tokens
         self.tol = tol
         self.time_limit = time_limit
-        self.random_state = random_state
         self.listeners = listeners
         self.n_threads = n_threads
 
@@ -107,7 +103,7 @@ class SubwordTokenizer(BaseEstimator):
         Raises InputError for texts without a word, and for a size that is too small for the units or larger than what
         the corpus offers.
         """
-        check_whole(self, {"vocab_size": 1, "longest": 1, "min_count": 1, "random_state": 0})
+        check_whole(self, {"vocab_size": 1, "longest": 1, "min_count": 1})
         if self.longest > LONGEST:
             raise InputError(f"longest must be at most {LONGEST}, not {self.longest}.")
         cutting = Cutting(self.unit, self.pattern, tuple(self.normalisation))
@@ -138,7 +134,7 @@ class SubwordTokenizer(BaseEstimator):
                 f"vocab_size must be between {least:,} (units, special tokens, required pieces) and {most:,} (with all "
                 f"pieces of these texts), not {self.vocab_size:,}."
             )
-        settings = VocabularySettings(tol=self.tol, time_limit=self.time_limit, random_state=self.random_state)
+        settings = VocabularySettings(tol=self.tol, time_limit=self.time_limit)
         result = solve_vocabulary(
             every, size, settings, allowed=allowed, listeners=self.listeners, n_threads=self.n_threads
         )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+
 import numpy as np
 
 from cflengine.engine.progress import Poll
 from cflengine.tokenizer import exchange_kernels as kernels
+from cflengine.tokenizer import move_kernels as moving
 from cflengine.tokenizer.candidates import Candidates
 
 _RUNS = 8  # of words that are evaluated at once
-_FIRST = 0.02  # of the size: how many pieces are exchanged at once, at first
+_LISTED = 0.02  # of the size: how many pieces are listed at a time; what they are worth changes as others come and go
+_TRIED = 256  # at least, before exchanges are given up
+_AWAY = (0.1, -0.1, 0.3, -0.3, 0.05, -0.05)  # of the size: more pieces, or fewer
+_EFFORT = 200_000  # words that are cut anew before others are heard: about a fifth of a second
 
 
 class Exchange:
@@ -75,29 +82,70 @@ class Exchange:
         return present[np.argsort(self.worth[present], kind="stable")[:most]]
 
     def resize(self, size: int, poll: Poll = lambda: True, *, at_once: bool = False) -> None:
-        """Add the best or drop the worst, half of those that are missing or too many at a time, since what pieces are
-        worth changes as others come and go. Fewer are left where there are no others."""
+        """Add the best or drop the worst, one by one, or at once by what they are worth now. Fewer are left where there
+        are no others."""
         while self.size != size and poll():
-            step = abs(size - self.size)
-            step = step if at_once else -(-step // 2)
-            chosen = self._best_absent(step) if size > self.size else self._worst_present(step)
-            if not len(chosen):
+            missing, batch = abs(size - self.size), max(int(_LISTED * size), 16)
+            listed = missing if at_once else 2 * batch
+            some = self._best_absent(listed) if size > self.size else self._worst_present(listed)
+            if not len(some):
                 return
-            present = self.present > 0
-            present[chosen] = size > self.size
-            self.evaluate(present)
+            if at_once:
+                present = self.present > 0
+                present[some] = size > self.size
+                self.evaluate(present)
+            else:
+                moves = min(batch, missing)
+                more, _ = moving.resize(self._words, self.present, self.worth, some, moves, _EFFORT, self._work)
+                self.tokens += int(more)
 
     def improve(self, poll: Poll, least: float = 0.0) -> None:
-        """Exchange the worst for the best as long as fewer tokens are left, fewer at a time where they are not; least:
-        share of the tokens that an exchange has to save."""
-        step = max(int(_FIRST * self.size), 1)
-        while step and poll():
-            before, tokens, worth, size = self.present, self.tokens, self.worth, self.size
-            coming = self._best_absent(step)
-            present = self.present > 0
-            present[coming] = True
-            self.evaluate(present)
-            self.resize(size, poll)
-            if self.tokens >= (1.0 - least) * tokens or self.size != size:
-                self.present, self.tokens, self.worth = before, tokens, worth
-                step //= 4
+        """Exchange pieces one for one, the best of those that are absent in turn, as long as fewer tokens are left;
+        least: share of the tokens that a round has to save. Without, the last rounds try more pieces."""
+        batch = max(int(_LISTED * self.size), _TRIED)
+        while True:
+            before = self.tokens
+            coming, going, tried = self._best_absent(batch), self._worst_present(batch), 0
+            while tried < len(coming):
+                if not poll():
+                    return
+                more, some = moving.exchange(
+                    self._words, self.present, self.worth, coming[tried:], going, _EFFORT, self._work
+                )
+                self.tokens += int(more)
+                tried += some
+            if before - self.tokens > least * before:
+                continue
+            if least or batch >= self.size:
+                return
+            batch *= 4
+
+    def oscillate(self, poll: Poll, least: float) -> None:
+        """Away from the size by some pieces, back, and exchanges, as long as a round of that saves ``least`` tokens."""
+        size, before = self.size, math.inf
+        while before - self.tokens > least:
+            before = self.tokens
+            for share in _AWAY:
+                present, tokens, worth = self.present.copy(), self.tokens, self.worth.copy()
+                self.resize(round((1.0 + share) * size), poll)
+                self.resize(size, poll)
+                self.improve(poll)
+                if self.size != size or self.tokens > tokens:
+                    self.present, self.tokens, self.worth = present, tokens, worth
+                if not poll():
+                    return
+
+    @cached_property
+    def _words(self) -> moving.Words:
+        """Which words have each piece."""
+        index, table = self.pieces.index, self.pieces.table
+        ptr = np.zeros(index.n_grams + 1, dtype=np.int64)
+        moving.words_with(index.gram_of, table.ptr, ptr, np.zeros(0, dtype=np.int32), False)
+        ptr = np.concatenate([[0], np.cumsum(ptr[:-1])])
+        have = np.empty(ptr[-1], dtype=np.int32)
+        moving.words_with(index.gram_of, table.ptr, ptr.copy(), have, True)
+        return moving.Words(index.gram_of, table.ptr, table.counts, self.pieces.required, ptr, have)
+
+    @cached_property
+    def _work(self) -> np.ndarray:
+        return np.empty((2, int(np.diff(self.pieces.table.ptr).max()) + 1), dtype=np.int32)

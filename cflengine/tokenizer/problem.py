@@ -5,9 +5,9 @@ pieces of two units or more, beside the alphabet, makes a word into the fewest p
 
     minimise over D, |D| ≤ B   Σ_w n_w · t_w(D),   t_w(D) the fewest pieces of D and single units that make up w.   (1)
 
-With a price µ for every piece this is problem (1) of Paskov, Mitchell, Hastie (AISTATS 2014), words being documents: a
-pointer in word w costs n_w, a K-gram of two units or more µ, a unit nothing. Its relaxation lets pieces overlap, which
-can only be cheaper, so for any µ ≥ 0 and any lower bound L(µ) on it
+With a price µ for every piece this is problem (1) of Paskov, Mitchell, Hastie (AISTATS 2014), words being documents,
+but for pointers that must not overlap: a pointer in word w costs n_w, a K-gram of two units or more µ, a unit nothing.
+For any µ ≥ 0 and any lower bound L(µ) on it
 
     L(µ) − µ·B  ≤  Σ_w n_w · t_w(D)   for every D with |D| ≤ B,                                                     (2)
 
@@ -15,11 +15,12 @@ and as tokens are whole numbers the left side may be rounded up. Pieces that hav
 counted in B. A piece of k units that occurs N times, counted with n_w, saves at most (k − 1) N tokens: where that is no
 more than µ, it can be left out.
 
-Any prices α of the units' places prove a bound: a piece s gathers the excesses of its pointers, and
+Any prices α of the units' places, of either sign, prove a bound: a piece s gathers the excesses of its pointers, and
 
     L(µ) ≥ Σ_j α_j − Σ_s (e_s − c(s))₊,   e_s = Σ_{pointers i of s} (Σ_{j in i} α_j − n_i)₊,                         (3)
 
-since to leave out a constraint of the relaxation's dual costs no more than what it is violated by (w ≤ 1).
+since to leave out a constraint of the dual of the linear relaxation, (4) of relaxation.py, costs no more than what it
+is violated by (w ≤ 1).
 
 Worked example: "aab" ten times and "ab" five times, B = 1: of 40 tokens "ab" leaves 20 + 5, "aab" 10 + 10.
 

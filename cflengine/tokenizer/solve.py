@@ -1,14 +1,13 @@
 """A vocabulary of a given size and its proof.
 
-    exchanges   pieces are added, dropped and exchanged from nothing until none helps (exchange.py): a vocabulary
-                within about half a hundredth of the best, and the price µ at which it would be about the best;
-    price       problem (1) of compression at that price, from the words as they are cut then: its bound is (2) of
-                problem.py, its dictionary another vocabulary of nearly the size;
-    exchanges   from that dictionary to the very size.
+    exchanges    pieces are added one by one, then exchanged until that brings little (exchange.py): a vocabulary
+                 within about a hundredth of the best, and the price µ at which it would be about the best;
+    relaxation   of problem (1) at that price, which moves until there are as many pieces as wanted (relaxation.py):
+                 from time to time its bound (2), and exchanges from the pieces that it has most of;
+    exchanges    from the best vocabulary, with some pieces more and fewer in between, until that brings nothing.
 
-Prices in between are tried, warm, only where the dictionary turns out to be of quite another size. The bound is
-recomputed from the best prices and all words (certificate.py); it holds for all vocabularies of pieces that are
-allowed. Any number of pieces in this file is without the units that there are anyway.
+The bound is recomputed from the best prices and all words (certificate.py); it holds for all vocabularies of pieces
+that are allowed. Nothing is drawn. Any number of pieces in this file is without the units that there are anyway.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cflengine.compression import GuidedSettings, GuidedSolver
-from cflengine.engine.checks import InputError, check_whole
+from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import IterationStats, Listener, TerminationReason
+from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.run import Run
 from cflengine.engine.settings import Limits
@@ -30,30 +28,30 @@ from cflengine.tokenizer.candidates import Candidates
 from cflengine.tokenizer.certificate import count_tokens, dual_bound
 from cflengine.tokenizer.exchange import Exchange
 from cflengine.tokenizer.problem import tokens_at_least
+from cflengine.tokenizer.relaxation import Relaxation
 
 _CANDIDATES = 12  # as many times the size: those that exchanges choose among at first
 _MARGIN = 0.4  # of what the last of them can save: others may still be worth it
-_PRICES = 3  # at most
-_NEAR = 0.05  # of the size: how far off a price may be
 _LEAST_PRICE = 0.25  # of a token: below, nothing would be saved by fewer pieces
-_BELOW = 0.85  # of the price: pieces that can save as much stay, should the next price be lower
-_LEAST_GAIN = 1e-4  # of the tokens, for an exchange before the first price: hundreds of small ones take a minute
+_BELOW = 0.7  # of the price: pieces that can save as much stay, should the price fall
+_PRICES = 4  # how often it may fall below
+_STEPS = 25  # of the relaxation, then a bound
+_LOOK = 100  # steps before the first vocabulary from them
+_REST = 0.01  # of what is open: the relaxation ends when as many steps prove no more than that
+_LEAST_GAIN = 1e-5  # of the tokens, that exchanges have to save a round before there is a bound
 _LAST = 0.8  # of the time that is left: the rest is for the last exchanges
 
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularySettings(Limits):
-    """tol: proved relative gap between the tokens and those of any vocabulary of the size; random_state: seed of what
-    the solver at a price draws."""
+    """tol: proved relative gap between the tokens and those of any vocabulary of the size."""
 
     tol: float = 1e-3
-    random_state: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.tol:
             raise InputError(f"tol must be a positive number, not {self.tol!r}.")
-        check_whole(self, {"random_state": 0})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,25 +108,8 @@ def solve_vocabulary(
     offered, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
     if not required <= size <= offered:
         raise InputError(f"size must be between {required:,} and {offered:,}, pieces required and all, not {size:,}.")
-    with threads(n_threads) as count:
-        return VocabularyRun(every, size, allowed, settings or VocabularySettings(), listeners, count).run()
-
-
-class _AtSize:
-    """A listener of the solve at a price: tells the whole what its bounds mean at the size, and asks it to end once
-    that is enough."""
-
-    def __init__(self, whole: VocabularyRun, mu: float) -> None:
-        self.whole, self.mu = whole, mu
-
-    def __call__(self, stats: IterationStats) -> bool:
-        run = self.whole
-        run.raise_bound(tokens_at_least(stats.lower_bound, self.mu, run.free))
-        run.iteration += 1
-        return run.report(f"price: {stats.stage}", support=stats.support, extra={"mu": self.mu}) and not run.proved
-
-    def poll(self) -> bool:
-        return self.whole.may_go_on()
+    with threads(n_threads):
+        return VocabularyRun(every, size, allowed, settings or VocabularySettings(), listeners).run()
 
 
 class VocabularyRun(Run):
@@ -143,14 +124,14 @@ class VocabularyRun(Run):
         allowed: np.ndarray,
         settings: VocabularySettings,
         listeners: Iterable[Listener],
-        n_threads: int | None = None,
     ) -> None:
         super().__init__(settings, listeners)
-        self.every, self.size, self.allowed, self.n_threads = every, size, allowed, n_threads
+        self.every, self.size, self.allowed = every, size, allowed
         self.free = size - int(np.count_nonzero(every.required))
         self.chosen = every.required.copy()
-        self._proof = 0.0, 0.0, np.zeros(every.index.n_tokens)  # bound, price, dual prices
-        self._out_of_time = False  # the solver at a price, which has but a share of it
+        self._proof = 0.0, 0.0, np.zeros(every.index.n_tokens)  # bound, price, dual prices; recomputed
+        self._told: tuple[float, np.ndarray] | None = None  # price and dual prices of the relaxation's best bound
+        self._out_of_time = False  # the relaxation, which has but a share of it
 
     @property
     def reason(self) -> TerminationReason:
@@ -160,41 +141,33 @@ class VocabularyRun(Run):
         return TerminationReason.TIME_LIMIT if short else reason
 
     def run(self) -> TokenizerResult:
-        """Exchanges, prices, exchanges, certificate."""
+        """Exchanges, relaxation, certificate."""
         self._prove(0.0, self._prices_of_length())
         mu = self._exchange(self._few(), self.chosen, _LEAST_GAIN)
         if not self.free:  # no piece is worth its price
             mu = float(self.every.most_saved.max(initial=0.0)) + 1.0
             self._prove(mu, self.every.unit_counts.astype(np.float64))
-        solver, candidates, least = None, self.every, math.inf
+            return self._result()
         for _ in range(_PRICES):
-            if self.proved or not self.may_go_on():
+            least = max(_BELOW * mu, _LEAST_PRICE)
+            if self.proved or not self.may_go_on() or self._relax(mu, least) > least or least == _LEAST_PRICE:
                 break
-            mu = max(mu, _LEAST_PRICE)
-            if mu < least:
-                least = max(_BELOW * mu, _LEAST_PRICE)
-                candidates = self.every.only(self.allowed & (self.every.most_saved > least))
-                solver = GuidedSolver(candidates.index, n_threads=self.n_threads)
-            assert solver is not None
-            found = self._solve_at(mu, candidates, solver)
-            mu = self._exchange(candidates, found)
-            if abs(np.count_nonzero(found) - self.size) <= _NEAR * self.free:
-                break
+            mu = least
         return self._result()
 
-    def _few(self) -> Candidates:
-        """Those that can save most, more than enough for the size."""
+    def _few(self) -> np.ndarray:
+        """bool (G,): those that can save most, more than enough for the size."""
         most = np.where(self.allowed, self.every.most_saved, 0.0)
         at = _CANDIDATES * self.size
         if at >= np.count_nonzero(self.allowed):
-            return self.every.only(self.allowed)
-        return self.every.only(self.allowed & (most > _MARGIN * np.partition(most, -at)[-at]))
+            return self.allowed
+        few: np.ndarray = self.allowed & (most > _MARGIN * np.partition(most, -at)[-at])
+        return few
 
-    def _exchange(self, candidates: Candidates, start: np.ndarray, least: float = 0.0) -> float:
-        """Search at the size from a vocabulary, bool (G,), by exchanges that save a share of ``least``; the price at
-        which it would be about the best."""
-        wanted = start.copy()
-        wanted[candidates.origin] = True
+    def _exchange(self, wanted: np.ndarray, start: np.ndarray, least: float = 0.0, *, thorough: bool = False) -> float:
+        """Search at the size among the pieces ``wanted``, bool (G,), from a vocabulary, bool (G,), by rounds that save
+        a share of ``least``; the price at which it would be about the best."""
+        wanted = wanted | start
         if np.count_nonzero(wanted & self.every.many) < self.size:
             wanted |= self.allowed
         own = self.every.only(wanted)
@@ -203,12 +176,14 @@ class VocabularyRun(Run):
         def step() -> bool:
             self.iteration += 1
             self._offer(exchange)
-            return self.report("exchanges", float(exchange.tokens), support=exchange.size)
+            return self.report("exchanges", float(exchange.tokens), support=exchange.size) and not self.proved
 
         exchange.resize(self.size, step)
         if math.isinf(self.best_objective):  # it may have been stopped
             exchange.resize(self.size, at_once=True)
         exchange.improve(step, least)
+        if thorough:
+            exchange.oscillate(step, _REST * (self.best_objective - self.lower_bound))
         self._offer(exchange)
         return exchange.price()
 
@@ -219,22 +194,48 @@ class VocabularyRun(Run):
             self.chosen = np.zeros(self.every.index.n_grams, dtype=bool)
             self.chosen[exchange.pieces.origin[exchange.present > 0]] = True
 
-    def _solve_at(self, mu: float, candidates: Candidates, solver: GuidedSolver) -> np.ndarray:
-        """The pieces that the solution at a price uses, bool (G,)."""
+    def _relax(self, mu: float, least: float) -> float:
+        """The relaxation from a price on, none below ``least``, and vocabularies from what it has of each piece; the
+        price in the end."""
+        pieces = self.every.only(self.allowed & (self.every.most_saved > least))
+        _, alpha = Exchange(pieces, self.chosen[pieces.origin]).cover(mu)
+        relaxation = Relaxation(pieces, self.free, mu, least, alpha)
+        look, before = _LOOK, self.lower_bound
+        while self._steps(relaxation):
+            rests = False
+            if relaxation.steps % _LOOK == 0:
+                rests = self.lower_bound - before < _REST * (self.best_objective - before)
+                before = self.lower_bound
+            if rests or relaxation.steps >= look:
+                look *= 2
+                some, most = (self._among_all(relaxation, f) for f in (relaxation.support(), relaxation.rounded()))
+                self._exchange(some, most)
+            if rests:
+                break
+        if not self.proved:
+            self._exchange(self._among_all(relaxation, relaxation.pieces.many), self.chosen, thorough=True)
+        return relaxation.mu
+
+    def _steps(self, relaxation: Relaxation) -> bool:
+        """Some steps, and what they prove; False where that is enough, or it is to end."""
         limit = self.settings.time_limit
-        left = None if limit is None else max(_LAST * (limit - self.progress.elapsed_s), 1e-3)
-        settings = GuidedSettings(
-            tol=self.settings.tol, random_state=self.settings.random_state, time_limit=left, branching=False
-        )
-        cover, alpha = Exchange(candidates, self.chosen[candidates.origin]).cover(mu)
-        result = solver.solve(
-            candidates.costs(mu), settings, listeners=[_AtSize(self, mu)], lam=mu, known=[(cover, alpha)]
-        )
-        self._prove(mu, result.alpha)
-        self._out_of_time = result.reason is TerminationReason.TIME_LIMIT
-        found = self.every.required.copy()
-        found[candidates.origin[result.dictionary]] = True
-        return found & self.every.many
+        for _ in range(_STEPS):
+            self._out_of_time = limit is not None and self.progress.elapsed_s > _LAST * limit
+            if self._out_of_time or not self.may_go_on():
+                return False
+            relaxation.step()
+        self.iteration += _STEPS
+        for bound, alpha in relaxation.bounds():
+            if self.raise_bound(bound):
+                self._told = relaxation.mu, alpha
+        self.report("relaxation", support=int(np.count_nonzero(relaxation.support())), extra={"mu": relaxation.mu})
+        return not self.proved
+
+    def _among_all(self, relaxation: Relaxation, some: np.ndarray) -> np.ndarray:
+        """Flags of the relaxation's pieces as flags of all, bool (G,)."""
+        flags = np.zeros(self.every.index.n_grams, dtype=bool)
+        flags[relaxation.pieces.origin] = some
+        return flags
 
     def _prices_of_length(self) -> np.ndarray:
         """Prices float64 (n,) under which a word costs as many tokens as if all pieces were there: its count at every
@@ -256,6 +257,8 @@ class VocabularyRun(Run):
     def _result(self) -> TokenizerResult:
         """The certificate: tokens counted from the pieces that the words are cut into, the bound from prices."""
         every, table = self.every, self.every.table
+        if self._told is not None:
+            self._prove(*self._told)
         own = every.only(self.chosen)
         cover, _ = Exchange(own, own.many).cover(0.0)
         tokens = count_tokens(own.index.gram_of, table.ptr, table.counts, cover)

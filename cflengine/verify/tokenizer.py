@@ -114,9 +114,9 @@ def _certificate(
     require_same(report["objective"], tokens, "the tokens are")
     costs = {piece: 0.0 if len(piece) == 1 or piece in required else float(report["mu"]) for piece in over}
     paid = [(e, max(e - costs[piece], 0.0)) for piece, e in over.items() if len(piece) == 1 or piece in allowed]
-    gathered = float(alpha.sum())
+    gathered, moved = float(alpha.sum()), float(np.abs(alpha).sum())
     terms = sum_terms(len(alpha)) + max(occurrences.values(), default=0) + len(over)
-    value = round_down(gathered - sum(e for _, e in paid), terms, gathered + sum(e for e, _ in paid))
+    value = round_down(gathered - sum(e for _, e in paid), terms, moved + sum(e for e, _ in paid))
     bound = float(tokens_at_least(value, float(report["mu"]), len(pieces) - len(required)))
     require_bound(report, bound)
     require_gap(report, tokens, bound)
@@ -152,7 +152,7 @@ def _excess(
     """e_s of (3) in problem.py where it is above 0, how often the pieces occur, and the prices."""
     prices = proof_array(proof, "alpha")
     require(prices.shape == table.units.shape and report["mu"] >= 0, "there are not as many prices as units.")
-    alpha = np.maximum(prices, 0.0).astype(np.float64)
+    alpha = prices.astype(np.float64)
     over: dict[str, float] = {}
     occurrences: Counter[str] = Counter()
     sums = [np.append(0.0, np.cumsum(alpha[a:e])).tolist() for a, e in table.spans()]

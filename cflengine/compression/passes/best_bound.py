@@ -65,7 +65,7 @@ class DualBound:
         d = costs.pointer
         carry = carry_of(lay.blocks, coder.index.max_gram, choice=False)
         with self._excess(y) as shares:
-            self.groups.apply(kernels_prox.SHARE, shares, costs.dictionary)
+            self.groups.share(shares, costs.dictionary)
 
             def encode(chunk: tuple[int, int]) -> None:
                 kernels_bound.bound_blocks(shares, lay.slot, lay.blocks, chunk, d, alpha, totals, carry)

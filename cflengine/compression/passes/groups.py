@@ -27,6 +27,11 @@ class Groups:
         """After PROX: how many groups are not zero."""
         return int(self._support.sum())
 
+    def share(self, excess: np.ndarray, budget: np.ndarray) -> None:
+        """Excesses ≥ 0, float32 (m,) by place, become shares ≥ 0 of a sum of at most ``budget``, float64 (G,), in each
+        group: scaled down where they exceed it, else with the rest of it spread evenly."""
+        self.apply(kernels_prox.SHARE, excess, budget)
+
     def apply(
         self,
         operation: int,
