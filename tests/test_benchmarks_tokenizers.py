@@ -57,7 +57,7 @@ def test_every_figure_is_printed(data, capsys):
 def test_an_encoder_counts_what_it_encodes(kind):
     if kind == "cflengine":
         model = SubwordTokenizer(300).fit(TEXTS)
-        encoder = Encoder(words_of, model.encode, len(model.pieces_))
+        encoder = Encoder(words_of, lambda words: [model.encode(word) for word in words], len(model.pieces_))
     else:
         try:
             encoder = PEERS[kind](kind, 300, TEXTS)

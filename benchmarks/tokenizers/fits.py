@@ -53,31 +53,34 @@ def halves(name: str, data: str | None, limit: int | None) -> tuple[list[str], l
 class Encoder:
     """A vocabulary that has been trained.
 
-    cut: a text's words, or lines, which are encoded one by one; encode: the numbers, below size, of one's tokens.
+    cut: a text's words, or lines, which are encoded one by one; encode: the numbers, below size, of the tokens of each.
     """
 
     cut: Callable[[str], Iterable[str]]
-    encode: Callable[[str], list[int]]
+    encode: Callable[[list[str]], list[list[int]]]
     size: int
     _known: dict[str, list[int]] = field(default_factory=dict)
 
     def ids(self, text: str) -> list[int]:
         """The numbers of a text's tokens."""
-        return [number for one in self.cut(text) for number in self._of(one)]
+        parts = list(self.cut(text))
+        self._learn(parts)
+        return [number for one in parts for number in self._known[one]]
 
-    def _of(self, one: str) -> list[int]:
-        if one not in self._known:
-            self._known[one] = self.encode(one)
-        return self._known[one]
+    def _learn(self, parts: Iterable[str]) -> None:
+        new = list({one for one in parts if one not in self._known})
+        if new:
+            self._known.update(zip(new, self.encode(new), strict=True))
 
     def measured(self, train: list[str], held: list[str]) -> dict[str, Any]:
         """Tokens, tokens a word and bytes a token of both halves; bits a character, where something is held out."""
         found: dict[str, Any] = {}
         for half, texts in (("train", train), ("held_out", held)):
             if texts:
-                words = Cutting().count(texts).total()
                 counts = Counter(one for text in texts for one in self.cut(text))
-                tokens = sum(n * len(self._of(one)) for one, n in counts.items())
+                words = counts.total() if self.cut is words_of else Cutting().count(texts).total()
+                self._learn(counts)
+                tokens = sum(n * len(self._known[one]) for one, n in counts.items())
                 size = sum(len(text.encode()) for text in texts)
                 found |= {f"{half}_tokens": tokens, f"{half}_per_word": tokens / words, f"{half}_bytes": size / tokens}
         if held:
@@ -113,7 +116,7 @@ def ours(name: str, size: int, data: str | None, limit: int | None, time_limit: 
         "seconds": seconds, "peak_fitting": own_peak(), "lower_bound": result.lower_bound, "gap": result.gap,
         "reason": str(result.reason), "words": result.n_running, "types": result.n_words,
     }  # fmt: skip
-    encoder = Encoder(words_of, model.encode, len(model.pieces_))
+    encoder = Encoder(words_of, lambda words: [model.encode(word) for word in words], len(model.pieces_))
     return found | _agreement(model, held or train) | encoder.measured(train, held)
 
 
@@ -154,7 +157,7 @@ def hugging_face(kind: str, size: int, texts: list[str]) -> Encoder:
     tokenizer.train_from_iterator(
         texts, trainers.BpeTrainer(**common) if BPE else trainers.UnigramTrainer(**common, max_piece_length=_LONGEST)
     )
-    return Encoder(words_of, lambda word: tokenizer.encode(word).ids, tokenizer.get_vocab_size())
+    return Encoder(words_of, lambda some: [one.ids for one in tokenizer.encode_batch(some)], tokenizer.get_vocab_size())
 
 
 def greedtok(kind: str, size: int, texts: list[str]) -> Encoder:
@@ -168,7 +171,7 @@ def greedtok(kind: str, size: int, texts: list[str]) -> Encoder:
     solver.custom_steps([bytes(_LONGEST)])
     ranks, _ = solver.solve_to_step(1 + size - 256)
     encoder = greedy_encoder.build(ranks[1:], {})
-    return Encoder(words_of, lambda word: encoder.batch_tokenize_whole([word])[0], encoder.get_rules_size())
+    return Encoder(words_of, encoder.batch_tokenize_whole, encoder.get_rules_size())
 
 
 def sentence_piece(kind: str, size: int, texts: list[str]) -> Encoder:
@@ -184,11 +187,11 @@ def sentence_piece(kind: str, size: int, texts: list[str]) -> Encoder:
     )  # fmt: skip
     own = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     line_break = own.get_piece_size()  # the number of a token that no file has
-    return Encoder(
-        lambda text: filter(None, re.split("(\n)", text)),
-        lambda line: [line_break] if line == "\n" else own.encode(line),
-        line_break + 1,
-    )
+
+    def encode(lines: list[str]) -> list[list[int]]:
+        return [[line_break] if line == "\n" else ids for line, ids in zip(lines, own.encode(lines), strict=True)]
+
+    return Encoder(lambda text: filter(None, re.split("(\n)", text)), encode, line_break + 1)
 
 
 PEERS: dict[str, Callable[[str, int, list[str]], Encoder]] = {
