@@ -162,14 +162,14 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self.settings = settings
         self.polish = polish
 
-    def fit(self, X: Iterable[str], y: Any = None) -> CompressiveFeatures:
-        """Learn the dictionary from documents ``X`` (strings). ``y`` is ignored."""
+    def fit(self, X: Iterable[str] | TokenTable, y: Any = None) -> CompressiveFeatures:
+        """Learn the dictionary from documents ``X``, strings or their tokens. ``y`` is ignored."""
         self._check_settings()
         return self.fit_tokens(self.tokenize(X))
 
-    def tokenize(self, X: Iterable[str], watch: Watch | None = None) -> TokenTable:
-        """Documents as tokens, as ``fit`` cuts them. watch: told how many documents are done."""
-        return self._tokenizer()(as_documents(X), watch)
+    def tokenize(self, X: Iterable[str] | TokenTable, watch: Watch | None = None) -> TokenTable:
+        """Documents as tokens, as ``fit`` cuts them; tokens as they are. watch: told how many documents are done."""
+        return X if isinstance(X, TokenTable) else self._tokenizer()(as_documents(X), watch)
 
     def fit_tokens(
         self, table: TokenTable, known: Known | None = None, watch: Watch | None = None
@@ -210,7 +210,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if self.pointer_cost is not None:
             raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
         self._check_settings()
-        corpus = self.prepare(X if isinstance(X, TokenTable) else self.tokenize(X))
+        corpus = self.prepare(self.tokenize(X))
         settings = self.settings if isinstance(self.settings, GuidedSettings) else None
         points = solve_path(
             corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
@@ -265,7 +265,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             return transform_partitions(self, X)
         return self._output(self.features(X))
 
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
+    def fit_transform(self, X: Iterable[str] | TokenTable, y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
         """``fit`` and the features of the same documents, without encoding them again."""
         return self._output(self.fit(X, y).features())
 
@@ -278,7 +278,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if X is None and not hasattr(self, "corpus_"):
             raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
         with threads(self.n_threads):
-            counts = self._counted(X if X is None or isinstance(X, TokenTable) else self.tokenize(X))
+            counts = self._counted(None if X is None else self.tokenize(X))
         return weigh(counts, weighting or self.weighting, self.idf_)
 
     def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
@@ -290,7 +290,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         doc_ptr = (self.table_ if table is None else table).doc_ptr
         return count_places(places, doc_ptr, n, self.counting, self.temperature, self.literal_cost)
 
-    def encode(self, X: Iterable[str]) -> Encoding:
+    def encode(self, X: Iterable[str] | TokenTable) -> Encoding:
         """The cheapest pointers for each document, given the dictionary; words it lacks become literals."""
         check_is_fitted(self, "grams_")
         with threads(self.n_threads):
@@ -300,7 +300,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def places(self, X: Iterable[str] | TokenTable) -> np.ndarray:
         """int32 (K, n): the feature that stands at each of n tokens, by length; -1 for none."""
         check_is_fitted(self, "grams_")
-        return self._codebook.find(X if isinstance(X, TokenTable) else self.tokenize(X))
+        return self._codebook.find(self.tokenize(X))
 
     def decode(self, encoding: Encoding) -> list[list[str]]:
         """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import Listener
+from cflengine.text import TokenTable
+from cflengine.text.stored import as_documents
 from cflengine.tokenizer.candidates import LONGEST, Candidates
 from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
@@ -164,12 +166,22 @@ class SubwordTokenizer(BaseEstimator):
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
         self._pieces = Pieces([own for _, own in every if own is not None])
         self._bytes = [names.index(name) for name in byte_names()] if self.unit == "character" else []
+        self._raw = [self._bytes_of(i) for i in range(len(names))]
         self._encoded: dict[str, tuple[int, ...]] = {}
 
     def _written(self, units: np.ndarray) -> str:
         if self.unit == "byte":
             return "".join(byte_letters()[byte] for byte in units.tolist())
         return "".join(map(chr, units.tolist()))
+
+    def _bytes_of(self, i: int) -> bytes:
+        """What an entry stands for; nothing, if no text is cut into it."""
+        name, special = self.pieces_[i], len(self.special_tokens)
+        if i < special or (self.unit == "character" and i == special):
+            return b""
+        if self.unit == "byte":
+            return bytes(byte_letters().index(letter) for letter in name)
+        return bytes([int(name[3:5], 16)]) if i <= special + 256 else name.encode()
 
     def _encode_word(self, word: str) -> tuple[int, ...]:
         units = self._cutting.units(word)
@@ -202,11 +214,9 @@ class SubwordTokenizer(BaseEstimator):
     def text_of(self, i: int) -> str:
         """An entry as a reader sees it: bytes that are no whole character by their numbers."""
         check_is_fitted(self, "pieces_")
-        name = self.pieces_[i]
         if self.unit == "character" or i < len(self.special_tokens):
-            return name
-        letters = {letter: byte for byte, letter in enumerate(byte_letters())}
-        return bytes(letters[letter] for letter in name).decode("utf-8", "backslashreplace")
+            return self.pieces_[i]
+        return self._raw[i].decode("utf-8", "backslashreplace")
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some pieces, special ones left out: for those of a text its normalised form.
@@ -214,22 +224,33 @@ class SubwordTokenizer(BaseEstimator):
         Raises InputError for an id that is none.
         """
         check_is_fitted(self, "pieces_")
-        special = len(self.special_tokens)
-        raw = b""
-        letters = {letter: byte for byte, letter in enumerate(byte_letters())}
+        raw: list[bytes] = []
         for i in ids:
             if not 0 <= i < len(self.pieces_):
                 raise InputError(f"ids are from 0 to {len(self.pieces_) - 1:,}, so {i} is none.")
-            name = self.pieces_[i]
-            if i < special or (self.unit == "character" and i == special):
-                continue
-            if self.unit == "byte":
-                raw += bytes(letters[letter] for letter in name)
-            elif i <= special + 256:
-                raw += bytes([int(name[3:5], 16)])
-            else:
-                raw += name.encode()
-        return raw.decode("utf-8", "replace")
+            raw.append(self._raw[i])
+        return b"".join(raw).decode("utf-8", "replace")
+
+    def table(self, texts: Iterable[str]) -> TokenTable:
+        """Texts as tokens, which CompressiveFeatures takes in the place of documents: its K-grams are then of pieces.
+
+        Forms are as files have them; start and end are of the normalised text, and a character that is cut belongs to
+        each of its pieces.
+        """
+        check_is_fitted(self, "pieces_")
+        ids = [np.array(self.encode(text), dtype=np.int64) for text in as_documents(texts)]
+        doc_ptr = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *ids])
+        begun = np.array([sum(byte & 0xC0 != 0x80 for byte in raw) for raw in self._raw])[every]
+        within = np.array([raw[:1] >= b"\x80" and raw[:1] < b"\xc0" for raw in self._raw])[every]
+        reached = np.concatenate([[0], np.cumsum(begun)])
+        end = reached[1:] - np.repeat(reached[doc_ptr[:-1]], np.diff(doc_ptr))
+        entries, first, tokens = np.unique(every, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int32)
+        rank[order] = np.arange(len(order))
+        forms = [self.pieces_[i] for i in entries[order]]
+        return TokenTable(rank[tokens], doc_ptr, (end - begun - within).astype(np.int32), end.astype(np.int32), forms)
 
     def pieces_frame(self) -> pd.DataFrame:
         """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was

@@ -1,12 +1,17 @@
-"""The linear relaxation of (1) at a price µ: linearised ADMM, of words that are cut without overlap.
+"""The linear relaxation of (1) at a price µ, by linearised ADMM; words are cut without overlap.
 
-    minimise over w ≥ 0   Σ_w n_w Σ_{i in w} w_i + µ Σ_s max_{i of s} w_i,   Σ_{i ∋ j} w_i = 1 for each unit j      (4)
+    minimise over w ≥ 0   Σ_i n_i w_i + µ Σ_s max_{i of s} w_i   subject to   Σ_{i ∋ j} w_i = 1 for each unit j      (4)
 
-Three things make it fast where words differ in their counts by orders of magnitude, and few of the pointers that there
-could be are left. Multipliers are per occurrence of a word, so all are of order 1: the counts turn up as weights of the
-proximal map alone. A unit's step is divided by the number of pointers that have it, d_j, and a pointer's by its length
-only, Σ_{j ∈ i} d_j⁻¹ (Σ_{i' ∋ j} v_i')² ≤ Σ_i |i| v_i², which is all that convergence asks for. And the multipliers may
-have either sign, as pieces must not overlap.
+over pointers i, a piece at a place in a word that occurs n_i times. Three things make it fast where words differ in
+their counts by orders of magnitude, and few of the pointers that there could be are left:
+
+- multipliers are per occurrence of a word, so that all are of order 1: counts are weights of the proximal map alone;
+- a unit's step is divided by the number d_j of pointers that have it, a pointer's by its length |i|, which is all that
+  convergence asks for, as Σ_j (Σ_{i ∋ j} v_i)² / d_j ≤ Σ_j Σ_{i ∋ j} v_i² = Σ_i |i| v_i²;
+- multipliers may have either sign. Of −y the prices of (3) are made by the cheapest way through each word where a
+  pointer costs n_i and a share of µ, so shared out that pointers which would be worth more get more.
+
+In steps of one ρ, over-relaxed; µ follows the number of pieces.
 """
 
 from __future__ import annotations

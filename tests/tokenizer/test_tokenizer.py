@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cflengine import SubwordTokenizer
+from cflengine import CompressiveFeatures, SubwordTokenizer
 from cflengine.engine import InputError, MemoryLimitError
 from cflengine.tokenizer import Candidates, Cutting, TokenizerResult, WordTable, candidates
 from cflengine.tokenizer.certificate import count_tokens, dual_bound
@@ -130,6 +130,37 @@ def test_decoding_brings_any_text_back(text):
         ids = model.encode(text)
         assert model.decode(ids) == text
         assert model.tokens(text) == [model.pieces_[i] for i in ids]
+
+
+@given(st.lists(st.text(), max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_a_table_says_where_pieces_stand(texts):
+    for unit in ("byte", "character"):
+        model = _round_trip(unit)
+        table = model.table(texts)
+        assert [table.words(d) for d in range(len(texts))] == [model.tokens(text) for text in texts]
+        assert list(dict.fromkeys(form for text in texts for form in model.tokens(text))) == table.vocabulary
+        for d, text in enumerate(texts):
+            own = slice(table.doc_ptr[d], table.doc_ptr[d + 1])
+            start, end = table.start[own], table.end[own]
+            whole = model.decode(model.encode(text))
+            assert (start < end).all() and (start[:1] == 0).all() and (end[-1:] == len(whole)).all()
+            cut = end[:-1] - start[1:]  # 0, or 1 where a piece ends within a character
+            assert set(cut.tolist()) <= {0, 1}
+            if unit == "character":
+                known = [i for i, form in enumerate(table.words(d)) if len(form) == end[i] - start[i]]
+                assert all(whole[start[i] : end[i]] == table.words(d)[i] for i in known)
+
+
+def test_phrases_may_be_of_pieces(fitted):
+    texts = texts_at_random(60)
+    table = fitted.table(texts)
+    phrases = CompressiveFeatures(max_gram=3).fit(table)
+    assert phrases.result_.lower_bound <= phrases.result_.objective
+    assert phrases.decode(phrases.encode(table)) == [fitted.tokens(text) for text in texts]
+    assert phrases.transform(fitted.table(texts[:5])).shape == (5, len(phrases.grams_))
+    with pytest.raises(TypeError, match="one string"):
+        fitted.table("abc")
 
 
 _MODELS: dict[str, SubwordTokenizer] = {}
