@@ -16,7 +16,9 @@ _RUNS = 8  # of words that are evaluated at once
 _LISTED = 0.02  # of the size: how many pieces are listed at a time; what they are worth changes as others come and go
 _TRIED = 256  # at least, before exchanges are given up
 _AWAY = (0.1, -0.1, 0.3, -0.3, 0.05, -0.05)  # of the size: more pieces, or fewer
-_EFFORT = 200_000  # words that are cut anew before others are heard: about a fifth of a second
+_EFFORT = 2_000_000  # units of words that are cut anew before others are heard: about a fifth of a second
+_MOST = 40.0  # times all units, cut anew to come to a size, or for a round of exchanges: what takes more is done for
+# many pieces at once, as where words are whole texts, which have most pieces
 
 
 class Exchange:
@@ -82,20 +84,22 @@ class Exchange:
         return present[np.argsort(self.worth[present], kind="stable")[:most]]
 
     def resize(self, size: int, poll: Poll = lambda: True, *, at_once: bool = False) -> None:
-        """Add the best or drop the worst, one by one, or at once by what they are worth now. Fewer are left where there
-        are no others."""
+        """Add the best or drop the worst, one by one where that is little work, or at once by what they are worth now.
+        Fewer are left where there are no others."""
+        left = _MOST
         while self.size != size and poll():
             missing, batch = abs(size - self.size), max(int(_LISTED * size), 16)
+            moves = missing if at_once else min(batch, missing)
             listed = missing if at_once else 2 * batch
             some = self._best_absent(listed) if size > self.size else self._worst_present(listed)
             if not len(some):
                 return
-            if at_once:
+            left -= self._work_for(some[:moves])
+            if at_once or left < 0:
                 present = self.present > 0
-                present[some] = size > self.size
+                present[some[:moves]] = size > self.size
                 self.evaluate(present)
             else:
-                moves = min(batch, missing)
                 more, _ = moving.resize(self._words, self.present, self.worth, some, moves, _EFFORT, self._work)
                 self.tokens += int(more)
 
@@ -106,6 +110,9 @@ class Exchange:
         while True:
             before = self.tokens
             coming, going, tried = self._best_absent(batch), self._worst_present(batch), 0
+            if 2.0 * self._work_for(coming) > _MOST:
+                self._improve_broadly(poll, least)
+                return
             while tried < len(coming):
                 if not poll():
                     return
@@ -119,6 +126,23 @@ class Exchange:
             if least or batch >= self.size:
                 return
             batch *= 4
+
+    def _improve_broadly(self, poll: Poll, least: float) -> None:
+        """Exchange many pieces at once, fewer where that leaves no fewer tokens."""
+        step = max(int(_LISTED * self.size), 1)
+        while step and poll():
+            present, tokens, worth, size = self.present, self.tokens, self.worth, self.size
+            wanted = present > 0
+            wanted[self._best_absent(step)] = True
+            self.evaluate(wanted)
+            self.resize(size, poll)
+            if self.tokens >= (1.0 - least) * tokens or self.size != size:
+                self.present, self.tokens, self.worth = present, tokens, worth
+                step //= 4
+
+    def _work_for(self, some: np.ndarray) -> float:
+        """Units that are cut anew to add or drop these pieces, as a multiple of all."""
+        return 2.0 * float(self._words.effort[some].sum()) / self.pieces.index.n_tokens
 
     def oscillate(self, poll: Poll, least: float) -> None:
         """Away from the size by some pieces, back, and exchanges, as long as a round of that saves ``least`` tokens."""
@@ -144,7 +168,9 @@ class Exchange:
         ptr = np.concatenate([[0], np.cumsum(ptr[:-1])])
         have = np.empty(ptr[-1], dtype=np.int32)
         moving.words_with(index.gram_of, table.ptr, ptr.copy(), have, True)
-        return moving.Words(index.gram_of, table.ptr, table.counts, self.pieces.required, ptr, have)
+        reached = np.concatenate([[0], np.cumsum(np.diff(table.ptr)[have])])
+        effort = reached[ptr[1:]] - reached[ptr[:-1]]
+        return moving.Words(index.gram_of, table.ptr, table.counts, self.pieces.required, ptr, have, effort)
 
     @cached_property
     def _work(self) -> np.ndarray:

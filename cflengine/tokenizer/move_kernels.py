@@ -16,7 +16,7 @@ from cflengine.tokenizer.exchange_kernels import worth_in_word
 
 class Words(NamedTuple):
     """gram_of: int32 (K, n); ptr: int64 (W+1,); counts: int64 (W,); required: bool (G,); have: int32, the words that
-    have each piece of two units or more, piece by piece from have_ptr int64 (G+1,)."""
+    have each piece of two units or more, piece by piece from have_ptr int64 (G+1,); effort: int64 (G,), their units."""
 
     gram_of: np.ndarray
     ptr: np.ndarray
@@ -24,6 +24,7 @@ class Words(NamedTuple):
     required: np.ndarray
     have_ptr: np.ndarray
     have: np.ndarray
+    effort: np.ndarray
 
 
 @kernel
@@ -69,8 +70,8 @@ def most_of(value, sign, some, allowed, state):
 @kernel
 def resize(words, present, worth, some, moves, effort, work):
     """Add the best of ``some``, absent pieces in falling order, or drop the worst, present ones in rising order, one
-    by one, as long as it is no worse than the last of them was. moves: at most; effort: words to cut, but one piece is
-    always moved. Returns by how many tokens there are more, and the moves."""
+    by one, as long as it is no worse than the last of them was. moves: at most; effort: units to cut anew, but one
+    piece is always moved. Returns by how many tokens there are more, and the moves."""
     state = present[some[0]]
     sign = 1 - 2 * np.int64(state)
     limit = sign * worth[some[-1]]
@@ -79,7 +80,7 @@ def resize(words, present, worth, some, moves, effort, work):
         g = most_of(worth, sign, some, present, state)
         if g < 0 or (moved and sign * worth[g] < limit):
             break
-        effort -= words.have_ptr[g + 1] - words.have_ptr[g]
+        effort -= words.effort[g]
         more += toggle(words, present, worth, g, work)
         moved += 1
     return more, moved
@@ -115,9 +116,9 @@ def exchange(words, present, worth, coming, going, effort, work):
         worst = most_of(worth, -1, going, present, 1)
         near = worst_near(words, present, worth, g, worth[worst] if worst >= 0 else -change)
         worst = near if near >= 0 else worst
-        effort -= 2 * (words.have_ptr[g + 1] - words.have_ptr[g])
+        effort -= 2 * words.effort[g]
         if worst >= 0 and change + worth[worst] < 0:
-            effort -= words.have_ptr[worst + 1] - words.have_ptr[worst]
+            effort -= words.effort[worst]
             change += toggle(words, present, worth, worst, work)
             if change < 0:
                 more += change

@@ -39,7 +39,7 @@ _STEPS = 25  # of the relaxation, then a bound
 _LOOK = 100  # steps before the first vocabulary from them
 _REST = 0.01  # of what is open: the relaxation ends when as many steps prove no more than that
 _LEAST_GAIN = 1e-5  # of the tokens, that exchanges have to save a round before there is a bound
-_LAST = 0.8  # of the time that is left: the rest is for the last exchanges
+_BEGIN, _LAST = 0.3, 0.8  # of the time, which the first exchanges take at most, and where the last begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +153,8 @@ class VocabularyRun(Run):
             if self.proved or not self.may_go_on() or self._relax(mu, least) > least or least == _LEAST_PRICE:
                 break
             mu = least
+        if not self.proved and self.may_go_on():
+            self._exchange(self.allowed & (self.every.most_saved > least), self.chosen, thorough=True)
         return self._result()
 
     def _few(self) -> np.ndarray:
@@ -178,10 +180,13 @@ class VocabularyRun(Run):
             self._offer(exchange)
             return self.report("exchanges", float(exchange.tokens), support=exchange.size) and not self.proved
 
+        def early() -> bool:
+            return step() and (self._told is not None or not self._later_than(_BEGIN))
+
         exchange.resize(self.size, step)
         if math.isinf(self.best_objective):  # it may have been stopped
             exchange.resize(self.size, at_once=True)
-        exchange.improve(step, least)
+        exchange.improve(early, least)
         if thorough:
             exchange.oscillate(step, _REST * (self.best_objective - self.lower_bound))
         self._offer(exchange)
@@ -212,15 +217,12 @@ class VocabularyRun(Run):
                 self._exchange(some, most)
             if rests:
                 break
-        if not self.proved:
-            self._exchange(self._among_all(relaxation, relaxation.pieces.many), self.chosen, thorough=True)
         return relaxation.mu
 
     def _steps(self, relaxation: Relaxation) -> bool:
         """Some steps, and what they prove; False where that is enough, or it is to end."""
-        limit = self.settings.time_limit
         for _ in range(_STEPS):
-            self._out_of_time = limit is not None and self.progress.elapsed_s > _LAST * limit
+            self._out_of_time = self._later_than(_LAST)
             if self._out_of_time or not self.may_go_on():
                 return False
             relaxation.step()
@@ -230,6 +232,11 @@ class VocabularyRun(Run):
                 self._told = relaxation.mu, alpha
         self.report("relaxation", support=int(np.count_nonzero(relaxation.support())), extra={"mu": relaxation.mu})
         return not self.proved
+
+    def _later_than(self, share: float) -> bool:
+        """Whether more than a share of the time has passed."""
+        limit = self.settings.time_limit
+        return limit is not None and self.progress.elapsed_s > share * limit
 
     def _among_all(self, relaxation: Relaxation, some: np.ndarray) -> np.ndarray:
         """Flags of the relaxation's pieces as flags of all, bool (G,)."""

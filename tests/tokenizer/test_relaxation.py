@@ -141,3 +141,16 @@ def test_a_search_that_is_stopped_keeps_the_accounts(asked):
     exchange.improve(poll)
     exchange.oscillate(poll, 0.0)
     check(exchange)
+
+
+def test_whole_texts_are_searched_many_pieces_at_once():
+    """Where each piece is in most of the words, to cut anew those that have it is to cut all of them."""
+    draw = np.random.default_rng(1)
+    texts = {"".join(draw.choice(["ab", "cab", "ba", "ca", "bra", "co"], 80)): 1 for _ in range(40)}
+    exchange = Exchange(candidates(texts, 8))
+    exchange.resize(500)
+    assert exchange.size == 500
+    before = exchange.tokens
+    exchange.improve(lambda: True)
+    assert exchange.size == 500 and exchange.tokens <= before
+    check(exchange)
