@@ -35,6 +35,7 @@ RUNS = {
         "--loss", "huber:0.5", "--label-column", "overall", "--constraint", "monotone:the,and", "--no-intercept",
         "--l1-ratio", "0.3",
     ),
+    "drawn": ("--loss", "drawn:-3,4/0,0/3,1.5", "--label-column", "overall"),
     "path": ("--loss", "squared", "--label-column", "abv", "--path", "0.1,1", "--dev-split", "0.2"),
 }  # fmt: skip
 
@@ -136,7 +137,9 @@ def test_what_is_no_model_for_texts_is_refused(tmp_path, capsys):
     assert main(["train-crf", TAGGED, "--limit", "50", "--out", str(tmp_path / "tagger"), "--quiet"]) == 0
     tagger = tmp_path / "tagger" / "model.cflm"
     out = str(tmp_path / "p.csv")
-    for model, said in ((matrix, "from a matrix"), (other, "not a model"), (tagger, "cflengine tag"), ("gone", "gone")):
+    assert main(["predict", str(matrix), REVIEWS, "--out", out]) == 2
+    assert "columns of features; the model was learnt from 3" in capsys.readouterr().err
+    for model, said in ((other, "not a model"), (tagger, "cflengine tag"), ("gone", "gone")):
         assert main(["predict", str(model), REVIEWS, "--out", out]) == 2
         assert said in capsys.readouterr().err
     for target, said in (

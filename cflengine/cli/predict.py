@@ -14,7 +14,8 @@ _PREDICT = """\
 Apply a saved model to other texts.
 
 MODEL is the model.cflm of cflengine train-logistic, sentences, erm or embed, or what cflengine.save_model wrote: a file
-of numbers and text, in which nothing is ever executed. INPUT as for cflengine compress. A row a document goes to FILE:
+of numbers and text, in which nothing is ever executed. INPUT as for cflengine compress; for a model that was learnt
+from a matrix, one table (CSV, TSV, Parquet) with the columns that it was learnt from. A row a document goes to FILE:
 
   document, row       its number, and its row in INPUT
   predicted           the class or the number
@@ -24,6 +25,7 @@ of numbers and text, in which nothing is ever executed. INPUT as for cflengine c
 _PREDICT_EXAMPLES = """\
 examples:
   cflengine predict run/model.cflm new.csv --out predictions.csv
+  cflengine predict matrix.cflm features.csv --out predictions.csv
 """
 
 _TAG = """\
@@ -80,20 +82,26 @@ def predict(arguments: argparse.Namespace) -> int:
     """Read, predict, write."""
     out = _file(arguments.out, [arguments.model, *arguments.input])
     from cflengine.engine import frame_csv, replaced
-    from cflengine.linear import judged, load_with_header, prediction_frame
+    from cflengine.linear import judged, load_with_header, prediction_frame, reads_matrix, table_predictions
 
     began = time.perf_counter()
     model, header = load_with_header(arguments.model)
-    corpus = read(arguments, Clock(None))
-    frame = prediction_frame(model, corpus.texts, corpus.rows)
+    about = header.get("about") or {}
+    target = about.get("target")
+    if reads_matrix(model):
+        if len(arguments.input) > 1:
+            raise InputError("a model that was learnt from a matrix reads one table at a time.")
+        frame, beside = table_predictions(model, arguments.input[0], limit=arguments.limit, target=target)
+    else:
+        corpus = read(arguments, Clock(None))
+        frame, beside = prediction_frame(model, corpus.texts, corpus.rows), corpus.metadata
     with replaced(out) as file:
         file.write(frame_csv(frame))
     if not arguments.quiet:
-        about = header.get("about") or {}
         learnt = f", learnt from {about['learnt_from']}" if "learnt_from" in about else ""
         print(f"model        {header['kind']}{learnt}")
         print(f"{len(frame):,} documents in {time.perf_counter() - began:.1f} s")
-        line = judged(frame, corpus.metadata, about.get("target"))
+        line = judged(frame, beside, target)
         if line:
             print(line)
         print(f"written to   {out}")

@@ -14,7 +14,7 @@ from .model import LinearModel
 from .model_comparison import ModelComparison
 from .one_vs_rest import class_signs
 from .persistence import load_model, load_with_header, save_model
-from .predictions import check_reads_texts, judged, prediction_frame
+from .predictions import check_reads_texts, judged, prediction_frame, reads_matrix, table_predictions
 from .search import BestModel, GridPoint, GridSearch, paired_test, search_chains
 from .selection import mutual_information
 from .text_features import vectorizer
@@ -46,10 +46,12 @@ __all__ = [
     "paired_test",
     "prediction_frame",
     "read_labels",
+    "reads_matrix",
     "row_names",
     "save_model",
     "search_chains",
     "split_documents",
+    "table_predictions",
     "vectorizer",
     "wide_cells",
     "write_long_csv",

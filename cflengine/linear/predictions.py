@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.linear.matrix_files import feature_batches
 
 
 def check_reads_texts(model: Any) -> None:
@@ -20,13 +22,26 @@ def check_reads_texts(model: Any) -> None:
         )
     if name == "ChainCRF":
         raise InputError("the file holds a tagger of tokens: use cflengine tag, or the page Tagger.")
-    first = model.steps[0][1] if hasattr(model, "steps") else model
-    reads = getattr(first, "_features", None) is not None
-    reads = reads or any(hasattr(first, name) for name in ("vocabulary_", "grams_", "vectors_"))
-    if not reads:
+    if not _reads_texts(model):
         raise InputError(
-            "the model was learnt from a matrix, not from texts: save it in a Pipeline with what made the matrix."
+            "the model was learnt from a matrix, not from texts: give cflengine predict a table of its features, or "
+            "save it in a Pipeline with what made the matrix."
         )
+
+
+def reads_matrix(model: Any) -> bool:
+    """Whether what goes into a model that predicts is a matrix of features, not texts."""
+    return hasattr(model, "predict") and hasattr(_first(model), "n_features_in_") and not _reads_texts(model)
+
+
+def _reads_texts(model: Any) -> bool:
+    first = _first(model)
+    reads = getattr(first, "_features", None) is not None
+    return reads or any(hasattr(first, name) for name in ("vocabulary_", "grams_", "vectors_"))
+
+
+def _first(model: Any) -> Any:
+    return model.steps[0][1] if hasattr(model, "steps") else model
 
 
 def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.DataFrame:
@@ -37,12 +52,43 @@ def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.D
     check_reads_texts(model)
     steps = getattr(model, "steps", [("", model)])
     X = model[:-1].transform(list(texts)) if len(steps) > 1 else steps[-1][1].cut(list(texts))
-    model = steps[-1][1]
+    return _answers(steps[-1][1], X, np.arange(len(texts)), rows)
+
+
+def table_predictions(
+    model: Any, path: str | Path, *, limit: int | None = None, target: Any = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a model of a matrix says of a table of its features, and the table's column ``target``, if it has one.
+
+    Of the table (matrix_files.py) the columns that the model names are taken, in its order; of a model that names
+    none, all columns but the target. Raises InputError for columns that are missing, and cells that are no numbers.
+    """
+    first = _first(model)
+    names = getattr(first, "feature_names_in_", None)
+    frames, truth, n_rows = [], [], 0
+    for X, own in feature_batches(path, first.n_features_in_, names, beside=target):
+        if limit is not None:
+            X, own = X[: limit - n_rows], own.iloc[: limit - n_rows]
+        at = np.arange(n_rows, n_rows + len(X))
+        given = X if names is None else pd.DataFrame(X, columns=names)
+        if len(X):
+            frames.append(_answers(model, given, at, at))
+            truth.append(own)
+        n_rows += len(X)
+        if n_rows == limit:
+            break
+    if not frames:
+        raise InputError(f"{Path(path).name} has no row.")
+    return pd.concat(frames, ignore_index=True), pd.concat(truth, ignore_index=True)
+
+
+def _answers(model: Any, X: Any, documents: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
+    """The frame of :func:`prediction_frame` for what goes into ``model``."""
     predicted = model.predict(X)
-    frame = pd.DataFrame({"document": np.arange(len(texts)), "row": rows, "predicted": predicted})
+    frame = pd.DataFrame({"document": documents, "row": rows, "predicted": predicted})
     if not hasattr(model, "classes_"):
         return frame
-    place = np.arange(len(texts)), np.searchsorted(model.classes_, predicted)
+    place = np.arange(len(documents)), np.searchsorted(model.classes_, predicted)
     if hasattr(model, "predict_proba"):
         return frame.assign(probability=model.predict_proba(X)[place])
     scores = model.decision_function(X)

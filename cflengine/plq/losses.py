@@ -276,15 +276,22 @@ LOSSES = {
 }  # fmt: skip
 
 
-def named_loss(text: str) -> Loss:
-    """A loss by its name, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35".
+#: a drawn loss by its points: what its name begins with -> what it is of
+_DRAWN = {"drawn": "residual", "drawn_margin": "margin"}
 
-    Raises ValueError for an unknown name or number.
+
+def named_loss(text: str) -> Loss:
+    """A loss by its name, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35"; or by points that
+    were drawn: "drawn:-1,2/0,0/1,1", of the residual, "drawn_margin:…", of the margin.
+
+    Raises ValueError for an unknown name or number, and what :func:`drawn_loss` raises.
     """
     name, colon, number = str(text).partition(":")
     name = name.strip().replace("-", "_")
+    if name in _DRAWN:
+        return drawn_loss(_points(number, str(text)), _DRAWN[name])
     if name not in LOSSES:
-        raise InputError(f"the loss must be one of {', '.join(LOSSES)}, not {text!r}.")
+        raise InputError(f"the loss must be one of {', '.join([*LOSSES, *_DRAWN])}, not {text!r}.")
     of, make, default, _ = LOSSES[name]
     if colon and default is None:
         raise InputError(f"the loss {name} takes no number.")
@@ -295,6 +302,18 @@ def named_loss(text: str) -> Loss:
     return Loss(str(text), make(name, value), of)
 
 
+def _points(text: str, loss: str) -> list[tuple[float, float]]:
+    """ "x,y/x,y" as points. Raises InputError."""
+    try:
+        return [(float(x), float(y)) for x, y in (point.split(",") for point in text.split("/"))]
+    except ValueError:
+        raise InputError(f"the loss {loss!r} needs points as in drawn:-1,2/0,0/1,1.") from None
+
+
 def drawn_loss(points: Sequence[tuple[float, float]], of: str = "residual") -> Loss:
-    """The loss through points (:meth:`Pieces.through`); of: see :class:`Loss`."""
-    return Loss("drawn", Pieces.through(points).parts(), of)
+    """The loss through points (:meth:`Pieces.through`); of: see :class:`Loss`. Its name gives it again
+    (:func:`named_loss`). Raises what :meth:`Pieces.through` raises."""
+    parts = Pieces.through(points).parts()
+    (begins,) = (name for name, kind in _DRAWN.items() if kind == of)
+    written = "/".join(",".join(np.format_float_positional(c, trim="-") for c in point) for point in points)
+    return Loss(f"{begins}:{written}", parts, of)

@@ -81,6 +81,7 @@ def test_a_drawn_loss_is_the_hull_of_its_points():
     total = sum(np.array(part["curve"])[:, 1] for part in parts_of(loss))
     np.testing.assert_allclose(total, np.array(curve(loss.parts.value))[:, 1] - loss.parts.constant, atol=2e-4)
     assert fitted(loss=DRAWN, points=choice.points).model.duality_gap_ <= TOL
+    assert named_loss(loss.name) == loss, "what the command is shown with"
 
 
 def test_points_from_the_browser_are_bounded_and_ascending():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cflengine.engine.checks import InputError
@@ -102,6 +102,22 @@ def test_a_drawn_loss_does_not_fall_beyond_its_ends():
     assert loss.parts.constant == pytest.approx(-2.0)
     np.testing.assert_allclose(loss.parts.value(np.array([5.0, 9.0])), -2.0)
     assert drawn_loss([(-1, 1), (0, 0), (1, 1)], "margin").of == "margin"
+
+
+@pytest.mark.parametrize("of", ["residual", "margin"])
+@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-10, 10)), min_size=2, max_size=9, unique_by=lambda p: p[0]))
+def test_the_name_of_a_drawn_loss_gives_it_again(of, points):
+    try:
+        loss = drawn_loss(points, of)
+    except ValueError:  # points so close together that slopes are lost
+        assume(False)
+    assert named_loss(loss.name) == loss and loss.of == of
+
+
+@pytest.mark.parametrize("points", ["", "1,2", "1,2/x,3", "1,2/3", "1,2/1,3", "0,nan/1,1", "0,1,2/1,1"])
+def test_points_that_give_no_loss_are_refused(points):
+    with pytest.raises(ValueError, match="point"):
+        named_loss("drawn:" + points)
 
 
 PIECES = {

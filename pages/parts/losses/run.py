@@ -124,9 +124,8 @@ class LossRun:
 
     def _fit(self, loss: Loss, listener: Any) -> Any:
         assert self.risk is not None
-        given: Any = loss if self.choice.loss == DRAWN else loss.name
         model = self.risk.estimator(
-            given, C=self.choice.C, constraints=self.choice.constraints, listeners=(listener,),
+            loss.name, C=self.choice.C, constraints=self.choice.constraints, listeners=(listener,),
             settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=1),
         )  # fmt: skip
         fitted = self.risk.fit(model)

@@ -15,7 +15,7 @@ from cflengine.plq import FEASIBLE, coefficients_frame, documents_frame
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
-from pages.parts.losses.run import DRAWN, RACE_DOCUMENTS, LossChoice, LossRun
+from pages.parts.losses.run import RACE_DOCUMENTS, LossChoice, LossRun
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
@@ -229,9 +229,6 @@ def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
         "The model goes from a text to its prediction, in a file without code: for this app's page Saved models, for "
         "`cflengine predict`, and for `cflengine.load_model`."
     )
-    if run.choice.loss == DRAWN:
-        st.caption("A drawn loss has no name for the command line; the model's file holds its parts.")
-        return
     st.caption("The same from the command line:")
     st.code(loss_command(loaded, run.choice), language="shell", wrap_lines=True)
 

@@ -1,0 +1,93 @@
+"""Tables of features as matrices: the same numbers whatever the file, bounded batches, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import PLQClassifier, PLQRegressor, save_model
+from cflengine.cli import main
+from cflengine.engine import InputError
+from cflengine.linear import load_model, matrix_files, table_predictions
+from cflengine.linear.matrix_files import feature_batches
+
+NAMES = ["height", "weight, kg", "=age"]
+
+
+def table() -> pd.DataFrame:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    frame = pd.DataFrame(X, columns=NAMES)
+    return frame.assign(who=[f"no. {i}" for i in range(40)], fit=np.where(X[:, 0] > 0, "yes", "no"))
+
+
+def written(frame: pd.DataFrame, folder, ending: str):
+    path = folder / f"table.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        text = frame.to_csv(index=False, sep="\t" if "tsv" in ending else ",").encode()
+        path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+def test_every_kind_of_table_gives_the_same_matrix(tmp_path, ending, monkeypatch):
+    frame = table()
+    monkeypatch.setattr(matrix_files, "_BLOCK_BYTES", 400)
+    monkeypatch.setattr(matrix_files, "_MOST_CELLS", 20)
+    path = written(frame[[*reversed(frame.columns)]], tmp_path, ending)
+    batches = list(feature_batches(path, 3, NAMES, beside="fit"))
+    assert len(batches) > 2, "in several batches"
+    np.testing.assert_array_equal(np.concatenate([X for X, _ in batches]), frame[NAMES].to_numpy())
+    assert pd.concat([own for _, own in batches])["fit"].tolist() == frame["fit"].tolist()
+
+
+def test_a_model_of_named_columns_predicts_from_a_file(tmp_path, capsys):
+    frame = table()
+    model = PLQClassifier("hinge").fit(frame[NAMES], frame["fit"])
+    save_model(model, tmp_path / "named.cflm", about={"target": "fit"})
+    path, out = written(frame, tmp_path, "csv"), tmp_path / "predicted.csv"
+    assert main(["predict", str(tmp_path / "named.cflm"), str(path), "--limit", "30", "--out", str(out)]) == 0
+    found = pd.read_csv(out)
+    np.testing.assert_array_equal(found["predicted"], model.predict(frame[NAMES])[:30])
+    right = 100 * (found["predicted"] == frame["fit"][:30]).mean()
+    assert f"{right:.1f} % of 30 have the fit" in capsys.readouterr().out
+
+
+def test_a_model_without_names_takes_all_columns(tmp_path):
+    frame = table()[NAMES]
+    save_model(PLQRegressor().fit(frame.to_numpy(), frame["height"]), tmp_path / "plain.cflm")
+    model = load_model(tmp_path / "plain.cflm")
+    found, beside = table_predictions(model, written(frame, tmp_path, "csv"))
+    np.testing.assert_array_equal(found["predicted"], model.predict(frame.to_numpy()))
+    assert beside.shape == (40, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    {
+        "lacks": ("height,=age\n1,2\n", "lacks the column 'weight, kg'"),
+        "twice": ('height,height,"weight, kg",=age\n1,1,2,3\n', "'height' twice"),
+        "words": ('height,"weight, kg",=age\n1,two,3\n', "no finite number"),
+        "empty cell": ('height,"weight, kg",=age\n1,,3\n', "no finite number"),
+        "infinite": ('height,"weight, kg",=age\n1,inf,3\n', "no finite number"),
+        "no row": ('height,"weight, kg",=age\n', "has no row"),
+        "ragged": ('height,"weight, kg",=age\n1,2,3\n1,2\n', "cannot be read as a table"),
+        "nothing": ("", "cannot be read as a table"),
+    }.values(),
+)
+def test_what_is_no_table_of_the_features_is_refused_in_one_sentence(tmp_path, text, said):
+    model = PLQRegressor().fit(table()[NAMES], table()["height"])
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=said) as raised:
+        table_predictions(model, tmp_path / "bad.csv")
+    assert "\n" not in str(raised.value)
+
+
+def test_another_number_of_columns_is_said(tmp_path):
+    model = PLQRegressor().fit(np.eye(3), [1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match="5 columns of features; the model was learnt from 3"):
+        table_predictions(model, written(table(), tmp_path, "csv"))
