@@ -37,6 +37,11 @@ if "OMP_WAIT_POLICY" not in os.environ:
     # Threads of GNU OpenMP spin for milliseconds at every barrier. Where something else wants a core (a browser, the
     # app's own server) that costs six times the run time; a short spin costs nothing even on a quiet machine.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
+    # Left to itself numba takes TBB where it finds it, and then solves beside other work take several times as long.
+    # In the environment, too, from which numba reads its settings anew whenever another of them changes.
+    layers = numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
+    os.environ["NUMBA_THREADING_LAYER_PRIORITY"] = " ".join(layers)
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 _parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)

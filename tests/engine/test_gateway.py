@@ -65,6 +65,21 @@ def test_threads_take_turns_where_they_must(layer):
     assert run(THREADS, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")[-1] == layer
 
 
+LAYERS = """
+import cflengine.engine.jit
+from numba.core import config
+config.reload_config()
+print(config.THREADING_LAYER_PRIORITY[0])
+"""
+
+
+def test_openmp_comes_before_tbb_unless_the_user_says_otherwise():
+    assert run(LAYERS, NUMBA_THREADING_LAYER_PRIORITY="tbb omp workqueue") == ["tbb"]
+    without = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_THREADING")}
+    answer = subprocess.run([sys.executable, "-c", LAYERS], cwd=ROOT, env=without, capture_output=True, text=True)
+    assert answer.stdout.split() == ["omp"], answer.stderr
+
+
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this platform")
 def test_a_forked_child_says_what_to_do_and_one_forked_before_any_kernel_works():
     first, second = run(FORK, "before", NUMBA_NUM_THREADS="2")
