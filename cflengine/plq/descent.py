@@ -180,9 +180,9 @@ class Descent(Run):
         self.state[:] = 0.0
         n = len(self.order)
         size = _BLOCK if n * self.entries > _IN_CACHE else 1
-        most = min(_CALL_PASSES, self.settings.check_every)
+        most = min(_CALL_PASSES, self.settings.check_every, self.settings.max_iter - self.iteration)
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
-        if len(constraints) or problem.intercept:
+        if len(constraints):
             repeats = 1  # their updates come after every pass
         blocks = np.tile(np.arange(-(-n // size)), (repeats, 1))
         blocks = self.random.permuted(blocks, axis=1) if repeats > 1 else self.random.permutation(blocks[0])[None]

@@ -208,8 +208,9 @@ def update_duals(parts, n_relu, i, z, norm, duals):
 def visit(rows, losses, point, active, blocks, size, penalty, margin):
     """Visit the observations of some blocks of ``order``: block b is its places b·size .. (b+1)·size − 1.
 
-    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. penalty: (μ, ν). margin:
-    observations further from their kinks than this are set aside, inf for none: idle becomes 1.
+    blocks: int64 (r, k), a row a pass, in the order of the visit; state is of the last row. Between two passes β₀ has
+    the update of the method of multipliers (descent.py). penalty: (μ, ν). margin: observations further from their kinks
+    than this are set aside, inf for none: idle becomes 1.
     """
     (data, indices, indptr, dense, norms), (parts, n_relu) = rows, losses
     (duals, beta, q, bias), (order, idle, state), (mu, nu) = point, active, penalty
@@ -217,6 +218,8 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
     carried, scale = (beta, 1.0 / mu) if plain else (q, 1.0)
     for r in range(blocks.shape[0]):
         worst, gap, travelled = (state[0], state[1], state[2]) if r == 0 else (0.0, 0.0, 0.0)
+        if r > 0:
+            bias[0] -= bias[1] * bias[2]
         for b in blocks[r]:
             for p in range(b * size, min((b + 1) * size, order.shape[0])):
                 i = order[p]

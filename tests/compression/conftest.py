@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import cflengine
@@ -9,4 +11,5 @@ import cflengine
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_kernels() -> None:
-    cflengine.warm_up()
+    if not {"NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"} & set(os.environ):  # there only what a test needs
+        cflengine.warm_up()

@@ -232,3 +232,13 @@ def test_classes_are_the_same_one_by_one_and_side_by_side():
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         stopped = PLQClassifier(tol=1e-12, listeners=[lambda stats: False]).fit(X, y)
     assert all(result.gap >= 0 for result in stopped.results_)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_no_more_passes_than_allowed(fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    for most in (1, 7, 33):
+        with pytest.warns(ConvergenceWarning):
+            model = PLQClassifier(tol=1e-15, max_iter=most, fit_intercept=fit_intercept).fit(X, y)
+        assert model.n_iter_.tolist() == [most]

@@ -1,4 +1,9 @@
-"""OWL-QN (Andrew & Gao 2007): L-BFGS for f(w) + c₁‖w‖₁, an orthant at a time."""
+"""OWL-QN (Andrew & Gao 2007): L-BFGS for f(w) + c₁‖w‖₁, an orthant at a time.
+
+There every weight may only move as the pseudo-gradient points. Here that is asked of weights that are 0 alone: along a
+narrow valley, which two features that nearly cancel each other make, every aligned step is a small one across it. Where
+the others' freedom brings no decrease, the steepest step is taken, as in any step that fails.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ def owlqn(objective: Objective, point: Point, lasso: float, *, memory: int = 20)
     while True:
         subgradient = pseudo_gradient(point.w, point.gradient, lasso)
         direction = history.direction(subgradient)
-        direction[direction * subgradient >= 0] = 0.0  # only where it goes down
+        direction[(point.w == 0) & (direction * subgradient >= 0)] = 0.0  # only where it goes down
         first = 1.0 if history.count else unit_step(subgradient)
         found = _step(objective, point, direction, subgradient, lasso, first)
         if found is None:

@@ -59,6 +59,14 @@ def long_corpus(reviews, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def short_corpus(reviews, tmp_path_factory) -> Path:
+    """A file whose λ-path takes seconds."""
+    path = tmp_path_factory.mktemp("corpora") / "short.csv"
+    pd.DataFrame({"text": reviews[:300]}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
 def server(warm, tmp_path_factory) -> Iterator[str]:
     """The address of the app, started as a user starts it; no traceback may stand in its log in the end."""
     with socket.socket() as probe:
@@ -248,7 +256,7 @@ def test_hostile_text_from_upload_to_features(open_tab, reviews):
 
 
 def upload(page, reviews: list[str]) -> None:
-    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(1500)]
+    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(350)]
     data = io.StringIO(newline="")
     frame = pd.DataFrame({"text": texts, "note": ["=cmd()", "<b>bold</b>", *[""] * (len(texts) - 2)]})
     frame.to_csv(data, index=False, quoting=csv.QUOTE_ALL)
@@ -380,8 +388,11 @@ def take_features_away(page) -> None:
     assert len(rows) == int(metric(page, "Non-zero entries").replace(",", ""))
 
 
-def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab):
-    page = open_tab("/path")
+def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short_corpus):
+    page = open_tab("/")
+    use_path(page, short_corpus)
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    go(page, "Words to phrases")
     button(page, "Run the path").click()
     page.get_by_text("of 12 λ certified").wait_for()
     page.get_by_text("Solved and certified on the path.").wait_for(timeout=120_000)

@@ -30,9 +30,11 @@ def test_axe_finds_nothing(open_tab, theme):  # noqa: F811
             link.click()
         page.get_by_role("heading", name=title, exact=True).first.wait_for()
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-        page.wait_for_timeout(1000)  # what is put there in the browser
+        page.wait_for_timeout(300)  # what is put there in the browser
         page.wait_for_function("!document.querySelector('[data-testid=stFileUploaderDropzone][role=presentation]')")
-        for violation in axe.run(page).response["violations"]:
+        # all but the colours is the same in the dark
+        rules = {"runOnly": ["color-contrast", "link-in-text-block"]} if theme == "dark" else None
+        for violation in axe.run(page, options=rules).response["violations"]:
             nodes = [str(node["target"]) for node in violation["nodes"][:3]]
             found.append((title, violation["id"], violation["impact"], nodes))
     assert not found

@@ -198,7 +198,7 @@ def test_limit_on_steps_is_kept_and_said():
     settings = GuidedSettings(relaxation_only=True, relaxation_gap=1e-9, relaxation_iterations=30)
     result = solve_guided(index, costs, settings)
     assert result.n_iterations == 30 and result.reason is TerminationReason.ITERATION_LIMIT
-    searched = solve_guided(index, costs, GuidedSettings(relaxation_iterations=30, tol=1e-9))
+    searched = solve_guided(index, costs, GuidedSettings(relaxation_iterations=30, tol=1e-9, branching=False))
     assert searched.reason is TerminationReason.CONVERGED, "the search went on until it was over"
     assert searched.objective <= result.objective and searched.lower_bound >= result.lower_bound
 
@@ -241,7 +241,9 @@ def test_each_stage_brings_something(hard):
 def test_the_first_search_comes_early_and_changes_nothing_in_the_relaxation(early):
     index = index_of(HARD)
     costs = costs_of(index, 2.0)
-    settings = GuidedSettings(early=early, annealings=1, patience=0, tighten=False, relaxation_gap=1e-6, tol=0.0)
+    settings = GuidedSettings(
+        early=early, annealings=1, patience=0, tighten=False, relaxation_gap=1e-6, tol=0.0, branching=False
+    )
     trace = solve_guided(index, costs, settings).trace
     stages = trace["stage"].tolist()
     first, annealed = stages.index(SEARCH), stages.index(ANNEALING)
@@ -259,7 +261,8 @@ def test_more_annealings_and_more_patience_are_never_worse_here():
     index = index_of(HARD)
     costs = costs_of(index, 2.0)
     least, most = (
-        solve_guided(index, costs, GuidedSettings(annealings=n, patience=n, tol=0.0)).objective for n in (0, 2)
+        solve_guided(index, costs, GuidedSettings(annealings=n, patience=n, tol=0.0, branching=False)).objective
+        for n in (0, 2)
     )
     assert least >= most
 
@@ -315,7 +318,9 @@ def test_stop_inside_a_stage_still_certifies(small, stage, number):
 def test_stop_at_any_question_around_the_first_rounding_and_the_search(small):
     """Where a dictionary is half made and where documents are half encoded."""
     index, costs, relaxation, optimum = small
-    settings = GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2)
+    settings = GuidedSettings(
+        tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, branching=False
+    )
 
     class Counting(StopInside):
         asked = 0

@@ -23,6 +23,7 @@ from cflengine.text.kgrams import index_kgrams
 from naive.corpora import costs_of
 
 N = 400_000
+SHORT = {"relaxation_iterations": 26, "annealings": 1, "anneal_rounds": 1, "anneal_steps": 2, "patience": 1}
 SOLVES = {
     "relaxation": (
         solve_homotopy,
@@ -32,20 +33,13 @@ SOLVES = {
         solve_homotopy,
         HomotopySettings(relaxation_iterations=2, stage_iterations=2, bound_every=2, last_zeta=0.1),
     ),
-    "guided": (
-        solve_guided,
-        GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
-    ),
-    "guided on disk": (
-        solve_guided,
-        GuidedSettings(tol=0.0, relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
-    ),
+    "guided": (solve_guided, GuidedSettings(tol=0.0, tighten=False, **SHORT)),
+    "guided on disk": (solve_guided, GuidedSettings(tol=0.0, **SHORT)),
     "reweighting": (solve_reweighting, ReweightingSettings(rounds=2, round_iterations=10)),
     "sharded": (
         solve_sharded,
         ShardedSettings(
-            tol=0.0, shards=2, in_memory=True,
-            guided=GuidedSettings(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1),
+            tol=0.0, shards=2, in_memory=True, guided=GuidedSettings(tighten=False, **SHORT),
         ),
     ),
 }  # fmt: skip
@@ -87,7 +81,7 @@ from cflengine.text.kgrams import index_kgrams
 
 def solve(tokens, doc_ptr):
     index = index_kgrams(tokens, doc_ptr, 3)
-    few = dict(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1)
+    few = dict(relaxation_iterations=26, annealings=1, anneal_rounds=1, anneal_steps=2, patience=1, tighten=False)
     settings = GuidedSettings(tol=0.0, **few)
     solve_guided(index, storage_costs(index.gram_of, index.lengths(), 1.0), settings)
     return index
@@ -120,9 +114,9 @@ def test_one_long_document_takes_no_more_than_many_short_ones():
 def test_what_waits_on_disk_changes_nothing(monkeypatch):
     tokens = np.minimum(np.random.default_rng(0).zipf(1.25, 20_000), 3_000).astype(np.int32)
     index = index_kgrams(tokens, np.arange(0, 20_001, 200), 3)
-    in_memory = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2))
+    in_memory = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2, branching=False))
     monkeypatch.setattr(mapped, "IN_MEMORY", 0)
-    on_disk = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2))
+    on_disk = solve_guided(index, costs_of(index), GuidedSettings(tol=0.0, annealings=2, branching=False))
     for name in ("cover", "alpha", "dictionary"):
         np.testing.assert_array_equal(getattr(on_disk, name), getattr(in_memory, name))
     assert (on_disk.objective, on_disk.lower_bound) == (in_memory.objective, in_memory.lower_bound)
