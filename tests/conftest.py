@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +20,25 @@ settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deterministic")
+
+
+COMPILE = """
+import importlib, sys
+for name in sys.argv[1:]:
+    package, *toys = name.split(":")
+    importlib.import_module(f"cflengine.{package}.warm").warm_up(*toys)
+"""
+
+
+def pytest_sessionstart(session) -> None:
+    """Before a run of everything kernels are compiled once, a half a core; each process of pytest would do it again."""
+    config = session.config
+    if hasattr(config, "workerinput") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    halves = ["compression"], ["loglinear", "loglinear:chain", "sentence_lasso", "plq", "embedding", "tokenizer"]
+    running = [subprocess.Popen([sys.executable, "-c", COMPILE, *half], cwd=ROOT) for half in halves]
+    for process in running:
+        process.wait()  # what went wrong there goes wrong in a test, too
 
 
 @pytest.fixture(scope="session")
