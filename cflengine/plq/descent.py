@@ -6,6 +6,8 @@ says that the gap may be small enough, and every ``check_every`` passes. From a 
 the duals of that side in every solution (gap-safe screening). β, which is carried along, is set from the duals anew at
 every proof, so that rounding does not add up.
 
+Where the gap falls so slowly that Newton's method (newton.py) would be there sooner, it takes over.
+
 A free β₀ follows from the condition Σ a_i = 0 by the method of multipliers: it counts as the coefficient of one more
 feature of the size M, pulled towards where it was after the last pass, instead of 0; so a step of the duals moves it at
 once, and where it rests nothing pulls. The proof takes the best β₀ there is for its β.
@@ -29,12 +31,15 @@ from collections.abc import Iterable
 import numpy as np
 from scipy import sparse
 
+from cflengine.engine.gaps import EPSILON
+from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
 from cflengine.plq.constraints import check_problem
+from cflengine.plq.newton import AugmentedNewton, Duals, is_sooner, passes_of_newton
 from cflengine.plq.problem import CompositeLoss, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
@@ -123,6 +128,8 @@ class Descent(Run):
         self.scale = float(loss.value(np.zeros(n)).sum())  # the objective of β = 0
         self.best: tuple[np.ndarray, float, Certificate] | None = None
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
+        self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
+        self.by_newton = not settings.newton
         self._reset(np.zeros(problem.shape[1]))  # the duals are 0; those of a warm start are proved first
 
     def _reset(self, q: np.ndarray) -> None:
@@ -156,6 +163,8 @@ class Descent(Run):
             since += 1
             if going and (self.iteration >= following or self.rested or self._promising()):
                 going, since = self.prove(), 0
+                if going and not self.done and self._crawls():
+                    going = self.take_newton_steps()
                 following = self.iteration + settings.check_every * int(np.clip(self.iteration // 30, 1, 10))
         if since or self.best is None:
             self.prove()
@@ -215,7 +224,33 @@ class Descent(Run):
             return False
         return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * self.best_objective
 
-    def prove(self) -> bool:
+    def _crawls(self) -> bool:
+        """Whether Newton's method would reach the gap asked for sooner."""
+        if self.by_newton:
+            return False
+        bounds = np.hstack([np.ones_like(self.problem.loss.U), self.problem.loss.tau])
+        between = int(((self.duals > 0.0) & (self.duals < bounds)).any(axis=1).sum())
+        cost = passes_of_newton(self.problem, between, self.entries)
+        return is_sooner(cost, self.proofs, self.settings.tol or EPSILON)
+
+    def take_newton_steps(self) -> bool:
+        """Newton's method from here, a proof after each of its rounds; False if stopped."""
+        self.by_newton = True
+        start = Duals(self.relu_duals, self.rehu_duals, self.xi, float(self.bias[0]))
+        off = 0.1 * (self.settings.tol or EPSILON) * max(self.lower_bound, _NOTHING * self.scale)
+        with one_blas_thread():
+            for duals, steps in AugmentedNewton(self.problem, start, self.whole, off, self.progress.poll):
+                self.relu_duals[:], self.rehu_duals[:], self.xi[:] = duals.lam, duals.gam, duals.xi
+                self.bias[0] = duals.bias
+                self.iteration += steps
+                self.work += 2.0 * steps
+                if not self.prove("Newton"):
+                    return False
+                if self.done or self.iteration >= self.settings.max_iter:
+                    break
+        return self.progress.reason is None
+
+    def prove(self, stage: str = "descent") -> bool:
         """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop."""
         problem = self.problem
         a = problem.weights(self.relu_duals, self.rehu_duals)
@@ -247,11 +282,12 @@ class Descent(Run):
         if not math.isfinite(found.objective) or not math.isfinite(found.lower_bound):
             self.progress.reason = TerminationReason.NUMERICAL_ERROR
             return False
+        self.proofs.append((self.work, self.gap))
         if found.proved:
             self._screen(found)
         self._reactivate((z if beta is self.whole else problem.scores(self.whole)) + self.bias[0])
         return self.report(
-            "descent", found.objective, support=int(np.count_nonzero(beta)),
+            stage, found.objective, support=int(np.count_nonzero(beta)),
             extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ class DescentSettings(Limits):
     tol: relative gap at which it ends, proved. max_iter: at most so many passes. shrinking: observations that are done
     are set aside until the rest is solved. screening: those that a proved gap shows to be done are never visited again.
     check_every: passes between two proofs of the gap, up to ten times as many later on, if the solver's own estimate
-    does not ask for one earlier.
+    does not ask for one earlier. newton: Newton's method takes over where features are few and it would be sooner.
     random_state: of the order in which observations are visited.
     """
 
@@ -24,6 +24,7 @@ class DescentSettings(Limits):
     shrinking: bool = True
     screening: bool = True
     check_every: int = 20
+    newton: bool = True
     random_state: int = 0
 
     def __post_init__(self) -> None:

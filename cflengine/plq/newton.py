@@ -1,0 +1,228 @@
+"""Newton's method on an augmented Lagrangian, for few features: where coordinate descent crawls, it takes a few steps.
+
+Coordinate descent takes one observation at a time, and many passes where features are far from 0, of very different
+sizes, or all but dependent. In the method of multipliers a ReLU with the multiplier Λ and a step σ is, in place of
+max(y, 0) with y = uz + v,
+
+    ψ(y) = max over 0 ≤ λ ≤ 1 of  λy − (λ − Λ)²/(2σ),      λ(y) = min(max(Λ + σy, 0), 1),  ψ' = λ(y)
+
+which is smooth, and so is a constraint, with ξ(c) = max(ξ − σc, 0) for c = aᵀβ + b ≥ 0 (not cut off at 0 for c = 0);
+ReHUs are smooth as they are. What is left,
+
+    φ(β, β₀) = μ/2 ‖β‖² + Σ ψ(u_li z_i + v_li) + Σ ReHU_τ(s_hi z_i + t_hi) + Σ_k (ξ(c_k)² − ξ_k²)/(2σ)
+
+is convex and piecewise quadratic: Newton's method with the curvature of the piece at hand ends after a few steps (Qi
+and Sun, 1993), each at the cost of two products with the data and of Xᵀ D X over the observations between their kinks,
+of which a solution of an SVM has hardly more than features. Its λ, γ and ξ are duals in their boxes, become the next Λ
+and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
+
+Only for ν = 0. σ belongs to z: σ_li = h/u_li², where h is what a loss bends by between its kinks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from cflengine.plq.problem import PLQProblem
+
+MOST_FEATURES = 1000  # Xᵀ D X has their square
+_MOST_STEPS, _MOST_ROUNDS = 40, 40  # of a round, and rounds
+_STEEPER, _CLOSER = 5.0, 0.2  # h, and what φ may miss, from one round to the next
+_LINE_STEPS = 30
+_BLOCK_ENTRIES = 1 << 18  # of a dense matrix that are worked on at a time
+_STEPS = 25  # that it usually takes
+_SOONER = 2.0  # by this factor it has to be, to take over
+_PRODUCTS = 20.0  # multiplications of Xᵀ D X in the time of one of a pass
+
+
+def passes_of_newton(problem: PLQProblem, between: int, entries: float) -> float:
+    """How many passes of coordinate descent the method takes the time of, inf where it cannot be had.
+
+    between: observations whose loss bends where they are; entries: of a row, on average.
+    """
+    if problem.nu > 0.0 or problem.shape[1] > MOST_FEATURES:
+        return np.inf
+    return _STEPS * (1.0 + between / max(problem.shape[0], 1) * entries / _PRODUCTS)
+
+
+def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) -> bool:
+    """Whether the method, at ``cost`` passes, would be at the gap ``tol`` sooner than passes are, by how the gap fell.
+
+    proofs: passes before, and the gap, of each proof so far.
+    """
+    work, gap = proofs[-1]
+    earlier = [proof for proof in proofs if proof[0] <= 0.5 * work]
+    if not earlier or work < cost:
+        return False
+    fall = math.log(max(earlier[-1][1], 1e-300) / max(gap, 1e-300)) / (work - earlier[-1][0])
+    return math.log(max(gap / tol, 1.0)) > _SOONER * cost * max(fall, 0.0)
+
+
+@dataclass(frozen=True)
+class Duals:
+    """λ float64 (n, L), γ float64 (n, H), ξ float64 (K,), and the bias that belongs to them."""
+
+    lam: np.ndarray
+    gam: np.ndarray
+    xi: np.ndarray
+    bias: float
+
+
+@dataclass(frozen=True)
+class _Place:
+    """φ along a line: derivative and curvature by observation, and what they come from."""
+
+    z: np.ndarray
+    c: np.ndarray
+    lam: np.ndarray
+    gam: np.ndarray
+    xi: np.ndarray
+    a: np.ndarray
+
+
+class AugmentedNewton:
+    """Rounds of the method of multipliers; iterating gives the duals after each, best last."""
+
+    def __init__(
+        self, problem: PLQProblem, start: Duals, beta: np.ndarray, off: float, poll: Callable[[], bool]
+    ) -> None:
+        """beta: float64 (d,), to begin from; off: by how much φ may miss its least value; poll: asked before every step
+        whether to go on."""
+        self.problem, self.off, self.poll, self.steps = problem, off, poll, 0
+        self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), beta.copy(), start.bias
+        U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
+        size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
+        self.h = size / (max(kinks, float(problem.scores(beta).std())) or 1.0)
+
+    def __iter__(self) -> Iterator[tuple[Duals, int]]:
+        """And the steps it took. Ends where the work is stopped or a round changes nothing."""
+        for _ in range(_MOST_ROUNDS):
+            before, place = self.steps, self._solve()
+            if place is None:
+                return
+            same = np.array_equal(place.lam, self.lam) and np.array_equal(place.xi, self.xi)
+            self.lam, self.xi = place.lam, place.xi
+            yield Duals(place.lam, place.gam, place.xi, self.bias), self.steps - before
+            if same and self.steps == before:
+                return
+            self.h *= _STEEPER
+            self.off *= _CLOSER
+
+    def _solve(self) -> _Place | None:
+        """Newton's method on φ at the multipliers at hand; None if stopped."""
+        problem = self.problem
+        at = self._at(problem.scores(self.beta, self.bias), problem.constraints.A @ self.beta + problem.constraints.b)
+        for _ in range(_MOST_STEPS):
+            if not self.poll():
+                return None
+            slope = self._derivative(at)
+            if self._is_small(slope, at):
+                break
+            step = -self._curved(at, slope)
+            self.steps += 1
+            move = step[:-1] if problem.intercept else step
+            dz = problem.scores(move, float(step[-1]) if problem.intercept else 0.0)
+            length, at = self._along(at, dz, problem.constraints.A @ move, move)
+            if length == 0.0:
+                break
+            self.beta += length * move
+            self.bias += length * float(step[-1]) if problem.intercept else 0.0
+        return at
+
+    def _at(self, z: np.ndarray, c: np.ndarray) -> _Place:
+        loss, constraints = self.problem.loss, self.problem.constraints
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sigma = np.where(loss.U != 0.0, self.h / loss.U**2, 0.0)
+        lam = np.clip(self.lam + sigma * (loss.U * z[:, None] + loss.V), 0.0, 1.0)
+        gam = np.clip(loss.S * z[:, None] + loss.T, 0.0, loss.tau)
+        xi = self.xi - self.h * c
+        xi = np.where(constraints.equal, xi, np.maximum(xi, 0.0))
+        return _Place(z, c, lam, gam, xi, self.problem.weights(lam, gam))
+
+    def _derivative(self, at: _Place) -> np.ndarray:
+        """float64 (d,) or, with a free β₀, (d + 1,): the gradient of φ."""
+        problem = self.problem
+        slope = problem.mu * self.beta - problem.combination(at.a, at.xi)
+        return np.append(slope, at.a.sum()) if problem.intercept else slope
+
+    def _is_small(self, slope: np.ndarray, at: _Place) -> bool:
+        """Whether φ is all but least: it is μ-strongly convex in β, and Σ a_i is what β₀ could gain for each unit."""
+        beta = slope[:-1] if self.problem.intercept else slope
+        shift = abs(float(slope[-1])) * float(at.z.std()) if self.problem.intercept else 0.0
+        return float(beta @ beta) / (2.0 * self.problem.mu) + shift <= self.off
+
+    def _curved(self, at: _Place, slope: np.ndarray) -> np.ndarray:
+        """The solution of (Hessian of the piece at hand) p = slope, float64, of slope's size."""
+        problem, loss = self.problem, self.problem.loss
+        bends = np.where((at.lam > 0.0) & (at.lam < 1.0), self.h, 0.0).sum(axis=1)
+        bends += np.where((at.gam > 0.0) & (at.gam < loss.tau), np.square(loss.S), 0.0).sum(axis=1)
+        rows = np.flatnonzero(bends)
+        # β₀ by itself, at the mean of the rows that bend: their differences alone are left, which are never lost in h
+        mean, total = np.zeros(problem.shape[1]), self.h
+        if problem.intercept and len(rows):
+            total = float(bends.sum())
+            mean = np.asarray(problem.X.T @ bends).ravel() / total
+        hessian = _gram(problem.X, rows, np.sqrt(bends), mean)
+        active = np.flatnonzero((at.xi > 0.0) | problem.constraints.equal)
+        if len(active):
+            root = np.full(len(problem.constraints), np.sqrt(self.h))
+            hessian += _gram(problem.constraints.A, active, root, np.zeros(problem.shape[1]))
+        hessian[np.diag_indices_from(hessian)] += problem.mu
+        if not problem.intercept:
+            return _solved(hessian, slope)
+        step = _solved(hessian, slope[:-1] - slope[-1] * mean)
+        return np.append(step, float(slope[-1]) / total - float(mean @ step))
+
+    def _along(self, at: _Place, dz: np.ndarray, dc: np.ndarray, move: np.ndarray) -> tuple[float, _Place]:
+        """How far to go, and where that is: φ's derivative along a line ascends, and is to be small there."""
+        mu, xs = self.problem.mu, (float(self.beta @ move), float(move @ move))
+
+        def derivative(length: float) -> tuple[float, _Place]:
+            there = self._at(at.z + length * dz, at.c + length * dc)
+            return mu * (xs[0] + length * xs[1]) + float(there.a @ dz) - float(there.xi @ dc), there
+
+        first, _ = derivative(0.0)
+        if not first < 0.0:
+            return 0.0, at
+        low, high, length = 0.0, np.inf, 1.0
+        for _ in range(_LINE_STEPS):
+            value, there = derivative(length)
+            if abs(value) <= 0.1 * abs(first) or high - low <= 1e-12 * length:
+                return length, there
+            low, high = (length, high) if value < 0.0 else (low, length)
+            if value < 0.0 and length == 1.0:
+                return length, there  # still downhill: the next step sees to the rest
+            length = 0.5 * (low + high)
+        return length, there
+
+
+def _gram(X: np.ndarray | sparse.csr_matrix, rows: np.ndarray, root: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Σ root_i² (x_i − mean)(x_i − mean)ᵀ over some rows, float64 (d, d); mean: theirs, weighted by root², or 0."""
+    if sparse.issparse(X):
+        scaled = sparse.diags_array(root[rows]) @ X[rows]
+        return (scaled.T @ scaled).toarray() - float(np.square(root[rows]).sum()) * np.outer(mean, mean)
+    total, size = np.zeros((X.shape[1], X.shape[1])), max(1, _BLOCK_ENTRIES // X.shape[1])
+    for begin in range(0, len(rows), size):
+        block = rows[begin : begin + size]
+        scaled = (X[block] - mean) * root[block, None]
+        total += scaled.T @ scaled
+    return total
+
+
+def _solved(hessian: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """By Cholesky, of the matrix with a diagonal of 1; what rounding makes indefinite gets more on its diagonal."""
+    root = 1.0 / np.sqrt(np.diag(hessian))
+    scaled = hessian * root[:, None] * root
+    more = 0.0
+    for _ in range(12):
+        try:
+            factor = linalg.cho_factor(scaled + more * np.eye(len(scaled)), check_finite=False)
+            return root * linalg.cho_solve(factor, root * right, check_finite=False)
+        except linalg.LinAlgError:
+            more = max(10.0 * more, 1e-14)
+    return root * root * right

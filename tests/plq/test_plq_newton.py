@@ -1,0 +1,149 @@
+"""Newton's method on the augmented Lagrangian: alone from nothing, against SLSQP and descent; where it takes over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from test_plq_solver import CONSTRAINTS, MARGINS, RESIDUALS, assert_solved, problem_of
+
+from cflengine import PLQClassifier, PLQRegressor
+from cflengine.engine.jit import threads
+from cflengine.engine.progress import TerminationReason
+from cflengine.plq import newton
+from cflengine.plq.certificate import certify
+from cflengine.plq.descent import losses_of, solve
+from cflengine.plq.losses import named_loss
+from cflengine.plq.newton import AugmentedNewton, Duals, is_sooner, passes_of_newton
+from cflengine.plq.problem import PLQProblem, no_constraints
+from cflengine.plq.settings import DescentSettings
+from cflengine.plq.shift import best_shift
+from naive.plq import optimum
+
+
+def alone(problem: PLQProblem, rounds: int = 30, poll=lambda: True):
+    """(certificate after each round): without a pass of descent, from duals of 0."""
+    n, loss = problem.shape[0], problem.loss
+    start = Duals(np.zeros_like(loss.U), np.zeros_like(loss.S), np.zeros(len(problem.constraints)), 0.0)
+    found = []
+    for duals, _ in AugmentedNewton(problem, start, np.zeros(problem.shape[1]), 1e-6, poll):
+        beta = problem.coefficients(problem.combination(problem.weights(duals.lam, duals.gam), duals.xi))
+        bias = best_shift(losses_of(loss), problem.scores(beta), duals.bias) if problem.intercept else 0.0
+        found.append(certify(problem, beta, bias, (duals.lam, duals.gam, duals.xi)))
+        assert duals.lam.shape == loss.U.shape and len(found[-1].scores) == n
+        if (abs(found[-1].gap) <= 1e-8 and found[-1].violation <= 1e-8) or len(found) == rounds:
+            break
+    return found
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("name", MARGINS + RESIDUALS)
+def test_every_round_proves_a_bound_and_the_last_the_optimum(name, form, intercept):
+    problem = problem_of(name, mu=0.8, form=form, intercept=intercept)
+    value = optimum(problem)
+    found = alone(problem)
+    assert all(
+        proof.lower_bound <= value * (1 + 2e-6) + 1e-9 <= proof.objective + 2e-6 * value + 2e-9 for proof in found
+    )
+    assert found[-1].gap <= 1e-7 and found[-1].objective == pytest.approx(value, rel=2e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("name", ["hinge", "huber:0.5"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_constraints_are_met_in_the_end(name, kind, intercept):
+    problem = problem_of(name, bounds=CONSTRAINTS[kind], intercept=intercept)
+    last = alone(problem)[-1]
+    assert last.violation <= 1e-5 and last.lower_bound == pytest.approx(optimum(problem), rel=1e-4, abs=1e-6)
+
+
+def hard(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Data on which coordinate descent had gaps above 100 % after 10,000 passes."""
+    rng = np.random.default_rng(0)
+    if kind == "far from 0":
+        return rng.normal(100.0, 1.0, (200, 3)), rng.integers(0, 2, 200)
+    X = rng.normal(size=(300, 8)) * 10.0 ** rng.integers(-3, 4, 8)
+    return X, (X @ (1.0 / np.abs(X).mean(axis=0)) + rng.normal(size=300) > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["far from 0", "of all sizes"])
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "smoothed_hinge", "huber:1", "quantile:0.9", "squared"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_data_on_which_descent_crawls_are_solved(name, kind, fit_intercept):
+    X, y = hard(kind)
+    model = PLQClassifier if named_loss(name).of == "margin" else PLQRegressor
+    fitted = model(name, fit_intercept=fit_intercept, tol=1e-6, max_iter=1000).fit(X, y)
+    assert fitted.duality_gap_ <= 1e-6 and fitted.solver_reason_ == "converged"
+    assert "Newton" in set(fitted.trace_["stage"])
+
+
+def test_constraints_on_such_data_too():
+    X, y = hard("far from 0")
+    fitted = PLQClassifier(constraints=["nonnegative", "fair:0.01"], tol=1e-5, max_iter=2000)
+    fitted.fit(X, y, sensitive=np.arange(len(y)) % 2)
+    assert fitted.duality_gap_ <= 1e-5 and fitted.violation_ <= 1e-9 and fitted.coef_.min() >= -1e-9
+
+
+def test_descent_alone_ends_at_the_same_value_where_it_can():
+    problem = problem_of("hinge", n=300, d=8, C=20.0, intercept=True)
+    with_newton = solve(problem, DescentSettings(tol=1e-7, max_iter=10**6))
+    without = solve(problem, DescentSettings(tol=1e-7, max_iter=10**6, newton=False))
+    assert "Newton" in set(with_newton.trace["stage"]) and "Newton" not in set(without.trace["stage"])
+    assert_solved(problem, with_newton, without.objective)
+    assert with_newton.n_passes < 0.5 * without.n_passes
+
+
+def test_the_bytes_do_not_depend_on_threads():
+    X, y = hard("of all sizes")
+    loss = named_loss("quantile:0.7").for_data(y.astype(float))
+    problem = PLQProblem(np.repeat(X, 40, axis=0), type(loss)(*(np.repeat(part, 40, axis=0) for part in (
+        loss.U, loss.V, loss.S, loss.T, loss.tau))), no_constraints(8), intercept=True)  # fmt: skip
+    results = []
+    for n in (1, 2):
+        with threads(n):
+            results.append(solve(problem, DescentSettings(tol=1e-7)))
+    assert results[0].w.tobytes() == results[1].w.tobytes() and results[0].lam.tobytes() == results[1].lam.tobytes()
+
+
+@pytest.mark.parametrize("asked", [1, 2, 5, 9])
+def test_it_can_be_stopped_before_any_step(asked):
+    left = [asked]
+
+    def poll() -> bool:
+        left[0] -= 1
+        return left[0] >= 0
+
+    X, y = hard("of all sizes")
+    problem = PLQProblem(X, named_loss("hinge").for_data(2.0 * y - 1.0), no_constraints(8), intercept=True)
+    assert len(alone(problem, poll=poll)) < asked and left[0] == -1
+
+
+def test_a_stop_or_a_limit_in_it_leaves_what_is_proved():
+    X, y = hard("of all sizes")
+    problem = PLQProblem(X, named_loss("hinge").for_data(2.0 * y - 1.0), no_constraints(8), intercept=True)
+    best = solve(problem, DescentSettings(tol=1e-8, max_iter=10**5))
+    result = solve(problem, DescentSettings(tol=1e-8), listeners=[lambda stats: stats.stage != "Newton"])
+    assert result.reason is TerminationReason.INTERRUPTED and result.trace["stage"].iloc[-1] == "Newton"
+    assert result.lower_bound <= best.objective and best.lower_bound <= result.objective
+    limited = solve(problem, DescentSettings(tol=1e-8, max_iter=50))
+    assert limited.reason is TerminationReason.ITERATION_LIMIT
+
+
+def test_it_is_left_alone_where_it_cannot_be_had():
+    plain = problem_of("hinge")
+    assert passes_of_newton(plain, 3, 3.0) < 100
+    assert passes_of_newton(replace(plain, nu=0.1), 3, 3.0) == np.inf
+    wide = PLQProblem(np.ones((2, newton.MOST_FEATURES + 1)), plain.loss, no_constraints(newton.MOST_FEATURES + 1))
+    assert passes_of_newton(wide, 2, 1001.0) == np.inf
+    assert not is_sooner(np.inf, [(1.0, 1.0), (100.0, 0.99)], 1e-4)
+
+
+def test_it_takes_over_where_the_gap_hardly_falls():
+    assert is_sooner(30.0, [(10.0, 1.0), (40.0, 0.9)], 1e-4)
+    assert is_sooner(30.0, [(10.0, 1.0), (40.0, 2.0)], 1e-4), "or even rises"
+    assert not is_sooner(30.0, [(10.0, 1.0), (40.0, 1e-3)], 1e-4), "nearly there"
+    assert not is_sooner(30.0, [(10.0, 1.0), (20.0, 0.9)], 1e-4), "too early to tell"
+    assert not is_sooner(30.0, [(40.0, 0.9)], 1e-4)
