@@ -47,13 +47,15 @@ from cflengine.plq.shift import best_shift
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK = 16  # neighbours that are visited together ..
-_FIRST_PROOF = 5
+_FIRST_PROOF, _SECOND_PROOF = 5, 10  # passes before them; the second tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
 _IN_CACHE = 1 << 17  # .. where the active rows have more entries than this
 _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a proof
+_EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _CONSTRAINT_ROUNDS = 20
 _PROJECTION_CALLS = 50
 _IN_FIRST_CACHE = 4096  # coefficients
+_STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
 
@@ -166,6 +168,8 @@ class Descent(Run):
                 if going and not self.done and self._crawls():
                     going = self.take_newton_steps()
                 following = self.iteration + settings.check_every * int(np.clip(self.iteration // 30, 1, 10))
+                if self.iteration < _SECOND_PROOF:
+                    following = min(following, _SECOND_PROOF)
         if since or self.best is None:
             self.prove()
         return self.result()
@@ -220,9 +224,10 @@ class Descent(Run):
 
     def _promising(self) -> bool:
         """Whether the estimate, corrected by how far the last one was off, is small enough for a proof."""
-        if self.settings.tol is None or not math.isfinite(self.best_objective):
+        if self.settings.tol is None:
             return False
-        return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * self.best_objective
+        known = self.best_objective if math.isfinite(self.best_objective) else _EARLY * self.scale
+        return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * known
 
     def _crawls(self) -> bool:
         """Whether Newton's method would reach the gap asked for sooner."""
@@ -237,17 +242,20 @@ class Descent(Run):
         """Newton's method from here, a proof after each of its rounds; False if stopped."""
         self.by_newton = True
         start = Duals(self.relu_duals, self.rehu_duals, self.xi, float(self.bias[0]))
-        off = 0.1 * (self.settings.tol or EPSILON) * max(self.lower_bound, _NOTHING * self.scale)
+        newton = AugmentedNewton(self.problem, start, self.whole, 1e-3 * self.best_objective, self.progress.poll)
+        stuck, gap = 0, self.gap
         with one_blas_thread():
-            for duals, steps in AugmentedNewton(self.problem, start, self.whole, off, self.progress.poll):
+            for duals, steps in newton:
                 self.relu_duals[:], self.rehu_duals[:], self.xi[:] = duals.lam, duals.gam, duals.xi
                 self.bias[0] = duals.bias
                 self.iteration += steps
                 self.work += 2.0 * steps
                 if not self.prove("Newton"):
                     return False
-                if self.done or self.iteration >= self.settings.max_iter:
+                stuck, gap = (stuck + 1, gap) if self.gap > 0.9 * gap else (0, self.gap)
+                if self.done or stuck == _STUCK or self.iteration >= self.settings.max_iter:
                     break
+                newton.least = 0.02 * (self.settings.tol or EPSILON) * max(self.lower_bound, _NOTHING * self.scale)
         return self.progress.reason is None
 
     def prove(self, stage: str = "descent") -> bool:
@@ -284,8 +292,9 @@ class Descent(Run):
             return False
         self.proofs.append((self.work, self.gap))
         if found.proved:
-            self._screen(found)
-        self._reactivate((z if beta is self.whole else problem.scores(self.whole)) + self.bias[0])
+            self._screen()
+        if not self.done:
+            self._reactivate((z if beta is self.whole else problem.scores(self.whole)) + self.bias[0])
         return self.report(
             stage, found.objective, support=int(np.count_nonzero(beta)),
             extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
@@ -306,27 +315,16 @@ class Descent(Run):
                 break
         return found
 
-    def _screen(self, found: Certificate) -> None:
+    def _screen(self) -> None:
         """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""
-        problem, loss = self.problem, self.problem.loss
+        problem = self.problem
         if not self.settings.screening or problem.intercept:
             return
         assert self.best is not None
         gap = max(self.best_objective - self.lower_bound, 0.0)
         far = np.sqrt(2.0 * gap / problem.mu * self.sizes.rows) * (1.0 + 1e-9)
-        z = self.best[2].scores
-        lo, hi = (z - far)[:, None], (z + far)[:, None]
-        y = np.minimum(loss.U * lo, loss.U * hi) + loss.V, np.maximum(loss.U * lo, loss.U * hi) + loss.V
-        x = np.minimum(loss.S * lo, loss.S * hi) + loss.T, np.maximum(loss.S * lo, loss.S * hi) + loss.T
-        one, top = y[0] > 0, x[0] > loss.tau
-        settled = ((one | (y[1] < 0) | (loss.U == 0)).all(axis=1)) & ((top | (x[1] < 0)).all(axis=1))
-        new = settled & ~self.screened
-        if not new.any():
-            return
-        self.screened |= new
-        lam, gam = one[new].astype(np.float64), np.where(top[new], loss.tau[new], 0.0)
-        if not (np.array_equal(lam, self.relu_duals[new]) and np.array_equal(gam, self.rehu_duals[new])):
-            self.relu_duals[new], self.rehu_duals[new] = lam, gam
+        _, changed = kernels.settle(self.losses, self.best[2].scores, far, self.duals, self.screened)
+        if changed and not self.done:
             self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
 
     def _reactivate(self, z: np.ndarray) -> None:

@@ -171,6 +171,36 @@ def find_unrested(losses, z, duals, aside):
 
 
 @kernel
+def settle(losses, z, far, duals, settled):
+    """Set settled[i] (bool (n,)), and the duals of that observation, where no z within far_i of z_i comes to another
+    side of any of its kinks. Returns how many were settled, and of how many the duals have changed."""
+    parts, n_relu = losses
+    n_rehu = duals.shape[1] - n_relu
+    found = changed = 0
+    for i in range(z.shape[0]):
+        done = not settled[i]
+        for k in range(n_relu):
+            done &= abs(parts[i, k] * z[i] + parts[i, n_relu + k]) > abs(parts[i, k]) * far[i] or parts[i, k] == 0.0
+        for h in range(n_rehu):
+            at = 2 * n_relu + h
+            y, tau = parts[i, at] * z[i] + parts[i, at + n_rehu], parts[i, at + 2 * n_rehu]
+            done &= max(-y, y - tau) > abs(parts[i, at]) * far[i]
+        if not done:
+            continue
+        settled[i] = True
+        found += 1
+        same = True
+        for k in range(duals.shape[1]):
+            at = k if k < n_relu else n_relu + k
+            above = parts[i, at] * z[i] + parts[i, at + (n_relu if k < n_relu else n_rehu)] > 0.0
+            top = 1.0 if k < n_relu else parts[i, at + 2 * n_rehu]
+            same &= duals[i, k] == (top if above else 0.0)
+            duals[i, k] = top if above else 0.0
+        changed += not same
+    return found, changed
+
+
+@kernel
 def update_duals(parts, n_relu, i, z, norm, duals):
     """The closed-form updates of one observation until they rest; norm: ‖x_i‖²/μ. Returns by how much a_i grew."""
     n_rehu = duals.shape[1] - n_relu

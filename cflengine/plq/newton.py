@@ -32,11 +32,14 @@ from cflengine.plq.problem import PLQProblem
 
 MOST_FEATURES = 1000  # Xᵀ D X has their square
 _MOST_STEPS, _MOST_ROUNDS = 40, 40  # of a round, and rounds
-_STEEPER, _CLOSER = 5.0, 0.2  # h, and what φ may miss, from one round to the next
+_FEW, _MANY = 10, 25  # steps of a round, by which h grows for the next: 5 times, twice, or not
+_STEEPER, _CLOSER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
 _LINE_STEPS = 30
 _BLOCK_ENTRIES = 1 << 18  # of a dense matrix that are worked on at a time
-_STEPS = 25  # that it usually takes
-_SOONER = 2.0  # by this factor it has to be, to take over
+_STEPS, _SMOOTH_STEPS = 25, 6  # that it usually takes, with ReLUs and without
+_LEFT = 0.25  # of the observations between kinks of ReLUs, on the way to a solution
+_SOONER = 1.0  # by this factor it has to be, to take over
+_SEEN, _EARLIER = 0.3, 0.6  # passes before that is judged, of its own cost; where a rate begins, of the passes so far
 _PRODUCTS = 20.0  # multiplications of Xᵀ D X in the time of one of a pass
 
 
@@ -47,7 +50,9 @@ def passes_of_newton(problem: PLQProblem, between: int, entries: float) -> float
     """
     if problem.nu > 0.0 or problem.shape[1] > MOST_FEATURES:
         return np.inf
-    return _STEPS * (1.0 + between / max(problem.shape[0], 1) * entries / _PRODUCTS)
+    share = between / max(problem.shape[0], 1)
+    steps, share = (_STEPS, _LEFT * share) if problem.loss.U.shape[1] else (_SMOOTH_STEPS, share)
+    return steps * (1.0 + share * entries / _PRODUCTS)
 
 
 def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) -> bool:
@@ -56,8 +61,8 @@ def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) ->
     proofs: passes before, and the gap, of each proof so far.
     """
     work, gap = proofs[-1]
-    earlier = [proof for proof in proofs if proof[0] <= 0.5 * work]
-    if not earlier or work < cost:
+    earlier = [proof for proof in proofs if proof[0] <= _EARLIER * work]
+    if not earlier or work < _SEEN * cost:
         return False
     fall = math.log(max(earlier[-1][1], 1e-300) / max(gap, 1e-300)) / (work - earlier[-1][0])
     return math.log(max(gap / tol, 1.0)) > _SOONER * cost * max(fall, 0.0)
@@ -91,9 +96,9 @@ class AugmentedNewton:
     def __init__(
         self, problem: PLQProblem, start: Duals, beta: np.ndarray, off: float, poll: Callable[[], bool]
     ) -> None:
-        """beta: float64 (d,), to begin from; off: by how much φ may miss its least value; poll: asked before every step
-        whether to go on."""
-        self.problem, self.off, self.poll, self.steps = problem, off, poll, 0
+        """beta: float64 (d,), to begin from; off: by how much φ may miss its least value at first, and ``least`` in the
+        end; poll: asked before every step whether to go on."""
+        self.problem, self.off, self.least, self.poll, self.steps = problem, off, 1e-6 * off, poll, 0
         self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), beta.copy(), start.bias
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
@@ -106,12 +111,15 @@ class AugmentedNewton:
             if place is None:
                 return
             same = np.array_equal(place.lam, self.lam) and np.array_equal(place.xi, self.xi)
-            self.lam, self.xi = place.lam, place.xi
-            yield Duals(place.lam, place.gam, place.xi, self.bias), self.steps - before
-            if same and self.steps == before:
+            idle = self.steps == before and same
+            if idle and self.off == self.least:
                 return
-            self.h *= _STEEPER
-            self.off *= _CLOSER
+            self.lam, self.xi = place.lam, place.xi
+            if not idle:
+                yield Duals(place.lam, place.gam, place.xi, self.bias), self.steps - before
+            steps = self.steps - before
+            self.h *= _STEEPER if steps <= _FEW else 2.0 if steps <= _MANY else 1.0
+            self.off = max(self.off * _CLOSER, self.least)
 
     def _solve(self) -> _Place | None:
         """Newton's method on φ at the multipliers at hand; None if stopped."""
