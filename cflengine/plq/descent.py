@@ -54,34 +54,19 @@ _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _CONSTRAINT_ROUNDS = 20
 _PROJECTION_CALLS = 50
-_IN_FIRST_CACHE = 4096  # coefficients
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
 
-def frequent_first(X: np.ndarray | sparse.csr_matrix) -> np.ndarray | None:
-    """int64 (d,): the features of a sparse matrix by falling frequency, None where that order does not matter.
-
-    In this order the coefficients that most entries ask for stand side by side and stay in the first cache.
-    """
-    if isinstance(X, np.ndarray) or X.shape[1] < _IN_FIRST_CACHE:
-        return None
-    return np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
-
-
-def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray, by_rank: np.ndarray | None = None) -> kernels.Rows:
+def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Rows:
     """A matrix as kernels take it; values are not copied if it is float64, and in C order or CSR.
 
-    norms: float64 (n,), squared, of its rows; by_rank: the order of the features, None for their own.
+    norms: float64 (n,), squared, of its rows.
     """
     if isinstance(X, np.ndarray):
         none = np.empty(0, dtype=np.int32)
         return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X), norms)
     indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
-    if by_rank is not None:
-        rank = np.empty(len(by_rank), dtype=np.int32)
-        rank[by_rank] = np.arange(len(by_rank), dtype=np.int32)
-        indices = rank[indices]
     return kernels.Rows(np.asarray(X.data), indices, indptr, np.empty((0, 0)), norms)
 
 
@@ -108,9 +93,8 @@ class Descent(Run):
         n = problem.shape[0]
         self.sizes = sizes or Sizes.of(problem.X)
         A = problem.constraints.A
-        self.by_rank = frequent_first(problem.X)
-        self.rows = rows_of(problem.X, self.sizes.rows, self.by_rank)
-        self.A = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel(), self.by_rank)
+        self.rows = rows_of(problem.X, self.sizes.rows)
+        self.A = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
         self.losses = losses_of(loss)
         self.duals = np.zeros((n, loss.U.shape[1] + loss.S.shape[1]))
         self.relu_duals, self.rehu_duals = np.split(self.duals, [loss.U.shape[1]], axis=1)  # views
@@ -135,22 +119,10 @@ class Descent(Run):
         self._reset(np.zeros(problem.shape[1]))  # the duals are 0; those of a warm start are proved first
 
     def _reset(self, q: np.ndarray) -> None:
-        """β from q, the combination of the duals; ``whole`` in the order of the features, ``beta`` in the kernels'."""
+        """β from q, the combination of the duals: ``whole``, and a copy, ``beta``, which passes change."""
         self.whole = self.problem.coefficients(q)
-        self.q = self._ranked(q) if self.problem.nu > 0 else np.empty(0)
-        self.beta = self._ranked(self.whole)
-
-    def _ranked(self, vector: np.ndarray) -> np.ndarray:
-        """A copy of a vector over features, in the order of the kernels."""
-        return vector.copy() if self.by_rank is None else vector[self.by_rank]
-
-    def _in_order(self, ranked: np.ndarray) -> np.ndarray:
-        """The other way."""
-        if self.by_rank is None:
-            return ranked
-        vector = np.empty_like(ranked)
-        vector[self.by_rank] = ranked
-        return vector
+        self.q = q.copy() if self.problem.nu > 0 else np.empty(0)
+        self.beta = self.whole.copy()
 
     def run(self) -> PLQResult:
         """Passes until the gap asked for is proved, a limit is met, or a listener says stop."""
@@ -305,15 +277,14 @@ class Descent(Run):
         constraints = self.problem.constraints
         if not len(constraints) or constraints.violation(beta) <= FEASIBLE:
             return beta
-        near, xi = self._ranked(beta), np.zeros(len(constraints))
+        near, xi = beta.copy(), np.zeros(len(constraints))
         for _ in range(_PROJECTION_CALLS):
             kernels.visit_constraints(
                 self.A, constraints.b, constraints.equal, xi, near, np.empty(0), (1.0, 0.0), _CONSTRAINT_ROUNDS
             )  # fmt: skip
-            found = self._in_order(near)
-            if constraints.violation(found) <= 0.1 * FEASIBLE:
+            if constraints.violation(near) <= 0.1 * FEASIBLE:
                 break
-        return found
+        return near
 
     def _screen(self) -> None:
         """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""

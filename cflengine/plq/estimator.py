@@ -30,7 +30,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 
 _BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
-_BYTES_PER_ENTRY = 8  # of a sparse matrix: its features by frequency, and while they are sorted
+_BYTES_PER_ENTRY = 8  # of a sparse matrix: squares, for norms
 _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and what a proof takes for a moment
 
 
