@@ -39,7 +39,7 @@ from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
 from cflengine.plq.constraints import check_problem
-from cflengine.plq.newton import AugmentedNewton, Duals, is_sooner, passes_of_newton
+from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import CompositeLoss, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
@@ -213,16 +213,16 @@ class Descent(Run):
     def take_newton_steps(self) -> bool:
         """Newton's method from here, a proof after each of its rounds; False if stopped."""
         self.by_newton = True
-        start = Duals(self.relu_duals, self.rehu_duals, self.xi, float(self.bias[0]))
-        newton = AugmentedNewton(self.problem, start, self.whole, 1e-3 * self.best_objective, self.progress.poll)
+        start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
+        newton = AugmentedNewton(self.problem, start, 1e-3 * self.best_objective, self.progress.poll)
         stuck, gap = 0, self.gap
         with one_blas_thread():
-            for duals, steps in newton:
-                self.relu_duals[:], self.rehu_duals[:], self.xi[:] = duals.lam, duals.gam, duals.xi
-                self.bias[0] = duals.bias
+            for found, steps in newton:
+                self.relu_duals[:], self.rehu_duals[:], self.xi[:] = found.lam, found.gam, found.xi
+                self.bias[0] = found.bias
                 self.iteration += steps
                 self.work += 2.0 * steps
-                if not self.prove("Newton"):
+                if not self.prove("Newton", found.beta):
                     return False
                 stuck, gap = (stuck + 1, gap) if self.gap > 0.9 * gap else (0, self.gap)
                 if self.done or stuck == _STUCK or self.iteration >= self.settings.max_iter:
@@ -230,14 +230,15 @@ class Descent(Run):
                 newton.least = 0.02 * (self.settings.tol or EPSILON) * max(self.lower_bound, _NOTHING * self.scale)
         return self.progress.reason is None
 
-    def prove(self, stage: str = "descent") -> bool:
-        """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop."""
+    def prove(self, stage: str = "descent", beta: np.ndarray | None = None) -> bool:
+        """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop. beta: what to
+        prove it of, None for that β."""
         problem = self.problem
         a = problem.weights(self.relu_duals, self.rehu_duals)
         q = problem.combination(a, self.xi)
         self._reset(q)
         self.bias[2] = float(a.sum()) if problem.intercept else 0.0
-        beta = self._feasible(self.whole)
+        beta = self._feasible(self.whole if beta is None else beta)
         z = problem.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
         found = certify(

@@ -32,6 +32,7 @@ from cflengine.plq.problem import PLQProblem
 
 MOST_FEATURES = 1000  # Xᵀ D X has their square
 _MOST_STEPS, _MOST_ROUNDS = 40, 40  # of a round, and rounds
+_MOST_FAILED = 6  # rounds that did not come to their end
 _FEW, _MANY = 10, 25  # steps of a round, by which h grows for the next: 5 times, twice, or not
 _STEEPER, _CLOSER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
 _LINE_STEPS = 30
@@ -69,12 +70,14 @@ def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) ->
 
 
 @dataclass(frozen=True)
-class Duals:
-    """λ float64 (n, L), γ float64 (n, H), ξ float64 (K,), and the bias that belongs to them."""
+class Iterate:
+    """λ float64 (n, L), γ float64 (n, H), ξ float64 (K,), and β float64 (d,) with its β₀, which is closer to a
+    minimiser than what the duals give: the difference, φ's gradient over μ, counts much where features are large."""
 
     lam: np.ndarray
     gam: np.ndarray
     xi: np.ndarray
+    beta: np.ndarray
     bias: float
 
 
@@ -91,46 +94,53 @@ class _Place:
 
 
 class AugmentedNewton:
-    """Rounds of the method of multipliers; iterating gives the duals after each, best last."""
+    """Rounds of the method of multipliers; iterating gives what is found after each, best last."""
 
-    def __init__(
-        self, problem: PLQProblem, start: Duals, beta: np.ndarray, off: float, poll: Callable[[], bool]
-    ) -> None:
-        """beta: float64 (d,), to begin from; off: by how much φ may miss its least value at first, and ``least`` in the
-        end; poll: asked before every step whether to go on."""
+    def __init__(self, problem: PLQProblem, start: Iterate, off: float, poll: Callable[[], bool]) -> None:
+        """off: by how much φ may miss its least value at first, and ``least`` in the end; poll: asked before every step
+        whether to go on."""
         self.problem, self.off, self.least, self.poll, self.steps = problem, off, 1e-6 * off, poll, 0
-        self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), beta.copy(), start.bias
+        self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), start.beta.copy(), start.bias
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
-        self.h = size / (max(kinks, float(problem.scores(beta).std())) or 1.0)
+        self.steepest = np.inf
+        self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
 
-    def __iter__(self) -> Iterator[tuple[Duals, int]]:
+    def __iter__(self) -> Iterator[tuple[Iterate, int]]:
         """And the steps it took. Ends where the work is stopped or a round changes nothing."""
+        told, failed = 0, 0
         for _ in range(_MOST_ROUNDS):
-            before, place = self.steps, self._solve()
+            before, (place, solved) = self.steps, self._solve()
             if place is None:
                 return
+            if not solved:  # too steep for so few steps: the same multipliers, and never as steep again
+                self.h = self.steepest = self.h / _STEEPER
+                failed += 1
+                if failed > _MOST_FAILED:
+                    return
+                continue
             same = np.array_equal(place.lam, self.lam) and np.array_equal(place.xi, self.xi)
             idle = self.steps == before and same
             if idle and self.off == self.least:
                 return
             self.lam, self.xi = place.lam, place.xi
             if not idle:
-                yield Duals(place.lam, place.gam, place.xi, self.bias), self.steps - before
+                yield Iterate(place.lam, place.gam, place.xi, self.beta.copy(), self.bias), self.steps - told
+                told = self.steps
             steps = self.steps - before
-            self.h *= _STEEPER if steps <= _FEW else 2.0 if steps <= _MANY else 1.0
+            self.h = min(self.h * (_STEEPER if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.steepest)
             self.off = max(self.off * _CLOSER, self.least)
 
-    def _solve(self) -> _Place | None:
-        """Newton's method on φ at the multipliers at hand; None if stopped."""
+    def _solve(self) -> tuple[_Place | None, bool]:
+        """Newton's method on φ at the multipliers at hand, and whether it came to its end; None if stopped."""
         problem = self.problem
         at = self._at(problem.scores(self.beta, self.bias), problem.constraints.A @ self.beta + problem.constraints.b)
         for _ in range(_MOST_STEPS):
             if not self.poll():
-                return None
+                return None, False
             slope = self._derivative(at)
             if self._is_small(slope, at):
-                break
+                return at, True
             step = -self._curved(at, slope)
             self.steps += 1
             move = step[:-1] if problem.intercept else step
@@ -140,7 +150,7 @@ class AugmentedNewton:
                 break
             self.beta += length * move
             self.bias += length * float(step[-1]) if problem.intercept else 0.0
-        return at
+        return at, False
 
     def _at(self, z: np.ndarray, c: np.ndarray) -> _Place:
         loss, constraints = self.problem.loss, self.problem.constraints
@@ -206,7 +216,7 @@ class AugmentedNewton:
             if value < 0.0 and length == 1.0:
                 return length, there  # still downhill: the next step sees to the rest
             length = 0.5 * (low + high)
-        return length, there
+        return length, derivative(length)[1]
 
 
 def _gram(X: np.ndarray | sparse.csr_matrix, rows: np.ndarray, root: np.ndarray, mean: np.ndarray) -> np.ndarray:

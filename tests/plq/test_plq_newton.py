@@ -16,7 +16,7 @@ from cflengine.plq import newton
 from cflengine.plq.certificate import certify
 from cflengine.plq.descent import losses_of, solve
 from cflengine.plq.losses import named_loss
-from cflengine.plq.newton import AugmentedNewton, Duals, is_sooner, passes_of_newton
+from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem, no_constraints
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift
@@ -26,13 +26,12 @@ from naive.plq import optimum
 def alone(problem: PLQProblem, rounds: int = 30, poll=lambda: True):
     """(certificate after each round): without a pass of descent, from duals of 0."""
     n, loss = problem.shape[0], problem.loss
-    start = Duals(np.zeros_like(loss.U), np.zeros_like(loss.S), np.zeros(len(problem.constraints)), 0.0)
+    nothing = np.zeros_like(loss.U), np.zeros_like(loss.S), np.zeros(len(problem.constraints))
     found = []
-    for duals, _ in AugmentedNewton(problem, start, np.zeros(problem.shape[1]), 1e-3, poll):
-        beta = problem.coefficients(problem.combination(problem.weights(duals.lam, duals.gam), duals.xi))
-        bias = best_shift(losses_of(loss), problem.scores(beta), duals.bias) if problem.intercept else 0.0
-        found.append(certify(problem, beta, bias, (duals.lam, duals.gam, duals.xi)))
-        assert duals.lam.shape == loss.U.shape and len(found[-1].scores) == n
+    for one, _ in AugmentedNewton(problem, Iterate(*nothing, np.zeros(problem.shape[1]), 0.0), 1e-3, poll):
+        bias = best_shift(losses_of(loss), problem.scores(one.beta), one.bias) if problem.intercept else 0.0
+        found.append(certify(problem, one.beta, bias, (one.lam, one.gam, one.xi)))
+        assert one.lam.shape == loss.U.shape and len(found[-1].scores) == n
         if (abs(found[-1].gap) <= 1e-8 and found[-1].violation <= 1e-8) or len(found) == rounds:
             break
     return found
