@@ -32,6 +32,8 @@ def feature_batches(
     Raises InputError for columns that are missing, too many, or twice there, and for cells that are no numbers.
     """
     path, shown = Path(path), Path(path).name
+    if not path.is_file():
+        raise InputError(f"there is no file {shown}.")
     columns, batches = _open(path)
     own = [str(beside)] if beside is not None and str(beside) in columns else []
     wanted = [column for column in columns if column not in own] if names is None else [str(name) for name in names]
@@ -65,7 +67,8 @@ def _open(path: Path) -> tuple[list[str], Callable[[list[str]], Iterator[pa.Reco
 
 
 def _parquet_batches(path: Path, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-    with pa_parquet.ParquetFile(path) as file:
+    # texts stay as few as they are in the file: a small file may hold one of megabytes in every row
+    with pa_parquet.ParquetFile(path, read_dictionary=wanted) as file:
         yield from file.iter_batches(max(1, _MOST_CELLS // max(len(wanted), 1)), columns=wanted)
 
 
@@ -95,6 +98,8 @@ def _once(columns: list[str], path: Path) -> list[str]:
 def _numbers(column: pa.Array, name: str, shown: str) -> np.ndarray:
     """A column as finite numbers. Raises InputError."""
     try:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary.cast(pa.float64()).take(column.indices)
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         values = np.array([np.nan])

@@ -214,7 +214,8 @@ class Descent(Run):
         """Newton's method from here, a proof after each of its rounds; False if stopped."""
         self.by_newton = True
         start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
-        newton = AugmentedNewton(self.problem, start, 1e-3 * self.best_objective, self.progress.poll)
+        size = self.best_objective if math.isfinite(self.best_objective) else self.scale
+        newton = AugmentedNewton(self.problem, start, 1e-3 * size, self.progress.poll)
         stuck, gap = 0, self.gap
         with one_blas_thread():
             for found, steps in newton:

@@ -16,7 +16,7 @@ and Sun, 1993), each at the cost of two products with the data and of Xᵀ D X o
 of which a solution of an SVM has hardly more than features. Its λ, γ and ξ are duals in their boxes, become the next Λ
 and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
 
-Only for ν = 0. σ belongs to z: σ_li = h/u_li², where h is what a loss bends by between its kinks.
+Only for ν = 0. σ belongs to z: σ_li = h/u_li², where h is the curvature of ψ between its kinks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_FEATURES = 1000  # Xᵀ D X has their square
 _MOST_STEPS, _MOST_ROUNDS = 40, 40  # of a round, and rounds
 _MOST_FAILED = 6  # rounds that did not come to their end
 _FEW, _MANY = 10, 25  # steps of a round, by which h grows for the next: 5 times, twice, or not
-_STEEPER, _CLOSER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
+_GROWTH, _TIGHTER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
 _LINE_STEPS = 30
 _BLOCK_ENTRIES = 1 << 18  # of a dense matrix that are worked on at a time
 _STEPS, _SMOOTH_STEPS = 25, 6  # that it usually takes, with ReLUs and without
@@ -47,7 +47,7 @@ _PRODUCTS = 20.0  # multiplications of Xᵀ D X in the time of one of a pass
 def passes_of_newton(problem: PLQProblem, between: int, entries: float) -> float:
     """How many passes of coordinate descent the method takes the time of, inf where it cannot be had.
 
-    between: observations whose loss bends where they are; entries: of a row, on average.
+    between: observations that are between kinks of their loss; entries: of a row, on average.
     """
     if problem.nu > 0.0 or problem.shape[1] > MOST_FEATURES:
         return np.inf
@@ -61,12 +61,13 @@ def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) ->
 
     proofs: passes before, and the gap, of each proof so far.
     """
-    work, gap = proofs[-1]
+    work = proofs[-1][0]
     earlier = [proof for proof in proofs if proof[0] <= _EARLIER * work]
     if not earlier or work < _SEEN * cost:
         return False
-    fall = math.log(max(earlier[-1][1], 1e-300) / max(gap, 1e-300)) / (work - earlier[-1][0])
-    return math.log(max(gap / tol, 1.0)) > _SOONER * cost * max(fall, 0.0)
+    before, now = (math.log(min(max(proof[1], 1e-300), 1e300)) for proof in (earlier[-1], proofs[-1]))
+    fall = (before - now) / (work - earlier[-1][0])
+    return max(now - math.log(tol), 0.0) > _SOONER * cost * max(fall, 0.0)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class AugmentedNewton:
         self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), start.beta.copy(), start.bias
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
-        self.steepest = np.inf
+        self.largest = np.inf
         self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
@@ -113,8 +114,8 @@ class AugmentedNewton:
             before, (place, solved) = self.steps, self._solve()
             if place is None:
                 return
-            if not solved:  # too steep for so few steps: the same multipliers, and never as steep again
-                self.h = self.steepest = self.h / _STEEPER
+            if not solved:  # too many kinks for so few steps: the same multipliers, and never again so large an h
+                self.h = self.largest = self.h / _GROWTH
                 failed += 1
                 if failed > _MOST_FAILED:
                     return
@@ -128,8 +129,8 @@ class AugmentedNewton:
                 yield Iterate(place.lam, place.gam, place.xi, self.beta.copy(), self.bias), self.steps - told
                 told = self.steps
             steps = self.steps - before
-            self.h = min(self.h * (_STEEPER if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.steepest)
-            self.off = max(self.off * _CLOSER, self.least)
+            self.h = min(self.h * (_GROWTH if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.largest)
+            self.off = max(self.off * _TIGHTER, self.least)
 
     def _solve(self) -> tuple[_Place | None, bool]:
         """Newton's method on φ at the multipliers at hand, and whether it came to its end; None if stopped."""
@@ -138,10 +139,10 @@ class AugmentedNewton:
         for _ in range(_MOST_STEPS):
             if not self.poll():
                 return None, False
-            slope = self._derivative(at)
-            if self._is_small(slope, at):
+            gradient = self._derivative(at)
+            if self._is_small(gradient, at):
                 return at, True
-            step = -self._curved(at, slope)
+            step = -self._curved(at, gradient)
             self.steps += 1
             move = step[:-1] if problem.intercept else step
             dz = problem.scores(move, float(step[-1]) if problem.intercept else 0.0)
@@ -165,36 +166,36 @@ class AugmentedNewton:
     def _derivative(self, at: _Place) -> np.ndarray:
         """float64 (d,) or, with a free β₀, (d + 1,): the gradient of φ."""
         problem = self.problem
-        slope = problem.mu * self.beta - problem.combination(at.a, at.xi)
-        return np.append(slope, at.a.sum()) if problem.intercept else slope
+        gradient = problem.mu * self.beta - problem.combination(at.a, at.xi)
+        return np.append(gradient, at.a.sum()) if problem.intercept else gradient
 
-    def _is_small(self, slope: np.ndarray, at: _Place) -> bool:
+    def _is_small(self, gradient: np.ndarray, at: _Place) -> bool:
         """Whether φ is all but least: it is μ-strongly convex in β, and Σ a_i is what β₀ could gain for each unit."""
-        beta = slope[:-1] if self.problem.intercept else slope
-        shift = abs(float(slope[-1])) * float(at.z.std()) if self.problem.intercept else 0.0
+        beta = gradient[:-1] if self.problem.intercept else gradient
+        shift = abs(float(gradient[-1])) * float(at.z.std()) if self.problem.intercept else 0.0
         return float(beta @ beta) / (2.0 * self.problem.mu) + shift <= self.off
 
-    def _curved(self, at: _Place, slope: np.ndarray) -> np.ndarray:
-        """The solution of (Hessian of the piece at hand) p = slope, float64, of slope's size."""
+    def _curved(self, at: _Place, gradient: np.ndarray) -> np.ndarray:
+        """The solution of (Hessian of the piece at hand) p = gradient, float64, of gradient's size."""
         problem, loss = self.problem, self.problem.loss
-        bends = np.where((at.lam > 0.0) & (at.lam < 1.0), self.h, 0.0).sum(axis=1)
-        bends += np.where((at.gam > 0.0) & (at.gam < loss.tau), np.square(loss.S), 0.0).sum(axis=1)
-        rows = np.flatnonzero(bends)
-        # β₀ by itself, at the mean of the rows that bend: their differences alone are left, which are never lost in h
+        curvature = np.where((at.lam > 0.0) & (at.lam < 1.0), self.h, 0.0).sum(axis=1)
+        curvature += np.where((at.gam > 0.0) & (at.gam < loss.tau), np.square(loss.S), 0.0).sum(axis=1)
+        rows = np.flatnonzero(curvature)
+        # β₀ by itself, at the mean of these rows: only their differences are left, which h does not drown
         mean, total = np.zeros(problem.shape[1]), self.h
         if problem.intercept and len(rows):
-            total = float(bends.sum())
-            mean = np.asarray(problem.X.T @ bends).ravel() / total
-        hessian = _gram(problem.X, rows, np.sqrt(bends), mean)
+            total = float(curvature.sum())
+            mean = np.asarray(problem.X.T @ curvature).ravel() / total
+        hessian = _gram(problem.X, rows, np.sqrt(curvature), mean)
         active = np.flatnonzero((at.xi > 0.0) | problem.constraints.equal)
         if len(active):
             root = np.full(len(problem.constraints), np.sqrt(self.h))
             hessian += _gram(problem.constraints.A, active, root, np.zeros(problem.shape[1]))
         hessian[np.diag_indices_from(hessian)] += problem.mu
         if not problem.intercept:
-            return _solved(hessian, slope)
-        step = _solved(hessian, slope[:-1] - slope[-1] * mean)
-        return np.append(step, float(slope[-1]) / total - float(mean @ step))
+            return _solved(hessian, gradient)
+        step = _solved(hessian, gradient[:-1] - gradient[-1] * mean)
+        return np.append(step, float(gradient[-1]) / total - float(mean @ step))
 
     def _along(self, at: _Place, dz: np.ndarray, dc: np.ndarray, move: np.ndarray) -> tuple[float, _Place]:
         """How far to go, and where that is: φ's derivative along a line ascends, and is to be small there."""

@@ -6,6 +6,8 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 import pytest
 
 from cflengine import PLQClassifier, PLQRegressor, save_model
@@ -91,3 +93,24 @@ def test_another_number_of_columns_is_said(tmp_path):
     model = PLQRegressor().fit(np.eye(3), [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match="5 columns of features; the model was learnt from 3"):
         table_predictions(model, written(table(), tmp_path, "csv"))
+
+
+@pytest.mark.parametrize("column", ["height", "fit"])
+def test_a_small_file_of_huge_texts_stays_small(tmp_path, column):
+    """A text of 3 MB in each of 2,000 rows, stored once: as many strings would take 6 GB."""
+    one = pa.DictionaryArray.from_arrays(pa.array([0] * 2000), pa.array(["x" * 3_000_000]))
+    columns = {name: pa.array([1.0] * 2000) for name in [*NAMES, "fit"]} | {column: one}
+    path = tmp_path / "table.parquet"
+    pa_parquet.write_table(pa.table(columns), path)
+    assert path.stat().st_size < 1 << 20
+    batches = feature_batches(path, 3, NAMES, beside="fit")
+    if column == "height":
+        with pytest.raises(InputError, match="no finite number"):
+            next(batches)
+    else:
+        assert len(next(batches)[0]) == 2000
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(InputError, match=r"there is no file gone\.csv"):
+        next(feature_batches(tmp_path / "gone.csv", 3, NAMES))
