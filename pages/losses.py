@@ -23,7 +23,7 @@ from pages.parts.shared.words import plain
 st.title("Losses")
 st.markdown(
     "Predict a class or a number from the texts, and decide yourself what an error costs: pick a loss or draw one, and "
-    "say what the coefficients must obey. Every such problem is solved by one algorithm (ReHLine, Dai and Qiu, 2023), "
+    "say what the coefficients must obey. All such problems have one form (ReHLine, Dai and Qiu, 2023) and one solver, "
     "and its solution is proved."
 )
 possible = draw_loss_controls()

@@ -69,7 +69,7 @@ def draw_numbers(run: LossRun) -> None:
         (f"Gap, {'proved' if proved else 'estimated'}", gap_text(model.duality_gap_), _certified(objective, bound)),
         ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
          f"Of {number(len(comparison.names))}."),
-        ("Passes over the data", number(sum(result.n_passes for result in model.results_), 1)),
+        ("Passes over the data", number(sum(result.n_passes for result in model.results_))),
     ]  # fmt: skip
     if run.choice.constraints:
         note = "Of the constraints, relative; up to 1e-9 the gap is one of the constrained problem."
