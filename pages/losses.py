@@ -24,7 +24,7 @@ st.title("Losses")
 st.markdown(
     "Predict a class or a number from the texts, and decide yourself what an error costs: pick a loss or draw one, and "
     "say what the coefficients must obey. All such problems have one form (ReHLine, Dai and Qiu, 2023) and one solver, "
-    "and its solution is proved."
+    "and every solution is proved."
 )
 possible = draw_loss_controls()
 job = current_job(LOSS)
