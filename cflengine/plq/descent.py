@@ -115,7 +115,7 @@ class Descent(Run):
         self.best: tuple[np.ndarray, float, Certificate] | None = None
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
         self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
-        self.by_newton = not settings.newton
+        self.newton_ahead = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
         self._reset(np.zeros(problem.shape[1]))  # the duals are 0; those of a warm start are proved first
 
     def _reset(self, q: np.ndarray) -> None:
@@ -203,7 +203,7 @@ class Descent(Run):
 
     def _crawls(self) -> bool:
         """Whether Newton's method would reach the gap asked for sooner."""
-        if self.by_newton:
+        if not self.newton_ahead:
             return False
         bounds = np.hstack([np.ones_like(self.problem.loss.U), self.problem.loss.tau])
         between = int(((self.duals > 0.0) & (self.duals < bounds)).any(axis=1).sum())
@@ -212,7 +212,7 @@ class Descent(Run):
 
     def take_newton_steps(self) -> bool:
         """Newton's method from here, a proof after each of its rounds; False if stopped."""
-        self.by_newton = True
+        self.newton_ahead = False
         start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
         size = self.best_objective if math.isfinite(self.best_objective) else self.scale
         newton = AugmentedNewton(self.problem, start, 1e-3 * size, self.progress.poll)
@@ -296,7 +296,7 @@ class Descent(Run):
         assert self.best is not None
         gap = max(self.best_objective - self.lower_bound, 0.0)
         far = np.sqrt(2.0 * gap / problem.mu * self.sizes.rows) * (1.0 + 1e-9)
-        _, changed = kernels.settle(self.losses, self.best[2].scores, far, self.duals, self.screened)
+        changed = kernels.settle(self.losses, self.best[2].scores, far, self.duals, self.screened)
         if changed and not self.done:
             self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
 

@@ -296,8 +296,8 @@ class PLQRegressor(RegressorMixin, _PLQ):
     ----------
     loss : str or Loss, default: 'huber:1.35'
         "huber:1.35", "quantile:0.9", "expectile:0.9", "epsilon_insensitive:0.1", "squared_epsilon_insensitive:0.1",
-        "absolute", "squared", "drawn:-1,2/0,0/1,1" (the lower
-        convex hull of points of your own), or a :class:`~cflengine.plq.losses.Loss` of the residual.
+        "absolute", "squared", "drawn:-1,2/0,0/1,1" (the lower convex hull of points of your own), or a
+        :class:`~cflengine.plq.losses.Loss` of the residual.
     C : float, default: 1.0
         Strength of the loss against the penalty, above 0; the larger, the less regularised.
     constraints : Sequence[str | Constraints], default: ()

@@ -173,10 +173,10 @@ def find_unrested(losses, z, duals, aside):
 @kernel
 def settle(losses, z, far, duals, settled):
     """Set settled[i] (bool (n,)), and the duals of that observation, where no z within far_i of z_i comes to another
-    side of any of its kinks. Returns how many were settled, and of how many the duals have changed."""
+    side of any of its kinks. Returns of how many the duals have changed."""
     parts, n_relu = losses
     n_rehu = duals.shape[1] - n_relu
-    found = changed = 0
+    changed = 0
     for i in range(z.shape[0]):
         done = not settled[i]
         for k in range(n_relu):
@@ -188,7 +188,6 @@ def settle(losses, z, far, duals, settled):
         if not done:
             continue
         settled[i] = True
-        found += 1
         same = True
         for k in range(duals.shape[1]):
             at = k if k < n_relu else n_relu + k
@@ -197,7 +196,7 @@ def settle(losses, z, far, duals, settled):
             same &= duals[i, k] == (top if above else 0.0)
             duals[i, k] = top if above else 0.0
         changed += not same
-    return found, changed
+    return changed
 
 
 @kernel

@@ -109,7 +109,7 @@ def test_a_drawn_loss_does_not_fall_beyond_its_ends():
 def test_the_name_of_a_drawn_loss_gives_it_again(of, points):
     try:
         loss = drawn_loss(points, of)
-    except ValueError:  # points so close together that slopes are lost
+    except ValueError:  # points so close together that derivatives are lost
         assume(False)
     assert named_loss(loss.name) == loss and loss.of == of
 
