@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# two processes of pytest with two threads each on two cores: who waits must not hold one; read as OpenMP is loaded
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 # the same examples on every machine and every run; compiling a kernel in the first one must not count as slow
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]

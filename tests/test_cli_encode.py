@@ -10,6 +10,7 @@ import pytest
 from cflengine import CompressiveFeatures, LogisticClassifier, load_model
 from cflengine.cli import main
 from cflengine.compression import parts
+from cflengine.engine import cluster
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,8 @@ def test_a_pattern_and_a_limit(run):
     assert report["n_documents"] == 80
 
 
-def test_what_is_wrong_is_one_sentence(run, capsys):
+def test_what_is_wrong_is_one_sentence(run, capsys, monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     model, first = str(run / "run" / "model.cflm"), str(run / "first.csv")
     out = ["--out", str(run / "none")]
     other = run / "other.cflm"

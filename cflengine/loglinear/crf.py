@@ -139,7 +139,7 @@ class ChainCRF(SavedModel, BaseEstimator):
             history_bytes(settings, features.n_weights, by_lbfgs=True), f"L-BFGS on {features.n_weights:,} weights",
             "take fewer sentences, or a smaller memory of L-BFGS.",
         )  # fmt: skip
-        with threads(self.n_threads):
+        with threads(self.n_threads, max(data.X.nnz, features.n_weights)):
             model = ChainModel(data, features, progress.poll)
             return solve(
                 model, 2.0 * self.c2, self.solver, settings, lasso=float(self.c1), n_tied=features.n_states,

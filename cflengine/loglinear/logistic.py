@@ -117,7 +117,7 @@ class LogisticClassifier(ProbabilisticClassifier):
         X, classes, number, weight = self._labelled(sparse.csr_matrix(X), y, sample_weight)
         many = self._is_multinomial(len(classes))
         self._require_memory(X, len(classes) if many else 1, settings)
-        with threads(self.n_threads):
+        with threads(self.n_threads, max(X.nnz, X.shape[1])):
             design = Design(self._extended(X))
             if many:
                 models: list[Any] = [MultinomialModel(design, number.astype(np.int32), len(classes), weight)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
@@ -14,6 +16,9 @@ from visiting import show, solved, sound, until, use
 from cflengine import warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# to Streamlit every AppTest is a new server, which asks all installed packages for components: 0.2 s for nothing
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="session")

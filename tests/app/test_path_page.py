@@ -6,8 +6,10 @@ import json
 import math
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_results import downloads  # noqa: F401
 from visiting import captions, in_address, show, sidebar, sound, until, use
@@ -22,6 +24,7 @@ from pages.parts.shared import jobs, path_run
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.path_run import PathRun
 
+ROOT = Path(__file__).resolve().parents[2]
 LAMS = (0.05, 0.3, 2.0)
 SETTINGS = GuidedSettings(tol=1e-4)
 
@@ -347,7 +350,8 @@ def test_settings_of_the_path_last_and_are_said_to_be_new(page):
 
 
 def test_a_path_is_watched_and_stopped(open_app):
-    app = open_app("path")
+    some = pd.read_csv(ROOT / "sample_data" / "reviews.csv", nrows=300).to_csv(index=False)
+    app = show(use(open_app(), "some.csv", some.encode()), "path")
     sound(app.button(key="run").click().run())
     job = path_job(app)
     until(lambda: job.so_far.points, 60)
@@ -358,7 +362,7 @@ def test_a_path_is_watched_and_stopped(open_app):
     sound(app.run())
     assert job.state == jobs.DONE and 1 <= len(job.so_far.points) < 10 and not app.error
     assert "certified" in captions(app)
-    again = open_app("path", path=in_address(app, "path"))
+    again = open_app("path", path=in_address(app, "path"), corpus=in_address(app, "corpus"))
     assert path_job(again) is job and "certified" in captions(again)
 
 

@@ -10,6 +10,7 @@ from visiting import captions, in_address, job_of, numbers, press, show, sidebar
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.memory import MemoryLimitError
+from pages.parts.lab import scrubber
 from pages.parts.shared import controls, jobs
 
 
@@ -82,7 +83,8 @@ def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app
     assert {"relaxation", "re-encoded"} <= stages and sound(app.run()).select_slider(key="zeta")
 
 
-def test_zeta_plays(tiny):
+def test_zeta_plays(tiny, monkeypatch):
+    monkeypatch.setattr(scrubber, "_STEP_S", 0.05)
     solved(tiny, solver="homotopy")
     tiny.run()
     sound(tiny.button(key="play_zeta").click().run(timeout=60))

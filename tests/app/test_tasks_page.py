@@ -111,13 +111,8 @@ def test_a_column_that_cannot_be_gets_one_sentence(open_app):
     assert "no column to predict" in app.info[0].value
 
 
-def test_features_are_counted_as_chosen(open_app):
-    app = open_app()
-    use(app, "mine.csv", reviews().to_csv(index=False).encode())
-    app = show(app, "solve")
-    press(app, "Run")
-    until(lambda: not BOARD.get(app.session_state["job_id"]).active, 90)
-    app = show(app, "features")
+def test_features_are_counted_as_chosen(tiny):
+    app = show(tiny, "features")
     entries = numbers(app)["Non-zero entries"]
     (counting,) = [group for group in app.button_group if group.label == "Counting"]
     counting.set_value("soft")

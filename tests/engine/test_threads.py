@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import pytest
 
-from cflengine.engine.jit import one_blas_thread, threads
+from cflengine.engine.jit import FEW_ENTRIES, one_blas_thread, threads
 
 MOST = numba.config.NUMBA_NUM_THREADS
 
@@ -53,3 +53,11 @@ def test_two_threads_may_want_a_single_one_of_blas():
     assert set(counts()) == {1}
     second.__exit__(None, None, None)
     assert counts() == before
+
+
+@pytest.mark.parametrize(("asked", "entries", "given"), [
+    (None, FEW_ENTRIES - 1, 1), (None, FEW_ENTRIES, MOST), (2, 1, min(2, MOST)), (None, None, MOST),
+])  # fmt: skip
+def test_little_work_is_for_one_thread_unless_more_are_asked_for(asked, entries, given):
+    with threads(asked, entries) as count:
+        assert count == given == numba.get_num_threads()

@@ -109,7 +109,7 @@ def solve_exact(
     if start is not None and not binary_solution(start, index.gram_of, costs)[1]:
         raise InputError("the solution to start from leaves a token uncovered.")
     _highspy()
-    with threads(n_threads):
+    with threads(n_threads, index.gram_of.size):
         solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
         if start is not None:
             solve.update_incumbent(solve.coder.evaluate(start)[0], start)

@@ -139,7 +139,7 @@ def solve_homotopy(
 ) -> CompressionResult:
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
     settings = settings or HomotopySettings()
-    with threads(n_threads):
+    with threads(n_threads, index.gram_of.size):
         return _Homotopy(Problem(index, costs), settings, listeners, lam).run()
 
 

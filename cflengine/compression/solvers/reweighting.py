@@ -78,7 +78,7 @@ def solve_reweighting(
 ) -> CompressionResult:
     """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
     settings = settings or ReweightingSettings()
-    with threads(n_threads):
+    with threads(n_threads, index.gram_of.size):
         return _Reweighting(Problem(index, costs), settings, listeners, lam).run()
 
 

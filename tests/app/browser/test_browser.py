@@ -51,8 +51,8 @@ def reviews() -> list[str]:
 
 @pytest.fixture(scope="module")
 def long_corpus(reviews, tmp_path_factory) -> Path:
-    """A file that takes the solver more than half a minute."""
-    texts = [f"{reviews[n % 2000]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(8000)]
+    """A file that takes the solver longer than a test."""
+    texts = [f"{reviews[n % 2000]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(4000)]
     path = tmp_path_factory.mktemp("corpora") / "long.csv"
     pd.DataFrame({"text": texts}).to_csv(path, index=False)
     return path
@@ -62,7 +62,7 @@ def long_corpus(reviews, tmp_path_factory) -> Path:
 def short_corpus(reviews, tmp_path_factory) -> Path:
     """A file whose λ-path takes seconds."""
     path = tmp_path_factory.mktemp("corpora") / "short.csv"
-    pd.DataFrame({"text": reviews[:300]}).to_csv(path, index=False)
+    pd.DataFrame({"text": reviews[:150]}).to_csv(path, index=False)
     return path
 
 
@@ -256,7 +256,7 @@ def test_hostile_text_from_upload_to_features(open_tab, reviews):
 
 
 def upload(page, reviews: list[str]) -> None:
-    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(350)]
+    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(150)]
     data = io.StringIO(newline="")
     frame = pd.DataFrame({"text": texts, "note": ["=cmd()", "<b>bold</b>", *[""] * (len(texts) - 2)]})
     frame.to_csv(data, index=False, quoting=csv.QUOTE_ALL)

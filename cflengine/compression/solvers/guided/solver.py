@@ -91,7 +91,7 @@ class GuidedSolver:
         """
         settings = settings or GuidedSettings()
         problem = Problem(self.index, costs)
-        with threads(self.n_threads):
+        with threads(self.n_threads, self.index.gram_of.size):
             if self.admm is None:
                 sigma = length_steps(self.index.max_gram)
                 self.admm = LinearisedAdmm(self.index, problem.costs, RhoRule(1.0, 1.0, 1, math.inf), sigma=sigma)
