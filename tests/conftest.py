@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # two processes of pytest with two threads each on two cores: who waits must not hold one; read as OpenMP is loaded
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # of XLA, which are not ours to test: it compiles sooner
 
 # the same examples on every machine and every run; compiling a kernel in the first one must not count as slow
 settings.register_profile(

@@ -16,16 +16,41 @@ SHARED = (
     "compression/test_counting.py::test_occurrences_are_counted_wherever_they_stand",
     "sentence_lasso/test_sentence_kernels.py",
 )  # fmt: skip
+SMALL = "not many_numbers and not threads"
 HOW = {
     "NUMBA_DISABLE_JIT": (*SHARED, "loglinear/test_loglinear_history.py", "loglinear/test_loglinear_clusters.py"),
     "NUMBA_BOUNDSCHECK": (*SHARED, "sentence_lasso/test_sentence_multipliers.py", "text/test_kgrams.py"),
 }
 
 
+OUTSIDE = """
+import numba, numpy as np
+from cflengine.engine.jit import parallel_kernel
+
+@parallel_kernel
+def shifted(x):
+    y = np.zeros_like(x)
+    for i in numba.prange(len(x)):
+        y[i] = x[i + 1]
+    return y
+
+shifted(np.arange(5.0))
+"""
+
+
+def test_an_index_outside_is_noticed_in_a_parallel_kernel_too(tmp_path):
+    (tmp_path / "outside.py").write_text(OUTSIDE)
+    answer = subprocess.run(
+        [sys.executable, str(tmp_path / "outside.py")], capture_output=True, text=True, check=False,
+        env=os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(HERE.parent)},
+    )  # fmt: skip
+    assert answer.returncode == 1 and "IndexError" in answer.stderr
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("how", HOW)
 def test_kernels_without_the_compiler_and_with_checked_indices(how, tmp_path):
-    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", SMALL]
     words += ["-W", "ignore:overflow encountered:RuntimeWarning"]  # hashes wrap around, as they are meant to
     answer = subprocess.run(
         [*words, *(str(HERE / path) for path in HOW[how])], cwd=HERE.parent, capture_output=True, text=True,

@@ -44,7 +44,9 @@ if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
     os.environ["NUMBA_THREADING_LAYER_PRIORITY"] = " ".join(layers)
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-_parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+# what goes wrong in a thread of numba is lost: where indices are to be checked (NUMBA_BOUNDSCHECK=1) there are no threads
+_with_threads: bool = not (numba.config.DISABLE_JIT or numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
+_parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=_with_threads)
 
 
 class ForkedProcessError(RuntimeError):
@@ -79,8 +81,7 @@ class _Gate:
     def note_layer(self) -> None:
         """After the first call, when numba knows which threading layer it has."""
         if self.alone is None:
-            compiled = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else there are no threads, either
-            self.alone = compiled and numba.threading_layer() == "workqueue"
+            self.alone = _with_threads and numba.threading_layer() == "workqueue"
 
 
 _gate = _Gate()

@@ -219,7 +219,7 @@ def test_time_that_is_up_stops():
 
 
 def test_the_same_seed_gives_the_same_figures_on_one_thread_and_two():
-    texts, frame = corpus(80)
+    texts, frame = corpus(48)
     frames = []
     for n_threads in (1, 2):
         settings = EvaluationSettings(lams=LAMS, rivals=False, n_threads=n_threads)
