@@ -298,13 +298,16 @@ def test_only_the_engine_makes_jit_decorators():
 
 
 def test_decorators_cache_release_the_gil_and_never_reorder_sums():
+    def value_of(node: ast.expr):
+        return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
     calls = {
-        node.targets[0].id: {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.value.keywords}
+        node.targets[0].id: {keyword.arg: value_of(keyword.value) for keyword in node.value.keywords}
         for node in tree_of(PACKAGE / "engine" / "jit.py").body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "njit"
     }
     common = {"cache": True, "nogil": True, "error_model": "numpy"}
-    assert calls == {"kernel": common, "_parallel": common | {"parallel": True}}
+    assert calls == {"kernel": common, "_parallel": common | {"parallel": "_with_threads"}}
 
 
 def test_user_interfaces_stay_out_of_the_package_and_what_is_beside_it():

@@ -44,7 +44,7 @@ if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
     os.environ["NUMBA_THREADING_LAYER_PRIORITY"] = " ".join(layers)
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-# what goes wrong in a thread of numba is lost: where indices are to be checked (NUMBA_BOUNDSCHECK=1) there are no threads
+# what goes wrong in a thread of numba is lost: where indices are checked (NUMBA_BOUNDSCHECK=1) there are no threads
 _with_threads: bool = not (numba.config.DISABLE_JIT or numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
 _parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=_with_threads)
 

@@ -5,7 +5,7 @@ in few words: three phrases that overlap, each stored by half. A tree of some le
 whole corpus would multiply the leaves of all such places. So documents, and windows of long ones, that share K-grams
 with a gap are put together into small parts; a part's budgets are what its pointers spend at the dual prices and its
 share of what is left of each K-gram; and each part is branched on by itself: best bound first, on the K-gram whose
-storing is least decided, with HiGHS's dual simplex (in scipy) for the linear programmes.
+storing is least decided, with HiGHS's dual simplex for the linear programmes (search/node_programs.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import linprog
 
 from cflengine.compression.analysis.gap import GapAttribution
 from cflengine.compression.model.branching import Branching, tree_bound
@@ -24,6 +23,7 @@ from cflengine.compression.model.linear_program import IntegerProgram
 from cflengine.compression.model.local_problem import LocalProblem, costs_at, local_problem, with_shares
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.passes.binary import count_uses
+from cflengine.compression.search.node_programs import Decision, NodeOptimum, node_program
 from cflengine.engine.progress import Poll
 from cflengine.text.kgrams import KGramIndex
 
@@ -44,9 +44,8 @@ class _Node:
 
     value: float
     number: int
-    decided: tuple[tuple[int, int], ...] = field(compare=False)
-    prices: np.ndarray = field(compare=False)
-    levels: np.ndarray = field(compare=False)
+    decided: tuple[Decision, ...] = field(compare=False)
+    optimum: NodeOptimum = field(compare=False)
 
 
 class Brancher:
@@ -72,7 +71,7 @@ class Brancher:
             return None, 0.0
         ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
         decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
-        prices = self.unit * np.array([leaf.prices[inside] for leaf in leaves])
+        prices = self.unit * np.array([leaf.optimum.prices[inside] for leaf in leaves])
         found = Branching(
             spans, part.places[part.shared], part.share, part.across, ends,
             part.places[decided[:, 0]], decided[:, 1].astype(np.uint8), prices,
@@ -146,41 +145,28 @@ def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> list[_Node]
     """Branch until the best bound is a binary solution's, or there are so many nodes; None where it is one at once."""
     cost = program.cost[program.n_pointers :]
     kinds = np.flatnonzero(program.shared)
-    root = _solve(program, (), 0) if len(cost) else None
-    if root is None:
+    nodes = node_program(program) if len(cost) else None
+    found = nodes.solve(()) if nodes else None
+    if nodes is None or found is None:
         return None
-    waiting, made = [root], 1
+    waiting, made = [_Node(found.value, 0, (), found)], 1
     while made < most_nodes:
         best = waiting[0]
-        undecided = np.minimum(best.levels, 1.0 - best.levels) * cost
+        levels = best.optimum.levels
+        undecided = np.minimum(levels, 1.0 - levels) * cost
         if undecided.max() <= _UNDECIDED * cost.max():
             break
         gram = int(kinds[np.argmax(undecided)])
-        children = [_solve(program, (*best.decided, (gram, kind)), made + kind) for kind in (0, 1)]
+        branches = [(*best.decided, (gram, kind)) for kind in (0, 1)]
+        children = [nodes.solve(decided, best.optimum) for decided in branches]
         if not poll() or None in children:
             break
-        made += 2
         heapq.heappop(waiting)
-        for child in children:
+        for number, (decided, child) in enumerate(zip(branches, children, strict=True), made):
             assert child is not None
-            child.value = max(child.value, best.value)
-            heapq.heappush(waiting, child)
+            heapq.heappush(waiting, _Node(max(child.value, best.value), number, decided, child))
+        made += 2
     return waiting if len(waiting) > 1 else None
-
-
-def _solve(program: IntegerProgram, decided: tuple[tuple[int, int], ...], number: int) -> _Node | None:
-    """The relaxation with these decisions; None where HiGHS has no solution."""
-    m, n = program.n_pointers, program.index.n_tokens
-    bounds = np.zeros((len(program.cost), 2))
-    bounds[:, 1] = np.inf
-    column = m + np.cumsum(program.shared) - 1
-    for gram, stored in decided:
-        bounds[column[gram]] = (1.0, np.inf) if stored else (0.0, 0.0)
-    found = linprog(program.cost, A_ub=-program.rows, b_ub=-program.lower, bounds=bounds, method="highs-ds")
-    if found.status != 0:
-        return None
-    prices = np.maximum(-np.asarray(found.ineqlin.marginals)[:n], 0.0)
-    return _Node(float(found.fun), number, decided, prices, np.clip(found.x[m:], 0.0, 1.0))
 
 
 def units_of(index: KGramIndex, cover: np.ndarray) -> np.ndarray:

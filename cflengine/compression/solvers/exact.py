@@ -34,13 +34,14 @@ from typing import Any
 import numpy as np
 
 from cflengine.compression.model.certificate import binary_solution, dual_bound
+from cflengine.compression.model.highs import load_highspy, start_highs
 from cflengine.compression.model.linear_program import IntegerProgram
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import CompressionRun, Problem
-from cflengine.engine.checks import InputError, MissingPackageError, check_whole
+from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import NAN, EventForwarder, Listener, Progress, TerminationReason
 from cflengine.engine.settings import Limits
@@ -49,7 +50,6 @@ from cflengine.text.kgrams import KGramIndex
 RELAXATION, BRANCHING = "relaxation", "branch and cut"
 ROUNDS = 5  # of re-encoding; more change nothing
 POLL_S, REPORT_S = 0.05, 0.5
-QUIET = {"output_flag": False, "parallel": "off"}
 # HiGHS's heuristics that solve smaller integer programmes take three times the memory and cannot be stopped for a
 # minute at a time; the guided solver's solution as ``start`` is about as good and there in seconds
 NO_SUBPROBLEMS = {
@@ -108,7 +108,7 @@ def solve_exact(
     _check_size(index, settings)
     if start is not None and not binary_solution(start, index.gram_of, costs)[1]:
         raise InputError("the solution to start from leaves a token uncovered.")
-    _highspy()
+    load_highspy()
     with threads(n_threads, index.gram_of.size):
         solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
         if start is not None:
@@ -131,7 +131,7 @@ def solve_exact_from_guided(
     """
     settings = settings or ExactSettings()
     _check_size(index, settings)
-    _highspy()
+    load_highspy()
     progress = Progress(listeners, time_limit=settings.time_limit)
     first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
     part = EventForwarder(progress, "guided: ")
@@ -145,15 +145,6 @@ def _check_size(index: KGramIndex, settings: ExactSettings) -> None:
             f"the exact solver is for small corpora: {index.n_pointers:,} pointers are more than max_pointers = "
             f"{settings.max_pointers:,}; take fewer documents, a smaller K or another solver."
         )
-
-
-def _highspy() -> Any:
-    """The module; imported on first use, since nothing else needs it and OR-tools does not bear it."""
-    try:
-        import highspy
-    except ImportError as error:
-        raise MissingPackageError("the exact solver needs the package highspy: pip install 'highspy>=1.12'.") from error
-    return highspy
 
 
 class _Exact(CompressionRun):
@@ -227,7 +218,7 @@ class _Exact(CompressionRun):
         """Branch and cut from the best solution so far; what HiGHS finds comes back through :meth:`_watch`."""
         gaps = {"mip_rel_gap": float(self.settings.tol), "mip_abs_gap": max(1e-6, 0.99 * self.program.step)}
         highs = self._start(integral=True, options={**NO_SUBPROBLEMS, **gaps})
-        start = _highspy().HighsSolution()
+        start = load_highspy().HighsSolution()
         start.col_value = self.program.point(self.best_cover).tolist()
         highs.setSolution(start)
         self._solve(highs)
@@ -250,31 +241,12 @@ class _Exact(CompressionRun):
             self.mip_bound = float(bound)
 
     def _start(self, *, integral: bool, options: dict[str, Any]) -> Any:
-        """HiGHS with the programme, relaxed or not, and our callback.
-
-        The relaxation has no upper bounds: the dual that certificate.py knows has no multipliers for them.
-        """
-        highspy, program = _highspy(), self.program
-        m, (n_rows, n_columns) = program.n_pointers, program.rows.shape
-        lp = highspy.HighsLp()
-        lp.num_row_, lp.num_col_ = n_rows, n_columns
-        lp.col_cost_, lp.col_lower_ = program.cost, np.zeros(n_columns)
-        lp.col_upper_ = np.repeat([np.inf, 1.0 if integral else np.inf], [m, n_columns - m])
-        lp.row_lower_, lp.row_upper_ = program.lower, np.full(n_rows, np.inf)
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        lp.a_matrix_.start_, lp.a_matrix_.index_ = program.rows.indptr, program.rows.indices
-        lp.a_matrix_.value_ = program.rows.data
-        if integral:
-            kinds = highspy.HighsVarType
-            lp.integrality_ = [kinds.kContinuous] * m + [kinds.kInteger] * (n_columns - m)
-        highs = highspy.Highs()
+        """HiGHS with the programme, relaxed or not, and our callback."""
         if self.settings.time_limit is not None:
             options = {**options, "time_limit": max(self.settings.time_limit - self.progress.elapsed_s, 0.0)}
-        for name, value in {**QUIET, **options}.items():
-            highs.setOptionValue(name, value)
-        highs.passModel(lp)
+        highs = start_highs(self.program, options, integral=integral)
+        events = load_highspy().cb.HighsCallbackType
         highs.setCallback(self._watch, None)
-        events = highspy.cb.HighsCallbackType
         for event in (events.kCallbackSimplexInterrupt, events.kCallbackMipInterrupt):
             highs.startCallback(event)
         highs.startCallback(events.kCallbackMipImprovingSolution)
@@ -285,7 +257,7 @@ class _Exact(CompressionRun):
         highs.run()
         if self._error is not None:
             raise self._error
-        status, known = highs.getModelStatus(), _highspy().HighsModelStatus
+        status, known = highs.getModelStatus(), load_highspy().HighsModelStatus
         if status == known.kTimeLimit:
             self.progress.reason = self.progress.reason or TerminationReason.TIME_LIMIT
         elif status not in (known.kOptimal, known.kInterrupt):
@@ -303,7 +275,7 @@ class _Exact(CompressionRun):
 
     def _listen(self, event: Any, out: Any) -> bool:
         """Keep what HiGHS found, tell the listeners now and then, ask whether to go on."""
-        events = _highspy().cb.HighsCallbackType
+        events = load_highspy().cb.HighsCallbackType
         if event == events.kCallbackMipImprovingSolution:
             found = self._keep_best_with(out.mip_solution)
             return not found or self.tell(BRANCHING, self.best_objective)

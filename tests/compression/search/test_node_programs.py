@@ -1,0 +1,83 @@
+"""The linear programmes of a tree's nodes: from the node above or from nothing, the optimum is HiGHS's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cflengine.compression.model.certificate import dual_bound
+from cflengine.compression.model.linear_program import IntegerProgram
+from cflengine.compression.search import branching, node_programs
+from cflengine.compression.search.branching import Brancher
+from cflengine.compression.search.node_programs import ColdProgram, WarmProgram, node_program
+from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words
+
+pytest.importorskip("highspy")
+
+TESTS = Path(__file__).resolve().parents[2]
+PATHS = os.environ | {"PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
+HARD = random_words(7, 18, 12, 8)
+
+
+@pytest.mark.parametrize("corpus", ["random words", "repeated phrases", "one long document"])
+def test_both_find_the_same_optimum_of_any_node_in_any_order(corpus):
+    index = index_of(SMALL[corpus])
+    rng = np.random.default_rng(0)
+    for kind, costs in costs_by_kind(index).items():
+        program = IntegerProgram(index, costs)
+        kinds = np.flatnonzero(program.shared)
+        if not len(kinds):
+            continue
+        warm, cold = WarmProgram(program), ColdProgram(program)
+        above, decided = warm.solve(()), ()
+        assert above.value == pytest.approx(cold.solve(()).value, rel=1e-9)
+        for gram in rng.choice(kinds, min(len(kinds), 4), replace=False):
+            found = []
+            for stored in (0, 1):
+                branch = (*decided, (int(gram), stored))
+                found.append(warm.solve(branch, above))
+                expected = cold.solve(branch)
+                assert (found[-1] is None) == (expected is None), kind
+                if expected is not None:
+                    assert found[-1].value == pytest.approx(expected.value, rel=1e-9), kind
+                    assert (found[-1].prices >= 0).all() and ((found[-1].levels >= 0) & (found[-1].levels <= 1)).all()
+            took = int(rng.integers(0, 2))
+            if found[took] is not None:
+                above, decided = found[took], (*decided, (int(gram), took))
+        assert warm.solve((), above).value == pytest.approx(cold.solve(()).value, rel=1e-9), "nothing stays decided"
+
+
+@pytest.mark.parametrize("kind", [WarmProgram, ColdProgram])
+def test_trees_of_either_lift_the_bound_by_as_much(monkeypatch, kind):
+    monkeypatch.setattr(branching, "node_program", kind)
+    index = index_of(HARD)
+    costs = costs_of(index)
+    program = IntegerProgram(index, costs)
+    alpha = ColdProgram(program).solve(()).prices
+    alpha = alpha * dual_bound(alpha, index.gram_of, costs)[1]
+    cover = np.ones(index.n_tokens, dtype=np.uint8)
+    spans = index.doc_ptr[[0, -1]][None]
+    tree, lift = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
+    again, same = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
+    assert lift > 0 and same == lift
+    np.testing.assert_array_equal(tree.prices, again.prices)
+
+
+def test_highs_prints_nothing():
+    """Not even its name, which would stand in what a command prints for other programs."""
+    code = "from tests.compression.search.test_node_programs import HARD, IntegerProgram, WarmProgram, costs_of, index_of\n"
+    code += "index = index_of(HARD)\nWarmProgram(IntegerProgram(index, costs_of(index))).solve(())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=PATHS)
+    assert done.stdout == ""
+
+
+def test_without_highspy_scipy_does(monkeypatch):
+    program = IntegerProgram(index_of(HARD), costs_of(index_of(HARD)))
+    assert isinstance(node_program(program), WarmProgram)
+    monkeypatch.setattr(node_programs, "has_highspy", lambda: False)
+    assert isinstance(node_program(program), ColdProgram)
