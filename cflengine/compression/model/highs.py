@@ -45,7 +45,7 @@ def start_highs(program: IntegerProgram, options: Mapping[str, Any], *, integral
         kinds = highspy.HighsVarType
         lp.integrality_ = [kinds.kContinuous] * m + [kinds.kInteger] * (n_columns - m)
 
-    class Quiet(highspy.Highs):
+    class Quiet(highspy.Highs):  # type: ignore[name-defined]
         """The constructor enables callbacks, and with them prints a line, before an option can be set."""
 
         def enableCallbacks(self) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cflengine.compression.solvers.run import CompressionRun
 
 BRANCHING = "branching trees"
-LEAST_SHARE, RECENT = 0.01, 32  # of what is open: so many parts that lift the bound by less are the last
+LEAST_SHARE, RECENT = 0.003, 32  # of what is open: so many parts that lift the bound by less are the last
 _ROUNDING = 1e-9  # of the bound: lifts are added up here, and recomputed in the end
 EVERY = 4  # parts from one event to the next: not seconds, so that two runs tell the same
 

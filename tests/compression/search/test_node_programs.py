@@ -70,8 +70,8 @@ def test_trees_of_either_lift_the_bound_by_as_much(monkeypatch, kind):
 
 def test_highs_prints_nothing():
     """Not even its name, which would stand in what a command prints for other programs."""
-    code = "from tests.compression.search.test_node_programs import HARD, IntegerProgram, WarmProgram, costs_of, index_of\n"
-    code += "index = index_of(HARD)\nWarmProgram(IntegerProgram(index, costs_of(index))).solve(())"
+    code = "from tests.compression.search import test_node_programs as t\n"
+    code += "index = t.index_of(t.HARD)\nt.WarmProgram(t.IntegerProgram(index, t.costs_of(index))).solve(())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=PATHS)
     assert done.stdout == ""
 
