@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -13,12 +14,12 @@ from cflengine.engine.checks import MissingPackageError
 
 
 def has_highspy() -> bool:
-    """Whether it is installed."""
-    return find_spec("highspy") is not None
+    """Whether it is installed, and can be had: OR-tools has a HiGHS of its own, and a process bears one of the two."""
+    return find_spec("highspy") is not None and "ortools" not in sys.modules
 
 
 def load_highspy() -> Any:
-    """The package; MissingPackageError with what to install where it is missing."""
+    """The package, imported on first use; MissingPackageError with what to install where it is missing."""
     try:
         import highspy
     except ImportError as error:

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cflengine.compression.model import highs
 from cflengine.compression.model.certificate import dual_bound
 from cflengine.compression.model.linear_program import IntegerProgram
-from cflengine.compression.search import branching, node_programs
+from cflengine.compression.search import branching
 from cflengine.compression.search.branching import Brancher
 from cflengine.compression.search.node_programs import ColdProgram, WarmProgram, node_program
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words
@@ -76,8 +77,11 @@ def test_highs_prints_nothing():
     assert done.stdout == ""
 
 
-def test_without_highspy_scipy_does(monkeypatch):
+def test_without_highspy_or_beside_or_tools_scipy_does(monkeypatch):
     program = IntegerProgram(index_of(HARD), costs_of(index_of(HARD)))
     assert isinstance(node_program(program), WarmProgram)
-    monkeypatch.setattr(node_programs, "has_highspy", lambda: False)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "ortools", sys)
+        assert isinstance(node_program(program), ColdProgram)
+    monkeypatch.setattr(highs, "find_spec", lambda name: None)
     assert isinstance(node_program(program), ColdProgram)
