@@ -154,7 +154,8 @@ def _summary(report: dict[str, Any], out: Path) -> None:
     print(f"objective    {report['objective']:,.1f}")
     scope = f"of phrases of up to {report['compression']['max_gram']} words"
     print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no dictionary {scope} is cheaper)")
-    print(f"gap          {percent(report['gap'])}  ({ending})")
+    optimal = "; optimal: all costs are multiples of one number, and less is open" if report["optimal"] else ""
+    print(f"gap          {percent(report['gap'])}  ({ending}{optimal})")
     word = report.get("unverified_bound")
     if word is not None and math.isfinite(word):
         gap = percent(max(report["objective"] / word - 1.0, 0.0)) if word > 0 else "none"

@@ -70,13 +70,15 @@ def write_project(file: IO[bytes], project: Project) -> None:
         "settings": dict(project.settings), "max_gram": project.max_gram,
     }  # fmt: skip
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_HEADER, json.dumps(header, allow_nan=False, default=str))
+        with archive.open(_HEADER, "w") as member:  # unlike writestr's, with no time in it
+            member.write(json.dumps(header, allow_nan=False, default=str).encode())
         with archive.open(_CORPUS, "w", force_zip64=True) as member:
             pq.write_table(_table(corpus), member, compression="zstd")
         if project.points and project.prepared is not None:
             path = io.BytesIO()
             write_lambda_path(path, project.prepared, project.points)
-            archive.writestr(_PATH, path.getvalue(), compress_type=zipfile.ZIP_STORED)
+            with archive.open(_PATH, "w", force_zip64=True) as member:
+                member.write(path.getvalue())
 
 
 def _table(corpus: Corpus) -> pa.Table:

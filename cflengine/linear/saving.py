@@ -53,7 +53,8 @@ def write_model(
         replaced(Path(path)) if isinstance(path, str | os.PathLike) else nullcontext(path) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
-        archive.writestr(_HEADER, text)
+        with archive.open(_HEADER, "w") as member:  # unlike writestr's with no time in it: same model, same bytes
+            member.write(text.encode())
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

@@ -84,6 +84,8 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     require_same(report.get("objective"), certificate.objective, "the objective is")
     require_bound(report, certificate.lower_bound)
     require_gap(report, certificate.objective, certificate.lower_bound)
+    optimal = certificate.optimal
+    require(optimal or not report.get("optimal"), "the report says that the solution is optimal, which is not proved.")
     in_parts = f", in {len(parts)} parts" if len(parts) > 1 else ""
     checked = (
         f"{table.n_documents:,} documents of {table.n_tokens:,} tokens, decoded from {certificate.n_pointers:,} "
@@ -91,6 +93,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         f"{certificate.dictionary_size:,} K-grams, their counts and costs; features and their names",
         f"dual prices of all tokens, feasible for all {n_grams:,} K-grams of up to {max_gram} words",
         *((f"{n_trees:,} branching trees, whole, of {n_leaves:,} leaves with prices of their own",) if n_trees else ()),
+        *((f"optimal: costs are multiples of {certificate.step:g}, and less than that is open",) if optimal else ()),
     )
     word = report.get("unverified_bound")
     notes = (

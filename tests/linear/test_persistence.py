@@ -300,3 +300,15 @@ def test_vectorizers_that_would_not_load_are_not_saved(tmp_path, vectorizer_):
     model = make_pipeline(vectorizer_, LogisticClassifier()).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="cannot be saved"):
         save_model(model, tmp_path / "m.cflm")
+
+
+def test_the_same_model_is_the_same_bytes_at_any_time(tmp_path, monkeypatch):
+    model = make_pipeline(CountVectorizer(), LogisticClassifier()).fit(TEXTS, LABELS)
+    written = []
+    for second in (1, 2):
+        monkeypatch.setattr(
+            zipfile.time, "localtime", lambda *_, second=second: (2026, 1, 1, 0, 0, 4 * second, 0, 1, 0)
+        )
+        save_model(model, tmp_path / "m.cflm")
+        written.append((tmp_path / "m.cflm").read_bytes())
+    assert written[0] == written[1]

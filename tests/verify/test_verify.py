@@ -208,6 +208,23 @@ def test_a_better_bound_than_the_prices_prove_is_refused(run):
         verify_run(run)
 
 
+def test_a_solution_that_is_said_to_be_optimal_must_be(run):
+    report = json.loads((run / "report.json").read_text())
+    open_still = report["objective"] - report["lower_bound"]
+    assert report["optimal"] == (open_still < report["certificate"]["step"] == 1.0)
+    edit_report(run, optimal=False)
+    (found,) = verify_run(run)
+    assert any(line.startswith("optimal") for line in found.checked) == report["optimal"]
+    alpha = np.load(run / "proof.npz")["alpha"] / 2  # proves half of the bound
+    np.savez(run / "proof.npz", alpha=alpha)
+    bound = float(alpha.astype(np.float64).sum())
+    edit_report(run, lower_bound=bound, gap=report["objective"] / bound - 1)
+    verify_run(run)
+    edit_report(run, optimal=True)
+    with pytest.raises(FalseResult, match="optimal, which is not proved"):
+        verify_run(run)
+
+
 @pytest.mark.parametrize("gap", [1e-6, 0.0, True, "0.1"])
 def test_a_gap_above_a_bound_of_nothing_is_refused(run, gap):
     """Prices of 0 prove a bound of 0 at most, above which there is no gap to state."""

@@ -11,6 +11,9 @@ A vector that misses (*) by rounding is shrunk: for τ ≤ 1 and d ≥ 0, (τx �
 Everything is rounded outward (engine/gaps.py): excesses and the objective up, Σ α down. So the bound holds for the
 costs as float64 numbers, whatever the order of summation. Its scope: dictionaries of K-grams of up to K words.
 
+Where all costs are multiples of one number, so is the objective of every binary solution: one that is less than that
+above the bound is optimal.
+
 Shapes as in problem.py; cover: uint8 (n,), bit k-1 of cover[i] says that pointer (k, i) is used.
 """
 
@@ -34,6 +37,7 @@ from cflengine.engine.gaps import (
 )
 
 _CHUNK_TOKENS = 1 << 17
+_MOST_PARTS = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Certificate:
     """Proved facts on a binary solution: objective of (1), a lower bound on its optimum, gap = objective/bound − 1.
 
     covered: every token is covered by a pointer (the solution is feasible); shrink: the τ that was needed
-    to make the dual vector feasible, 1 when none was.
+    to make the dual vector feasible, 1 when none was; step: all costs are multiples of it, 0 if none is known.
     """
 
     objective: float
@@ -51,6 +55,12 @@ class Certificate:
     shrink: float
     n_pointers: int
     dictionary_size: int
+    step: float = 0.0
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proved that no solution is cheaper, though the bound may be lower."""
+        return self.covered and self.objective - self.lower_bound < self.step
 
     def to_dict(self) -> dict[str, float | int | bool]:
         """A plain dict, for JSON."""
@@ -172,4 +182,21 @@ def certify(cover: np.ndarray, alpha: np.ndarray, gram_of: np.ndarray, costs: St
     """The certificate of a binary solution and a dual vector, from the data alone."""
     value, covered, n_pointers, used = binary_solution(cover, gram_of, costs)
     bound, shrink = dual_bound(alpha, gram_of, costs)
-    return Certificate(value, bound, relative_gap(value, bound), covered, shrink, n_pointers, int(used.sum()))
+    step = exact_step(costs)
+    return Certificate(value, bound, relative_gap(value, bound), covered, shrink, n_pointers, int(used.sum()), step)
+
+
+def exact_step(costs: StorageCosts) -> float:
+    """The largest power of two from 1 to 2⁻²⁰ that all costs are multiples of, as float64 numbers; 0 where none is, or
+    where pointers have costs of their own."""
+    if costs.pointer_extra.size:
+        return 0.0
+    parts = 1.0
+    for values in (costs.pointer_by_length, costs.dictionary):
+        for first in range(0, len(values), _CHUNK_TOKENS):
+            piece = values[first : first + _CHUNK_TOKENS]
+            if np.any(np.remainder(piece * _MOST_PARTS, 1.0)):  # times a power of two: exact
+                return 0.0
+            while np.any(np.remainder(piece * parts, 1.0)):
+                parts *= 2.0
+    return 1.0 / parts

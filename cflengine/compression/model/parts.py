@@ -14,6 +14,7 @@ import numpy as np
 from cflengine.compression.model.certificate import (
     Certificate,
     binary_solution,
+    exact_step,
     excesses_of,
     least_shrink,
     shrunk,
@@ -41,6 +42,7 @@ class PartFacts:
     ratio: np.ndarray = field(repr=False)
     cost: np.ndarray = field(repr=False)
     spent: np.ndarray = field(repr=False)
+    step: float
 
 
 def part_facts(
@@ -73,6 +75,7 @@ def part_facts(
         found.ratio[shared],
         costs.dictionary[shared],
         spent[shared],
+        exact_step(costs),
     )
 
 
@@ -89,7 +92,7 @@ class PartsCertificate:
         self._ratio = np.ones(len(shared_cost))
         self._used = np.zeros(len(shared_cost), dtype=bool)
         self._value = self._total = 0.0
-        self._shrink = 1.0
+        self._shrink = self._step = 1.0
         self._covered = True
         self._n_pointers = self._dictionary_size = 0
 
@@ -109,6 +112,7 @@ class PartsCertificate:
         self._terms[among] += 1
         self._ratio[among] = np.minimum(self._ratio[among], part.ratio)
         self._shrink = min(self._shrink, part.shrink)
+        self._step = min(self._step, part.step)
 
     def certificate(self) -> Certificate:
         """What is proved of all parts together."""
@@ -120,4 +124,5 @@ class PartsCertificate:
         bound = -sum_above(-bound, -self._lifted)
         value = sum_above(self._value, upper_sum(self.shared_cost[self._used]))
         size = self._dictionary_size + int(self._used.sum())
-        return Certificate(value, bound, relative_gap(value, bound), self._covered, shrink, self._n_pointers, size)
+        gap = relative_gap(value, bound)
+        return Certificate(value, bound, gap, self._covered, shrink, self._n_pointers, size, self._step)

@@ -77,9 +77,14 @@ class CompressionResult(Result):
     def dictionary_size(self) -> int:
         return self.certificate.dictionary_size
 
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proved that no dictionary of K-grams of up to K words is cheaper (model/certificate.py)."""
+        return self.certificate.optimal
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the arrays, the trace and the stages, as plain numbers and strings."""
-        own = {"n_pointers": self.n_pointers, "dictionary_size": self.dictionary_size}
+        own = {"n_pointers": self.n_pointers, "dictionary_size": self.dictionary_size, "optimal": self.optimal}
         return super().to_dict() | own | {"certificate": self.certificate.to_dict()}
 
     def arrays(self) -> dict[str, np.ndarray]:

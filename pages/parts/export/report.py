@@ -192,7 +192,8 @@ def _certificate(model: CompressiveFeatures) -> str:
     result = model.result_
     rows = [
         ("Size found", f"{result.objective:.10g}"), ("Proved lower bound", f"{result.lower_bound:.10g}"),
-        ("Gap (size found / bound − 1)", f"{result.gap:.3g}"), ("Digest of the tokens", result.digest),
+        ("Gap (size found / bound − 1)", f"{result.gap:.3g}"), ("Proved optimal", "yes" if result.optimal else "no"),
+        ("Digest of the tokens", result.digest),
         ("Solver", f"{result.solver}, ended: {result.reason}"), ("cflengine", VERSION),
     ]  # fmt: skip
     return (
@@ -233,6 +234,9 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     if np.isfinite(result.gap):
         proved = f"it is within {gap_words(result.gap)} of the optimum, certified by a lower bound"
         proved += " that was recomputed from the data"
+    if result.optimal:
+        proved = "it is optimal: between its cost and a lower bound, recomputed from the data, lies less than two "
+        proved += "costs can differ by"
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
         f"matches of <code>{_text(model.token_pattern)}</code>{cut}) by compressive feature learning (Paskov et "

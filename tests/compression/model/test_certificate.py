@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cflengine.compression.model import certificate
-from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
-from cflengine.compression.model.problem import coverage_matrix, objective
+from cflengine.compression.model.certificate import binary_solution, certify, dual_bound, exact_step
+from cflengine.compression.model.parts import PartsCertificate, part_facts
+from cflengine.compression.model.problem import StorageCosts, coverage_matrix, objective
+from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.engine.gaps import relative_gap
 from cflengine.text.kgrams import KGramIndex
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, uneven_costs
 from naive.cover import coverage, pointers_of
-from naive.programs import solve_relaxation
+from naive.programs import solve_exactly, solve_relaxation
 
 COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
@@ -189,3 +191,51 @@ def test_certificate_is_what_its_parts_say():
     assert (proof.lower_bound, proof.shrink) == dual_bound(alpha, index.gram_of, costs)
     assert proof.gap == relative_gap(proof.objective, proof.lower_bound) and proof.covered is True
     assert proof.to_dict()["objective"] == proof.objective
+
+
+numbers = st.one_of(st.integers(0, 99).map(float), st.floats(0, 9), st.integers(0, 2**24).map(lambda k: k / 2**20))
+
+
+@given(st.lists(numbers, max_size=4), st.lists(numbers, max_size=6))
+def test_the_step_is_the_largest_power_of_two_that_divides_every_cost(by_length, dictionary):
+    step = exact_step(
+        StorageCosts(np.array(by_length), np.zeros((len(by_length), 0), np.float32), np.array(dictionary))
+    )
+    known = [Fraction(value) for value in (*by_length, *dictionary)]
+    dividing = [0.5**k for k in range(21) if all((value / Fraction(0.5**k)).denominator == 1 for value in known)]
+    assert step == (max(dividing) if dividing else 0.0)
+
+
+def test_pointers_with_costs_of_their_own_have_no_step_and_chunks_change_nothing(monkeypatch):
+    assert exact_step(uneven_costs(index_of(CHARACTERS, 3, "."))) == 0.0
+    monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 2)
+    for last, step in ((3.0, 1.0), (0.25, 0.25), (0.1, 0.0)):
+        assert exact_step(StorageCosts(np.ones(3), np.zeros((3, 0), np.float32), np.array([1.0, 2, 5, last]))) == step
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("kind", SMALL)
+def test_what_is_said_to_be_optimal_is_what_highs_finds(kind, cost):
+    """And it is said of good solutions alone; also where parts are certified one by one."""
+    index = index_of(SMALL[kind])
+    costs = costs_by_kind(index)[cost]
+    result, optimum = solve_guided(index, costs), solve_exactly(index, costs)
+    single = certify(np.ones(index.n_tokens, dtype=np.uint8), result.alpha, index.gram_of, costs)
+    for proof in (result.certificate, single):
+        if proof.optimal:
+            assert proof.objective == pytest.approx(optimum, rel=1e-9, abs=1e-9)
+    if result.certificate.step and result.objective - result.lower_bound < 0.9 * result.certificate.step:
+        assert result.optimal and result.to_dict()["optimal"]
+    if not result.branchings:
+        parts = PartsCertificate(np.zeros(0))
+        none = np.zeros(0, dtype=np.int64)
+        parts.add(part_facts(result.cover, result.alpha, index.gram_of, costs, none), none)
+        whole = parts.certificate()
+        assert (whole.step, whole.optimal) == (result.certificate.step, result.optimal)
+
+
+def test_a_tenth_is_no_step_and_nothing_is_optimal_without_one():
+    index = index_of(CHARACTERS, 4, ".")
+    result = solve_guided(index, costs_of(index, 0.3))
+    assert result.certificate.step == 0.0 and not result.optimal
+    assert solve_guided(index, costs_of(index, 1.0)).certificate.step == 1.0
