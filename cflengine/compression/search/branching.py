@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,7 @@ _FEASIBLE = 1e-10  # of a budget: kept back, for roundings of sums over parts
 _ROUNDED = 1e-14  # of a pointer's cost: its parts are few, and what they spend on K-grams grows by all of these
 _UNDECIDED = 1e-6  # of a cost: how much of a K-gram may be open at a leaf that is done
 _LEAST = 1e-9  # of Σ α: a lift worth keeping
+_BINARY = 1e-6
 
 
 @dataclass(order=True)
@@ -46,6 +48,15 @@ class _Node:
     number: int
     decided: tuple[Decision, ...] = field(compare=False)
     optimum: NodeOptimum = field(compare=False)
+
+
+class Branched(NamedTuple):
+    """tree: None where it does not lift the bound; lift: by how much it does; better: tokens, int64, and their part of
+    a cover, which costs the part less than the solution does, where the tree ended in one."""
+
+    tree: Branching | None
+    lift: float
+    better: tuple[np.ndarray, np.ndarray] | None
 
 
 class Brancher:
@@ -61,14 +72,15 @@ class Brancher:
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
 
-    def branch(self, spans: np.ndarray, poll: Poll) -> tuple[Branching | None, float]:
-        """A tree for the part with these spans and how much it lifts the bound; None and 0 where it does not. poll:
-        asked between nodes; what there is of a tree is whole when it says no."""
+    def branch(self, spans: np.ndarray, poll: Poll) -> Branched:
+        """A tree for the part with these spans. poll: asked between nodes; what there is of a tree is whole when it
+        says no."""
         part = self._part(spans)
         local, inside = part.local, part.local.inside
-        leaves = _leaves(part.program, part.most_nodes, poll)
-        if leaves is None:
-            return None, 0.0
+        leaves, whole = _leaves(part.program, part.most_nodes, poll)
+        better = None if whole is None else part.cover_of(whole, self.cover)
+        if len(leaves) < 2:
+            return Branched(None, 0.0, better)
         ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
         decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
         prices = self.unit * np.array([leaf.optimum.prices[inside] for leaf in leaves])
@@ -78,7 +90,9 @@ class Brancher:
         )  # fmt: skip
         base = float(self.alpha[local.tokens[inside]].sum())
         lift = tree_bound(found, local) - base
-        return (found, lift) if lift > _LEAST * max(base, 1.0) else (None, 0.0)
+        if lift <= _LEAST * max(base, 1.0):
+            return Branched(None, 0.0, better)
+        return Branched(found, lift, better)
 
     def _part(self, spans: np.ndarray) -> _Part:
         """The part by itself, with what it may spend."""
@@ -124,6 +138,23 @@ class _Part:
     across: np.ndarray
     program: IntegerProgram
 
+    def cover_of(self, optimum: NodeOptimum, cover: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Tokens of the part and their part of the cover, where w is binary, within the part, and costs less there than
+        the solution ``cover``."""
+        local, program, w = self.local, self.program, optimum.w
+        given = np.where(local.inside, cover[local.tokens], 0).astype(cover.dtype)
+        if not np.all(
+            np.minimum(np.abs(w), np.abs(1.0 - w)) < _BINARY
+        ) or optimum.value >= program.cost @ program.point(given):
+            return None
+        starts, lengths = program.starts[w > 0.5], program.lengths[w > 0.5]
+        outside = np.cumsum(np.append(0, ~local.inside))
+        if np.any(outside[starts + lengths + 1] > outside[starts]):
+            return None
+        found = np.zeros(len(local.tokens), dtype=cover.dtype)
+        np.bitwise_or.at(found, starts, (1 << lengths).astype(cover.dtype))
+        return local.tokens[local.inside], found[local.inside]
+
     @property
     def most_nodes(self) -> int:
         return min(max(_NODE_TOKENS // max(len(self.local.tokens), 1), _FEWEST_NODES), _MOST_NODES)
@@ -141,21 +172,21 @@ def _index_of(local: LocalProblem) -> KGramIndex:
     return KGramIndex(np.zeros(n, dtype=np.int32), np.array([0, n]), local.gram_of, grp_ptr, len_ptr)
 
 
-def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> list[_Node] | None:
-    """Branch until the best bound is a binary solution's, or there are so many nodes; None where it is one at once."""
+def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> tuple[list[_Node], NodeOptimum | None]:
+    """Branch until the best bound is a binary solution's, the second of the answer, or there are so many nodes."""
     cost = program.cost[program.n_pointers :]
     kinds = np.flatnonzero(program.shared)
     nodes = node_program(program) if len(cost) else None
     found = nodes.solve(()) if nodes else None
     if nodes is None or found is None:
-        return None
+        return [], None
     waiting, made = [_Node(found.value, 0, (), found)], 1
     while made < most_nodes:
         best = waiting[0]
         levels = best.optimum.levels
         undecided = np.minimum(levels, 1.0 - levels) * cost
         if undecided.max() <= _UNDECIDED * cost.max():
-            break
+            return waiting, best.optimum
         gram = int(kinds[np.argmax(undecided)])
         branches = [(*best.decided, (gram, kind)) for kind in (0, 1)]
         children = [nodes.solve(decided, best.optimum) for decided in branches]
@@ -166,7 +197,7 @@ def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> list[_Node]
             assert child is not None
             heapq.heappush(waiting, _Node(max(child.value, best.value), number, decided, child))
         made += 2
-    return waiting if len(waiting) > 1 else None
+    return waiting, None
 
 
 def units_of(index: KGramIndex, cover: np.ndarray) -> np.ndarray:

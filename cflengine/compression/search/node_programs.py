@@ -20,10 +20,12 @@ Decision = tuple[int, int]  # a K-gram, and whether it is stored
 
 
 class NodeOptimum(NamedTuple):
-    """value; prices: float64 (n,), at least 0, of tokens; levels: float64 (shared,), in 0 … 1, how far each K-gram that
-    may be decided is stored; basis: HiGHS's, None where it cannot be had."""
+    """value; w: float64 (m,), how far each pointer is used; prices: float64 (n,), at least 0, of tokens; levels:
+    float64 (shared,), in 0 … 1, how far each K-gram that may be decided is stored; basis: HiGHS's, None where it cannot
+    be had."""
 
     value: float
+    w: np.ndarray
     prices: np.ndarray
     levels: np.ndarray
     basis: Any
@@ -93,5 +95,5 @@ def _columns(program: IntegerProgram) -> np.ndarray:
 
 
 def _optimum(program: IntegerProgram, value: float, duals: np.ndarray, x: np.ndarray, *, basis: Any) -> NodeOptimum:
-    prices = np.maximum(np.asarray(duals)[: program.index.n_tokens], 0.0)
-    return NodeOptimum(float(value), prices, np.clip(x[program.n_pointers :], 0.0, 1.0), basis)
+    m, prices = program.n_pointers, np.maximum(np.asarray(duals)[: program.index.n_tokens], 0.0)
+    return NodeOptimum(float(value), x[:m], prices, np.clip(x[m:], 0.0, 1.0), basis)

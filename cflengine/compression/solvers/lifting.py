@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BRANCHING = "branching trees"
 LEAST_SHARE, RECENT = 0.003, 32  # of what is open: so many parts that lift the bound by less are the last
 _ROUNDING = 1e-9  # of the bound: lifts are added up here, and recomputed in the end
+FEW_TOKENS = 200_000  # of a corpus that is encoded anew for every part with a cheaper solution of its own
 EVERY = 4  # parts from one event to the next: not seconds, so that two runs tell the same
 
 
@@ -51,15 +52,18 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     recent: deque[float] = deque(maxlen=RECENT)
     lifted = 0.0
     for tried, spans in enumerate(parts_with_gap(gap, index, units), 1):
-        tree, lift = brancher.branch(spans, poll)
+        tree, lift, better = brancher.branch(spans, poll)
+        if better is not None and index.n_tokens <= FEW_TOKENS:
+            _take(run, *better)
         if tree is not None:
             found.append(tree)
             lifted += lift
             run.raise_bound((proved.lower_bound + lifted) * (1.0 - _ROUNDING) / run.unit)
         recent.append(lift)
-        open_still = proved.objective - proved.lower_bound - lifted
+        objective = min(proved.objective, run.unit * run.best_objective)
+        open_still = objective - proved.lower_bound - lifted
         few = len(recent) == RECENT and sum(recent) < LEAST_SHARE * open_still
-        reached = run.reached(relative_gap(proved.objective, proved.lower_bound + lifted))
+        reached = run.reached(relative_gap(objective, proved.lower_bound + lifted))
         if few or reached or run.progress.reason is not None:
             break
         if tried % EVERY == 0:
@@ -67,3 +71,11 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
             if not run.tell(BRANCHING, extra={"trees": float(len(found))}):
                 break
     return tuple(found)
+
+
+def _take(run: CompressionRun, tokens: np.ndarray, cover_there: np.ndarray) -> None:
+    """A part's own solution in the place of the best one's, kept where that is cheaper as a whole."""
+    cover = run.best_cover.copy()
+    cover[tokens] = cover_there
+    cover, objective, _ = run.coder.re_encode(cover)
+    run.update_incumbent(objective, cover)

@@ -114,7 +114,11 @@ class CompressionRun(Run):
         alpha *= certificate.shrink
         branchings: tuple[Branching, ...] = ()
         if branching and self.progress.reason is None and not self.reached(certificate.gap):
+            before = self.best_objective
             branchings = branch_where_open(self, alpha, certificate)
+            if self.best_objective < before:  # a tree ended in a better solution
+                used = self.re_encode()
+                certificate = certify(self.best_cover, alpha, index.gram_of, given)
             plain, certificate = certificate, lift(certificate, alpha, index.gram_of, given, branchings)
             branchings = branchings if certificate.lower_bound > plain.lower_bound else ()
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cflengine.compression.model import highs
-from cflengine.compression.model.certificate import dual_bound
+from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
 from cflengine.compression.model.linear_program import IntegerProgram
 from cflengine.compression.search import branching
 from cflengine.compression.search.branching import Brancher
 from cflengine.compression.search.node_programs import ColdProgram, WarmProgram, node_program
+from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, random_words
+from naive.programs import solve_exactly
 
 pytest.importorskip("highspy")
 
@@ -63,10 +66,40 @@ def test_trees_of_either_lift_the_bound_by_as_much(monkeypatch, kind):
     alpha = alpha * dual_bound(alpha, index.gram_of, costs)[1]
     cover = np.ones(index.n_tokens, dtype=np.uint8)
     spans = index.doc_ptr[[0, -1]][None]
-    tree, lift = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
-    again, same = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
+    tree, lift, _ = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
+    again, same, _ = Brancher(index, costs, cover, alpha).branch(spans, lambda: True)
     assert lift > 0 and same == lift
     np.testing.assert_array_equal(tree.prices, again.prices)
+
+
+@pytest.mark.parametrize("corpus", ["random words", "repeated phrases", "many short documents", "one long document"])
+def test_a_tree_that_ends_in_a_solution_hands_it_over(corpus):
+    """Of all documents: the optimum; nothing where the solution is that already."""
+    index = index_of(SMALL[corpus])
+    costs = costs_of(index)
+    words, optimum = np.ones(index.n_tokens, dtype=np.uint8), solve_exactly(index, costs)
+    alpha = ColdProgram(IntegerProgram(index, costs)).solve(()).prices
+    alpha = alpha * dual_bound(alpha, index.gram_of, costs)[1]
+    spans = index.doc_ptr[[0, -1]][None]
+    tokens, part = Brancher(index, costs, words, alpha).branch(spans, lambda: True).better
+    cover = words.copy()
+    cover[tokens] = part
+    value, covered, _, _ = binary_solution(cover, index.gram_of, costs)
+    assert covered and value == pytest.approx(optimum, rel=1e-9)
+    assert Brancher(index, costs, cover, alpha).branch(spans, lambda: True).better is None
+
+
+def test_the_guided_solver_takes_it():
+    """Where its own search is off and finds something else."""
+    index = index_of(SMALL["random words"])
+    costs = costs_of(index)
+    poor = GuidedSettings(tol=0.0, annealings=0, early=False, branching=False, relaxation_iterations=3)
+    before, after = solve_guided(index, costs, poor), solve_guided(index, costs, replace(poor, branching=True))
+    assert after.objective < before.objective
+    assert certify(after.cover, after.alpha, index.gram_of, costs).objective == after.objective
+    used = after.cover >> np.arange(index.max_gram, dtype=np.uint8)[:, None] & 1
+    assert set(after.dictionary) == set(index.gram_of[used.astype(bool)])
+    assert after.lower_bound <= solve_exactly(index, costs) * (1 + 1e-9) <= after.objective * (1 + 2e-9)
 
 
 def test_highs_prints_nothing():
