@@ -333,3 +333,12 @@ def test_where_the_proof_is_not_tight_is_told_by_document_and_phrase(open_app):
     documents, grams = (frame.value for frame in app.dataframe if "share" in frame.value)
     assert 0 < documents["share"].sum() <= 1 + 1e-9 and documents["share"].is_monotonic_decreasing
     assert grams["share"].max() <= 1 + 1e-9 and set(grams["gram"]) <= set(job_of(app).result.dictionary_["gram"])
+
+
+def test_an_optimum_is_called_one(tiny):
+    """Also in the bar of every page; and not where what is open may be more than two costs can differ by."""
+    assert job_of(tiny).result.result_.optimal and numbers(tiny)["Gap, proved"] == "optimal"
+    assert "none is cheaper, proved" in captions(show(tiny, "pointers"))
+    solved(tiny, lam=0.3)
+    assert not job_of(tiny).result.result_.optimal and numbers(tiny)["Gap, proved"].endswith("%")
+    assert "proved within" in captions(tiny)

@@ -28,7 +28,8 @@ def draw_bar(pages: Mapping[str, str]) -> None:
         else:
             gap = gap_words(found.gap)
             proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
-            more = " · still improving" if found.improving else ""
+            proved = "none is cheaper, proved" if found.optimal else proved
+            more = " · still improving" if found.improving and not found.optimal else ""
             st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
         _selection()
         with st.popover("Share", width="content"):

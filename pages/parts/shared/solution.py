@@ -47,12 +47,14 @@ def current_solution() -> Solution | None:
 
 @dataclass(frozen=True)
 class Standing:
-    """How good what is shown is: lam, where it was found; gap, proved; improving: whether the solver is at work."""
+    """How good what is shown is: lam, where it was found; gap, proved; improving: whether the solver is at work;
+    optimal: proved."""
 
     lam: float
     max_gram: int
     gap: float
     improving: bool
+    optimal: bool
 
 
 def current_standing() -> Standing | None:
@@ -61,8 +63,9 @@ def current_standing() -> Standing | None:
     if job is None:
         return None
     if point is None:
-        return Standing(job.result.lam, job.result.max_gram, job.result.duality_gap_, False)
-    return Standing(point.lam, job.so_far.max_gram, point.result.gap, job.active)
+        model = job.result
+        return Standing(model.lam, model.max_gram, model.duality_gap_, False, model.result_.optimal)
+    return Standing(point.lam, job.so_far.max_gram, point.result.gap, job.active, point.result.optimal)
 
 
 def path_lams_here() -> list[float]:
