@@ -77,8 +77,9 @@ def write_project(file: IO[bytes], project: Project) -> None:
         if project.points and project.prepared is not None:
             path = io.BytesIO()
             write_lambda_path(path, project.prepared, project.points)
-            with archive.open(_PATH, "w", force_zip64=True) as member:
-                member.write(path.getvalue())
+            stored = zipfile.ZipInfo(_PATH)  # it is compressed already; no time in it, either
+            stored.external_attr = 0o600 << 16
+            archive.writestr(stored, path.getvalue())
 
 
 def _table(corpus: Corpus) -> pa.Table:

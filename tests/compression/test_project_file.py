@@ -131,3 +131,9 @@ def test_a_path_that_claims_too_much_is_certified_down(project):
     back = read_project(changed(data, "path.cflm", forged))
     for here, there in zip(project.points, back.points, strict=True):
         assert there.result.lower_bound <= here.result.objective * (1 + 1e-9)
+
+
+def test_the_same_project_is_the_same_bytes_at_any_time(project, monkeypatch):
+    first = written(project)
+    monkeypatch.setattr(zipfile.time, "localtime", lambda *_: (2031, 1, 1, 0, 0, 4, 0, 1, 0))
+    assert written(project) == first

@@ -37,7 +37,7 @@ _FEASIBLE = 1e-10  # of a budget: kept back, for roundings of sums over parts
 _ROUNDED = 1e-14  # of a pointer's cost: its parts are few, and what they spend on K-grams grows by all of these
 _UNDECIDED = 1e-6  # of a cost: how much of a K-gram may be open at a leaf that is done
 _LEAST = 1e-9  # of Σ α: a lift worth keeping
-_BINARY = 1e-6
+_BINARY = 1e-6  # how far from 0 or 1 a pointer of a binary w may be, by HiGHS's roundings
 
 
 @dataclass(order=True)
