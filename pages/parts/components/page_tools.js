@@ -23,19 +23,20 @@ function watch() {
   let waiting = false;
   const look = () => {
     waiting = false;
-    mendRoles();
     showKeys(tools);
     for (const chart of document.querySelectorAll(".js-plotly-plot")) {
       if (chart.data?.length && !chart.querySelector(":scope > .cfl-save")) chart.append(menuOf(chart, tools));
     }
   };
   tools.observer = new MutationObserver(() => {
+    mendRoles(); // at once: nobody is to hear the wrong one
     if (waiting) return;
     waiting = true;
     setTimeout(look, 250); // charts that move change their nodes sixty times a second
   });
   tools.observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["role"] });
   tools.forgetKeys = followKeys(tools);
+  mendRoles();
   look();
   return tools;
 }
