@@ -3,7 +3,8 @@
 A proof (certificate.py) costs two products with the data, about a pass. It is made when the estimate that a pass leaves
 says that the gap may be small enough, and every ``check_every`` passes. From a proved gap G follows, (P) being
 μ-strongly convex in β, ‖β − β*‖ ≤ √(2G/μ): observations whose score is further than ‖x_i‖ times that from any kink have
-the duals of that side in every solution (gap-safe screening). β, which is carried along, is set from the duals anew at
+the duals of that side in every solution (gap-safe screening; a free β₀ lies in a range that follows from the same ball,
+shift.py, and counts as so much further). β, which is carried along, is set from the duals anew at
 every proof, so that rounding does not add up.
 
 Where the gap falls so slowly that Newton's method (newton.py) would be there sooner, it takes over.
@@ -43,7 +44,7 @@ from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_
 from cflengine.plq.problem import CompositeLoss, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
-from cflengine.plq.shift import best_shift
+from cflengine.plq.shift import best_shift, shift_range
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK = 16  # neighbours that are visited together ..
@@ -54,6 +55,7 @@ _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _CONSTRAINT_ROUNDS = 20
 _PROJECTION_CALLS = 50
+_SCREENED = 0.25  # of the gap of the last screening: then it is worth another
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
@@ -107,7 +109,7 @@ class Descent(Run):
         self.entries = max(float(self.sizes.entries.mean()) if n else 0.0, 1.0)  # of a row, on average
         self.trust = 1.0
         self.order, self.idle = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
-        self.screened = np.zeros(n, dtype=bool)
+        self.screened, self.screened_at = np.zeros(n, dtype=bool), math.inf
         self.random = np.random.default_rng(settings.random_state)
         self.state = np.zeros(3)
         self.margin = math.inf
@@ -116,13 +118,16 @@ class Descent(Run):
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
         self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
         self.newton_ahead = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
-        self._reset(np.zeros(problem.shape[1]))  # the duals are 0; those of a warm start are proved first
+        self._reset(np.zeros(n))  # the duals are 0; those of a warm start are proved first
 
-    def _reset(self, q: np.ndarray) -> None:
-        """β from q, the combination of the duals: ``whole``, and a copy, ``beta``, which passes change."""
+    def _reset(self, a: np.ndarray) -> np.ndarray:
+        """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
+        q = self.problem.combination(a, self.xi) if a.any() or len(self.xi) else np.zeros(self.problem.shape[1])
+        self.bias[2] = float(a.sum()) if self.problem.intercept else 0.0
         self.whole = self.problem.coefficients(q)
         self.q = q.copy() if self.problem.nu > 0 else np.empty(0)
         self.beta = self.whole.copy()
+        return q
 
     def run(self) -> PLQResult:
         """Passes until the gap asked for is proved, a limit is met, or a listener says stop."""
@@ -235,10 +240,7 @@ class Descent(Run):
         """Set β from the duals anew, prove the gap, screen, and report; False if a listener says stop. beta: what to
         prove it of, None for that β."""
         problem = self.problem
-        a = problem.weights(self.relu_duals, self.rehu_duals)
-        q = problem.combination(a, self.xi)
-        self._reset(q)
-        self.bias[2] = float(a.sum()) if problem.intercept else 0.0
+        q = self._reset(problem.weights(self.relu_duals, self.rehu_duals))
         beta = self._feasible(self.whole if beta is None else beta)
         z = problem.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
@@ -291,14 +293,20 @@ class Descent(Run):
     def _screen(self) -> None:
         """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""
         problem = self.problem
-        if not self.settings.screening or problem.intercept:
-            return
         assert self.best is not None
-        gap = max(self.best_objective - self.lower_bound, 0.0)
+        gap, z = max(self.best_objective - self.lower_bound, 0.0), self.best[2].scores
+        if not self.settings.screening or gap > _SCREENED * self.screened_at:
+            return
+        self.screened_at = gap
         far = np.sqrt(2.0 * gap / problem.mu * self.sizes.rows) * (1.0 + 1e-9)
-        changed = kernels.settle(self.losses, self.best[2].scores, far, self.duals, self.screened)
+        if problem.intercept:
+            lo, hi = shift_range(self.losses, z, far)
+            if not math.isfinite(hi - lo):
+                return
+            z, far = z + 0.5 * (lo + hi), (far + 0.5 * (hi - lo)) * (1.0 + 1e-9)
+        changed = kernels.settle(self.losses, z, far, self.duals, self.screened)
         if changed and not self.done:
-            self._reset(problem.combination(problem.weights(self.relu_duals, self.rehu_duals), self.xi))
+            self._reset(problem.weights(self.relu_duals, self.rehu_duals))
 
     def _reactivate(self, z: np.ndarray) -> None:
         """Active are from now on those that were, and those set aside whose duals do not rest at these scores."""

@@ -50,6 +50,25 @@ def total_derivative(losses, z, some, count, shift):
 
 
 @kernel
+def derivative_and_size(losses, z, shift):
+    """Σ L_i'(z_i + shift), and the sum of its terms' sizes, which bounds what rounding did to it."""
+    (parts, n_relu), total, size = losses, 0.0, 0.0
+    n_rehu = (parts.shape[1] - 2 * n_relu) // 3
+    for i in range(z.shape[0]):
+        at = z[i] + shift
+        for k in range(n_relu):
+            if parts[i, k] * at + parts[i, n_relu + k] > 0.0:
+                total += parts[i, k]
+                size += abs(parts[i, k])
+        for h in range(2 * n_relu, 2 * n_relu + n_rehu):
+            s = parts[i, h]
+            term = s * min(max(s * at + parts[i, h + n_rehu], 0.0), parts[i, h + 2 * n_rehu])
+            total += term
+            size += abs(term)
+    return total, size
+
+
+@kernel
 def keep_bending(losses, z, some, count, lo, hi, line):
     """Of ``some``, keep those whose loss has a kink at a shift between lo and hi, and return how many; the others'
     derivatives there, lines in the shift, are added to line (float64 (2,)): their value at lo and their rise."""

@@ -2,15 +2,23 @@
 
 Bisection on the derivative; an observation whose loss has no kink left between the two ends is a line from then on, so
 that all steps together cost a few looks at every observation.
+
+Where scores are known to within far_i, so is every best β₀: derivatives of convex functions rise, so that it lies below
+any b with Σ L_i'(z_i − far_i + b) > 0, and above any with Σ L_i'(z_i + far_i + b) < 0. Were all far_i one number and
+the best β₀ of z zero, b would be that number; so it is looked for around their mean.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from cflengine.engine.gaps import EPSILON
 from cflengine.plq import kernels_shift
 
 _FURTHEST = 1e18
+_FURTHER, _TRIES = 1.25, 40  # a range need not be exact
 
 
 def best_shift(losses: object, z: np.ndarray, near: float = 0.0) -> float:
@@ -40,3 +48,23 @@ def best_shift(losses: object, z: np.ndarray, near: float = 0.0) -> float:
     if not count and line[1] > 0:
         return float(np.clip(-line[0] / line[1], lo, hi))
     return hi if derivative(hi) <= 0 or abs(derivative(hi)) <= abs(derivative(lo)) else lo
+
+
+def shift_range(losses: object, z: np.ndarray, far: np.ndarray) -> tuple[float, float]:
+    """lo and hi with every best β₀ between them, for all scores within far_i of z_i, whose best β₀ is near 0; ±inf
+    where no end is sure, whatever rounding did."""
+    about = max(float(far.mean()), 1e-12) if len(far) else 0.0
+
+    def surely(sign: float, shift: float) -> bool:
+        total, size = kernels_shift.derivative_and_size(losses, z - sign * far, sign * shift)
+        return sign * total > EPSILON * (len(z) + 8.0) * 1.01 * size
+
+    ends = []
+    for sign in (-1.0, 1.0):
+        steps = about * _FURTHER ** np.arange(_TRIES)
+        shift = next((float(step) for step in steps if surely(sign, step)), math.inf)
+        if shift == about:
+            steps = about / _FURTHER ** np.arange(1, _TRIES)
+            shift = next((float(step) * _FURTHER for step in steps if not surely(sign, step)), float(steps[-1]))
+        ends.append(sign * shift)
+    return ends[0], ends[1]

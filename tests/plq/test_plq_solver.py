@@ -14,12 +14,12 @@ from cflengine.engine.progress import TerminationReason
 from cflengine.plq import constraints as limits
 from cflengine.plq import kernels
 from cflengine.plq.certificate import Sizes, balance, certify
-from cflengine.plq.descent import losses_of, rows_of, solve
+from cflengine.plq.descent import Descent, losses_of, rows_of, solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import CompositeLoss, PLQProblem, no_constraints
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
-from cflengine.plq.shift import best_shift
+from cflengine.plq.shift import best_shift, shift_range
 from naive.plq import optimum
 
 MARGINS = ("hinge", "squared_hinge", "smoothed_hinge")
@@ -110,8 +110,9 @@ def test_dense_and_sparse_are_one(name, nu):
 
 @pytest.mark.parametrize("name", ["hinge", "smoothed_hinge", "epsilon_insensitive:0.3", "huber:0.5"])
 @pytest.mark.parametrize("switches", [(False, False), (True, False), (False, True), (True, True)], ids=str)
-def test_shrinking_and_screening_change_nothing(name, switches):
-    problem = problem_of(name, n=300, d=4, C=0.05)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_shrinking_and_screening_change_nothing(name, switches, intercept):
+    problem = problem_of(name, n=300, d=4, C=0.05, intercept=intercept)
     shrinking, screening = switches
     result = solve(problem, DescentSettings(tol=1e-8, max_iter=50_000, shrinking=shrinking, screening=screening))
     plain = solve(problem, DescentSettings(tol=1e-8, max_iter=50_000, shrinking=False, screening=False))
@@ -119,14 +120,30 @@ def test_shrinking_and_screening_change_nothing(name, switches):
     assert (result.n_screened > 0) == screening or name == "huber:0.5"
 
 
-def test_what_is_screened_is_settled_in_the_solution():
-    problem = problem_of("hinge", n=400, d=3, C=0.02)
-    early = solve(problem, DescentSettings(tol=1e-3))
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", ["hinge", "smoothed_hinge", "epsilon_insensitive:0.3"])
+def test_what_is_screened_is_settled_in_the_solution(name, intercept):
+    problem = problem_of(name, n=400, d=3, C=0.02, intercept=intercept)
+    run = Descent(problem, DescentSettings(tol=1e-3))
+    early = run.run()
     final = solve(problem, DescentSettings(tol=1e-11, max_iter=10**6, screening=False))
-    assert 0 < early.n_screened < 400
-    z = problem.loss.U[:, 0] * problem.scores(final.w) + problem.loss.V[:, 0]
-    settled = np.abs(z) > 1e-6
-    assert np.isin(final.lam[settled, 0], (0.0, 1.0)).all()
+    assert 0 < early.n_screened == run.screened.sum() < 400 and final.gap <= 1e-11
+    np.testing.assert_allclose(run.relu_duals[run.screened], final.lam[run.screened], atol=1e-12)
+    np.testing.assert_allclose(run.rehu_duals[run.screened], final.gam[run.screened], atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(MARGINS + RESIDUALS), st.floats(0.0, 2.0))
+@settings(max_examples=60)
+def test_the_best_intercept_of_scores_nearby_is_in_the_range(seed, name, size):
+    problem, rng = problem_of(name, seed, n=20), np.random.default_rng(seed)
+    losses, z, far = losses_of(problem.loss), rng.normal(size=20), size * (1.0 + rng.random(20))
+    z += best_shift(losses, z)
+    lo, hi = shift_range(losses, z, far)
+    for sign in (-1.0, 1.0, rng.uniform(-1.0, 1.0, 20)):
+        assert lo <= best_shift(losses, z + sign * far) <= hi
+    if name in ("squared", "expectile:0.8"):  # whose best intercept is the only one: not much wider than it has to be
+        ends = best_shift(losses, z + far), best_shift(losses, z - far)
+        assert (lo, hi) == pytest.approx(ends, rel=0.26, abs=1e-9)
 
 
 def test_same_bytes_again_and_other_seeds_the_same_value():
