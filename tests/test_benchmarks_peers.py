@@ -113,7 +113,7 @@ def test_a_task_gets_its_problem_and_answers(tasks):
 
 
 def test_peak_memory_is_the_childs_own(tasks):
-    burden = np.ones(60_000_000)
+    burden = np.ones(25_000_000)
     small = run_peer("some_tasks:echo", tasks, kill_after=60, n_threads=1)
     large = run_peer("some_tasks:burden", tasks, kill_after=60, n_threads=1)
     assert megabytes(small) < 100 < burden.nbytes / 1e6

@@ -176,9 +176,10 @@ def no_text(texts: Sequence[str]) -> np.ndarray:
         if len(text) < _FEWEST_CHARS:
             continue
         sample = text if len(text) <= 20_000 else text[:10_000] + text[-10_000:]
-        blanks = sum(map(str.isspace, sample))
-        letters = sum(map(str.isalpha, sample))
-        spaced = sum(char < "\u2e80" for char in sample) > len(sample) / 2
+        counts = Counter(sample)
+        blanks = sum(count for char, count in counts.items() if char.isspace())
+        letters = sum(count for char, count in counts.items() if char.isalpha())
+        spaced = sum(count for char, count in counts.items() if char < "\u2e80") > len(sample) / 2
         if letters + blanks < 0.6 * len(sample) or (spaced and blanks < 0.04 * len(sample)):
             found.append(d)
     return np.array(found, dtype=np.int64)

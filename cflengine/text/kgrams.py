@@ -36,8 +36,9 @@ _INT32_MAX = 2**31 - 1
 
 
 def cover_type(max_gram: int) -> type[np.unsignedinteger[Any]]:
-    """The type of covers, which have a bit for every length of a pointer."""
-    return np.uint8 if max_gram <= 8 else np.uint16 if max_gram <= 16 else np.uint32
+    """The type of covers, which have a bit for every length of a pointer. No third type for up to 16 words: two bytes a
+    token are little beside as many costs as there are lengths, and all kernels would be compiled once more."""
+    return np.uint8 if max_gram <= 8 else np.uint32
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 def _character_classes() -> np.ndarray:
     """uint8 (0x110000,): what ``re`` takes each code point for, asked of ``re`` itself so that both agree."""
     classes = np.full(sys.maxunicode + 1, kernels.MARK, dtype=np.uint8)
-    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    everything = np.arange(len(classes), dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     for kind, pattern in ((kernels.WORD, r"\w+"), (kernels.SEPARATOR, r"\s+")):
         for match in re.finditer(pattern, everything):
             classes[match.start() : match.end()] = kind

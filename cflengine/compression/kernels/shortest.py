@@ -15,7 +15,7 @@ text a few dozen tokens are enough; on "a a a a ..." no number is, and pieces ar
 
 Shapes: cost float64 (K, size), by length and *start*, inf where a pointer does not exist; reach float64 (size+1,),
 cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token i is used; choice, of the same type,
-(size+1,). K > 8 takes more bits: uint16 up to 16, then uint32, in all kernels (text/kgrams.py, ``cover_type``).
+(size+1,). K > 8 takes more bits: uint32, in all kernels (text/kgrams.py, ``cover_type``).
 """
 
 from __future__ import annotations

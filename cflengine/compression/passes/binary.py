@@ -42,8 +42,8 @@ class Coder:
     def chunks(self) -> list[tuple[int, int]]:
         """Ranges of blocks of at most about CHUNK_POINTERS pointers: what a parallel kernel is given at once."""
         pieces = max(1, -(-self.index.max_gram * self.index.n_tokens // layout.CHUNK_POINTERS))
-        cuts = np.linspace(0, self.n_blocks, min(pieces, max(self.n_blocks, 1)) + 1).astype(int)
-        return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+        pieces = min(pieces, max(self.n_blocks, 1))
+        return [(self.n_blocks * k // pieces, self.n_blocks * (k + 1) // pieces) for k in range(pieces)]
 
     def single_words(self) -> np.ndarray:
         """uint8 (n,): the solution that every run begins with; the best one where pointers are free."""

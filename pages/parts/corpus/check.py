@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.text import CorpusCheck, TokenChoice, check_corpus
+from cflengine.text import CorpusCheck, TokenChoice
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.words import many, number, percent
 
@@ -21,12 +21,10 @@ _ROLES = {
 
 def draw_check(loaded: LoadedCorpus) -> None:
     """What was found, one sentence each; nothing is said of what is as it should be."""
-    known = st.session_state.get("corpus_check")
-    if known is None or known[0] != loaded.id:
-        if loaded.table.n_tokens > MOST_TOKENS and not st.button("Look for repeated documents", key="check_now"):
-            return
-        known = st.session_state.corpus_check = (loaded.id, check_corpus(loaded.corpus, loaded.table))
-    check: CorpusCheck = known[1]
+    known = "check" in loaded.__dict__ or loaded.table.n_tokens <= MOST_TOKENS
+    if not known and not st.button("Look for repeated documents", key="check_now"):
+        return
+    check = loaded.check
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check, loaded.tokens)))
     if check.roles:
         frame = pd.DataFrame(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cflengine.text import PRESETS, TokenChoice, check_pattern, has_dictionary, plain_tokens, suggested_tokens
+from cflengine.text import PRESETS, TokenChoice, check_pattern, has_dictionary, plain_tokens
 from pages.parts.corpus.reading import Reading, choose
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
@@ -29,7 +29,7 @@ def draw_tokens(loaded: LoadedCorpus) -> None:
     now = loaded.tokens
     title = f"`{now.own}`" if now.own else PRESETS[now.preset].title.lower()
     with st.expander(f"What is a word: {title}", key="tokens"):
-        chosen = _choose(now, suggested_tokens(loaded.corpus.texts[:2000]), loaded.id)
+        chosen = _choose(now, loaded.suggested, loaded.id)
         try:
             table = _preview(chosen, loaded)
         except ValueError as error:  # an own pattern that is none, a dictionary that is not there

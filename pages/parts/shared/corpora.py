@@ -24,11 +24,14 @@ from cflengine.text import (
     NEWSGROUPS,
     SAMPLE,
     USUAL_TOKENS,
+    CorpusCheck,
     TokenChoice,
     Tokenizer,
     TokenTable,
+    check_corpus,
     load_newsgroups,
     plain_tokens,
+    suggested_tokens,
 )
 
 _KEEP = 4
@@ -54,6 +57,16 @@ class LoadedCorpus:
     def table(self) -> TokenTable:
         """The texts in tokens."""
         return self._cut(None)
+
+    @cached_property
+    def check(self) -> CorpusCheck:
+        """What a look at texts, tokens and columns finds."""
+        return check_corpus(self.corpus, self.table)
+
+    @cached_property
+    def suggested(self) -> str:
+        """The preset of tokens that suits the texts."""
+        return suggested_tokens(self.corpus.texts)
 
     def count(self, watch: Watch) -> None:
         """Make :attr:`table`, unless it is there. Raises Stopped where ``watch`` says so."""

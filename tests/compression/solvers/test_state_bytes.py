@@ -34,7 +34,7 @@ SOLVES = {
         HomotopySettings(relaxation_iterations=2, stage_iterations=2, bound_every=2, last_zeta=0.1),
     ),
     "guided": (solve_guided, GuidedSettings(tol=0.0, tighten=False, **SHORT)),
-    "guided on disk": (solve_guided, GuidedSettings(tol=0.0, **SHORT)),
+    "guided on disk": (solve_guided, GuidedSettings(tol=0.0, branching=False, **SHORT)),
     "reweighting": (solve_reweighting, ReweightingSettings(rounds=2, round_iterations=10)),
     "sharded": (
         solve_sharded,
