@@ -125,11 +125,14 @@ def _ends(text: str) -> list[tuple[str, float]]:
     return [(parts[0], -np.inf), (parts[1], np.inf)]
 
 
-def check_problem(problem: PLQProblem) -> None:
-    """ValueError for data that are not finite or do not fit together, and for constraints that no β meets."""
+def check_problem(problem: PLQProblem, norms: np.ndarray) -> None:
+    """ValueError for data that are not finite or do not fit together, and for constraints that no β meets.
+
+    norms: float64 (n,), squared, of the rows, which are finite only where the data are: another look is saved.
+    """
     X, loss, constraints = problem.X, problem.loss, problem.constraints
     values = X.data if sparse.issparse(X) else X
-    if not np.isfinite(values).all():
+    if not np.isfinite(norms).all() and not np.isfinite(values).all():
         raise InputError("the data hold NaN or infinite numbers.")
     if len(loss) != X.shape[0]:
         raise InputError(f"there are {X.shape[0]} rows but {len(loss)} losses.")

@@ -346,7 +346,8 @@ def solve(
 
     Raises ValueError for data that are not finite, and for constraints that no β meets.
     """
-    check_problem(problem)
+    sizes = sizes or Sizes.of(problem.X)
+    check_problem(problem, sizes.rows)
     return Descent(problem, settings or DescentSettings(), listeners, start, sizes).run()
 
 

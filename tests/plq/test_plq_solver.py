@@ -279,6 +279,24 @@ def test_updates_are_the_best_single_coordinates():
             assert problem.dual(tried, gam, np.zeros(0)) <= problem.dual(lam, gam, np.zeros(0)) + 1e-12
 
 
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "smoothed_hinge"])
+def test_a_loss_of_one_part_is_looked_at_and_updated_at_once(name):
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1.0, 1.0], 300)
+    losses = losses_of(named_loss(name).for_data(y, np.where(rng.random(300) < 0.1, 0.0, 0.7)))
+    top = np.minimum(losses.parts[:, 2:3], 1e3) if losses.n_relu == 0 else np.ones((300, 1))
+    duals = top * rng.choice([0.0, 0.3, 1.0], (300, 1))
+    for i, z in enumerate(rng.choice([-2.0, -0.4, 0.0, 0.5, 1.0, 3.0], 300)):
+        for norm in (0.0, 0.3, 2.0):
+            first, second = duals.copy(), duals.copy()
+            violation, distance, gap = kernels.examine(*losses, i, z, first)
+            step = kernels.update_duals(*losses, i, z, norm, first) if violation > 0.0 else 0.0
+            found = kernels.rest_alone(*losses, i, z, norm, second)
+            wanted = (violation, distance if violation == 0.0 else 0.0, gap, step)  # else nobody asks how far it is
+            np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+            np.testing.assert_allclose(first, second, rtol=1e-13)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 9])
 def test_products_with_rows(form, d):
