@@ -213,7 +213,7 @@ def draw_simulation() -> None:
         busy = job is not None and job.active
         with st.container(horizontal=True, gap="small"):
             st.button("Simulate", type="primary", on_click=start_simulation, key="simulate", disabled=busy)
-            st.button("Stop", on_click=lambda: job.stop.set(), key="stop_simulation", disabled=not busy)
+            st.button("Stop", on_click=job.end if job is not None else None, key="stop_simulation", disabled=not busy)
     with right:
         laws = choice.laws
         st.plotly_chart(laws_figure(laws.laws()), key="sim_laws", config={"displayModeBar": False})

@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
+STOPPING_S = 0.7  # a Stop is waited for: mostly the page that follows it shows the result
 SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
 KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results held for reloads and other tabs
 TRACE_PATH = "/cfl/trace"
@@ -60,6 +61,13 @@ class Job:
     last_seen: float = field(default_factory=time.monotonic)
     orphaned_at: float | None = None
     stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    ended: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def end(self) -> None:
+        """Ask it to stop, and, if it is running, wait a moment until it has."""
+        self.stop.set()
+        if self.state == RUNNING:
+            self.ended.wait(STOPPING_S)
 
     @property
     def active(self) -> bool:
@@ -207,6 +215,13 @@ class JobBoard:
 
     @staticmethod
     def _run(job: Job) -> None:
+        try:
+            JobBoard._work(job)
+        finally:
+            job.ended.set()
+
+    @staticmethod
+    def _work(job: Job) -> None:
         if not job.poll():
             job.error, job.state = "Stopped before it began.", FAILED
             return

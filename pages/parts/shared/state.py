@@ -326,4 +326,4 @@ def stop_job(kind: str = SOLVE) -> None:
     """Ask the session's job of that kind to stop; it keeps what it has."""
     job = current_job(kind)
     if job is not None:
-        job.stop.set()
+        job.end()
