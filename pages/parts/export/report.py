@@ -75,8 +75,7 @@ def report_html(
 
 
 def _key(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
-    size, gap = model.result_.dictionary_size, model.result_.gap
-    parts = proved_sentence(size, gap, model.max_gram, len(loaded.corpus), "document")
+    parts = proved_sentence(model.result_, model.max_gram, len(loaded.corpus), "document")
     return f'<p class="key">{_bold(parts)}</p>'
 
 

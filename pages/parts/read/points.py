@@ -34,8 +34,7 @@ def live_points(
         shown, grams = stage_view(run.corpus, corpus, documents, point.result.cover, most=most)
         ids = np.fromiter(grams, np.int64, len(grams))
         counts = run.counts(point, ids)
-        size, gap = point.result.dictionary_size, point.result.gap
-        said = proved_sentence(size, gap, run.max_gram, len(corpus), one)
+        said = proved_sentence(point.result, run.max_gram, len(corpus), one)
         labels = dict(zip(ids.tolist(), run.phrases.spell(ids), strict=True))
         points.append(
             LivePoint(

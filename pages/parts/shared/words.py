@@ -6,6 +6,10 @@ import html
 import math
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cflengine.compression import CompressionResult
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
 # what Streamlit replaces after Markdown is parsed, where a backslash no longer helps: arrows, icons, addresses
@@ -60,17 +64,16 @@ def many(count: int, one: str, more: str | None = None) -> str:
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
-def proved_sentence(pieces: int, gap: float, max_gram: int, documents: int, one: str) -> list[tuple[str, bool]]:
+def proved_sentence(result: CompressionResult, max_gram: int, documents: int, one: str) -> list[tuple[str, bool]]:
     """How few pieces were found, and how much better it could be, in parts that are bold or not. one: what a document
     is called."""
-    longest = "single words" if max_gram == 1 else f"phrases up to {_NUMBERS[max_gram]} words"
+    pieces, longest = result.dictionary_size, "single words"
+    if max_gram > 1:
+        longest = f"phrases up to {_NUMBERS[max_gram]} words"
     proved = [("; how much better another dictionary could do is not proved yet", False)]
-    if math.isfinite(gap):
-        proved = [
-            (f"; no dictionary of {longest} can do ", False),
-            (f"more than {gap_words(gap)} better", True),
-            (" (proved)", False),
-        ]
+    if math.isfinite(result.gap):
+        better = "any better" if result.optimal else f"more than {gap_words(result.gap)} better"
+        proved = [(f"; no dictionary of {longest} can do ", False), (better, True), (" (proved)", False)]
     verb = "is" if documents == 1 else "are"
     return [(f"{many(documents, one)} {verb} built from ", False), (many(pieces, "piece"), True), *proved, (".", False)]
 

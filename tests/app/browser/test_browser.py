@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 import pytest
+from browsing import ROOT, needs_browser
 
-ROOT = Path(__file__).resolve().parents[3]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 PLOT = ".cfl-live-plot"
 POINTS = f"document.querySelector('{PLOT}')?.data?.reduce((sum, trace) => sum + trace.x.length, 0) ?? 0"
 HOSTILE = [
@@ -37,11 +22,7 @@ HOSTILE = [
     "=1+1 is =1+1 and =1+1 is =1+1",
 ]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="needs playwright"),
-    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium"),
-]
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -64,95 +45,6 @@ def short_corpus(reviews, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("corpora") / "short.csv"
     pd.DataFrame({"text": reviews[:150]}).to_csv(path, index=False)
     return path
-
-
-@pytest.fixture(scope="module")
-def server(warm, tmp_path_factory) -> Iterator[str]:
-    """The address of the app, started as a user starts it; no traceback may stand in its log in the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-    command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUTF8": "1"}
-        )
-        url = f"http://localhost:{port}"
-        try:
-            while True:
-                try:
-                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-                    break
-                except OSError:  # not listening yet
-                    assert process.poll() is None, log.read_text("utf-8")
-                    time.sleep(0.1)
-            yield url
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
-    assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield browser
-        browser.close()
-
-
-@dataclass
-class Watch:
-    """What a page asked for and complained about."""
-
-    hosts: set[str] = field(default_factory=set)
-    complaints: list[str] = field(default_factory=list)
-    streams: int = 0
-
-    def attach(self, page) -> None:
-        page.on("request", self._request)
-        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).netloc))
-        page.on("response", self._response)
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-
-    def _request(self, request) -> None:
-        self.hosts.add(urlsplit(request.url).netloc)
-        self.streams += "/cfl/trace/" in request.url
-
-    def _response(self, response) -> None:
-        if response.status >= 400:
-            self.complaints.append(f"{response.status} {response.url}")
-
-    def _console(self, message) -> None:
-        if message.type == "error":
-            self.complaints.append(message.text)
-
-
-@pytest.fixture
-def open_tab(chromium, server) -> Iterator[Callable]:
-    """A function: an address to a page in a browser of its own; nothing may leave the machine or complain."""
-    watch, contexts = Watch(), []
-
-    def open_one(address: str):
-        contexts.append(chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(30_000)
-        watch.attach(page)
-        page.goto(server + address)
-        page.watch = watch
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert watch.hosts - {""} == {urlsplit(server).netloc}, "a request left this machine"
-    assert not watch.complaints
 
 
 def button(page, name: str):
@@ -191,6 +83,20 @@ def use_path(page, path: Path) -> None:
     page.get_by_role("textbox", name="File or folder").fill(str(path))
     page.keyboard.press("Enter")
     page.locator("[data-testid=stSidebar]").get_by_text(path.name).wait_for()
+
+
+def stop_exploring(page) -> None:
+    """Stop the λ-path that a corpus begins with, unless it has ended; the button is drawn anew every second."""
+    from playwright.sync_api import TimeoutError as NotThere
+
+    stop = page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop")
+    try:
+        stop.wait_for(timeout=5_000)
+        while stop.count() and stop.is_enabled(timeout=2_000):
+            stop.click(timeout=2_000)
+    except NotThere:
+        assert not stop.count()
+    stop.wait_for(state="detached")
 
 
 def test_the_first_deep_link_after_a_start_goes_through_the_router(open_tab):
@@ -277,7 +183,7 @@ def see_it_solved_unasked(page) -> None:
     page.wait_for_function(f"({POINTS}) > 20")
     page.locator(".lt-line b").first.wait_for(timeout=90_000)
     assert "<script>window.pwned=1</script>" in page.locator(".lt").inner_text() or page.locator(".lt .p").count() > 20
-    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    stop_exploring(page)
     page.get_by_text("Still improving").wait_for(state="hidden")
 
 
@@ -391,7 +297,7 @@ def take_features_away(page) -> None:
 def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short_corpus):
     page = open_tab("/")
     use_path(page, short_corpus)
-    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    stop_exploring(page)
     go(page, "Words to phrases")
     button(page, "Run the path").click()
     page.get_by_text("of 12 λ certified").wait_for()
@@ -425,10 +331,10 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short
 
 
 def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus):
-    page = open_tab("/")
+    page = open_tab("/", apart=True)
     use_path(page, long_corpus)
     go(page, "Watch the solver")
-    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").click()
+    stop_exploring(page)
     run_and_see_rows(page)
     job = parse_qs(urlsplit(page.url).query)["job"]
 
@@ -440,7 +346,7 @@ def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus
     page.wait_for_function(f"({POINTS}) > {points}")
 
     address = urlsplit(page.url)
-    second = open_tab(f"/solve?{re.sub('&?job=[^&]*', '', address.query)}")
+    second = open_tab(f"/solve?{re.sub('&?job=[^&]*', '', address.query)}", apart=True)
     button(second, "Run").click()
     second.get_by_text("Queued: 1 solve before yours.").first.wait_for()
     page.context.close()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from test_browser import chromium, open_tab, pytestmark, server  # noqa: F401
+from browsing import needs_browser
 from test_pages import PAGES
+
+pytestmark = needs_browser
 
 LABELS = ("Tasks", "Telling sentences", "Word groups", "Names", "Losses", "Embeddings")
 
@@ -21,7 +23,7 @@ needs_axe = pytest.mark.skipif(
 
 
 @needs_axe
-def test_axe_finds_nothing(open_tab):  # noqa: F811
+def test_axe_finds_nothing(open_tab):
     from axe_playwright_python.sync_playwright import Axe
 
     page, axe, found = open_tab("/"), Axe(), []
@@ -45,7 +47,7 @@ def test_axe_finds_nothing(open_tab):  # noqa: F811
     assert not found
 
 
-def test_roles_are_right_as_soon_as_the_page_changes(open_tab):  # noqa: F811
+def test_roles_are_right_as_soon_as_the_page_changes(open_tab):
     page = open_tab("/")
     page.locator("[data-testid=stFileUploaderDropzone][role=group]").first.wait_for()
     role = page.evaluate(
@@ -62,7 +64,7 @@ def test_roles_are_right_as_soon_as_the_page_changes(open_tab):  # noqa: F811
     assert role == "group"
 
 
-def test_every_chart_can_be_saved(open_tab):  # noqa: F811
+def test_every_chart_can_be_saved(open_tab):
     page = open_tab("/path")
     page.locator(".cfl-save > button").first.wait_for()
     files = {}

@@ -3,98 +3,38 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import os
 import re
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from browsing import ROOT, needs_browser, served
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT))
-
-
-CHROMIUM = Path("/usr/bin/chromium")
 PLOT = ".cfl-live-plot"
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
-
-
-in_browser = pytest.mark.skipif(
-    importlib.util.find_spec("playwright") is None or not CHROMIUM.exists(),
-    reason=f"needs playwright and {CHROMIUM}",
-)
-
-
-@contextmanager
-def served(script: Path) -> Iterator[str]:
-    """The address of a Streamlit script, started as a user starts it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {
-        "server.port": port,
-        "server.address": "localhost",
-        "server.headless": "true",
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",
-        "runner.postScriptGC": "false",
-    }
-    command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
-    server = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONUTF8": "1"}
-    )
-    url = f"http://localhost:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-                break
-            except OSError:  # not listening yet
-                assert server.poll() is None, "the demo app stopped"
-                time.sleep(0.1)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
-def demo_url() -> Iterator[str]:
-    with served(ROOT / "tests/app/browser/demo_components.py") as url:
+def demo_url(tmp_path_factory) -> Iterator[str]:
+    with served(ROOT / "tests/app/browser/demo_components.py", tmp_path_factory.mktemp("demo") / "log.txt") as url:
         yield url
 
 
 @pytest.fixture
-def page():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS.split())
-        page = browser.new_page(viewport={"width": 1000, "height": 1000})
-        hosts, errors = set(), []
-        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        yield page
-        own = urlsplit(page.url).netloc
-        browser.close()
+def page(chromium):
+    page = chromium.new_page()
+    page.set_viewport_size({"width": 1000, "height": 1000})
+    hosts, errors = set(), []
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    own = urlsplit(page.url).netloc
+    page.close()
     assert not errors
     assert hosts - {""} <= {own}, "a request left this machine"
 
 
-@in_browser
-@pytest.mark.browser
 def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url):
     # The first connection breaks off half-way; the second starts over, and nothing may be drawn twice.
     page.goto(f"{demo_url}/?show=chart&pause=20&cut=once")
@@ -139,8 +79,6 @@ def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url)
     page.wait_for_function("node => node.layout.xaxis.range[1] > 1000", arg=plot)
 
 
-@in_browser
-@pytest.mark.browser
 def test_a_race_tells_its_contestants_apart_without_colour(page, demo_url):
     page.goto(f"{demo_url}/?show=race")
     page.locator(f"{PLOT} svg.main-svg").first.wait_for(timeout=60_000)
@@ -173,8 +111,6 @@ def moves_of(page) -> list[dict]:
     return ast.literal_eval(page.evaluate(MOVES))
 
 
-@in_browser
-@pytest.mark.browser
 @pytest.mark.parametrize("slow", ["0", "0.4"])
 def test_the_slider_tells_of_every_move_it_can_and_of_its_end(page, demo_url, slow):
     page.goto(f"{demo_url}/?show=path&slow={slow}")
@@ -211,8 +147,6 @@ def test_the_slider_tells_of_every_move_it_can_and_of_its_end(page, demo_url, sl
     assert slider.get_attribute("aria-valuetext") == "λ = 1.78"
 
 
-@in_browser
-@pytest.mark.browser
 def test_play_goes_through_the_path_and_ends(page, demo_url):
     page.goto(f"{demo_url}/?show=path")
     play = page.locator(".cfl-path-bar button")
@@ -235,8 +169,6 @@ def test_play_goes_through_the_path_and_ends(page, demo_url):
     assert "&lt;script&gt;" in text and page.evaluate("window.pwned") is None
 
 
-@in_browser
-@pytest.mark.browser
 def test_bars_keep_their_elements_and_answer(page, demo_url):
     page.goto(f"{demo_url}/?show=path")
     bars = page.locator(".bars .bar")
@@ -264,8 +196,6 @@ def test_bars_keep_their_elements_and_answer(page, demo_url):
     assert page.evaluate("window.bar.isConnected") == (kept.split("\n")[0] in "".join(name for name, _ in after))
 
 
-@in_browser
-@pytest.mark.browser
 def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
     page.goto(f"{demo_url}/?show=text&words=800")
     rocket = page.locator(".scroller .p").filter(has_text="👩‍🚀")
@@ -345,12 +275,10 @@ st.text(f"clicked: {{click}}")
 def heat_url(tmp_path_factory) -> Iterator[str]:
     script = tmp_path_factory.mktemp("heat") / "demo.py"
     script.write_text(HEAT_DEMO.format(root=str(ROOT)), "utf-8")
-    with served(script) as url:
+    with served(script, script.with_name("log.txt")) as url:
         yield url
 
 
-@in_browser
-@pytest.mark.browser
 def test_the_heat_map_says_what_a_token_costs_in_three_ways(page, heat_url):
     page.goto(heat_url)
     tokens = page.locator(".heat .scroller .p")
@@ -376,8 +304,6 @@ def test_the_heat_map_says_what_a_token_costs_in_three_ways(page, heat_url):
     assert text[start:end] == "cat"
 
 
-@in_browser
-@pytest.mark.browser
 def test_the_heat_map_scrolls_to_what_is_marked_and_keeps_the_readers_place(page, heat_url):
     page.goto(heat_url)
     page.locator(".heat .scroller .p").first.wait_for(timeout=60_000)
@@ -399,8 +325,6 @@ def test_the_heat_map_scrolls_to_what_is_marked_and_keeps_the_readers_place(page
     )
 
 
-@in_browser
-@pytest.mark.browser
 def test_sentences_say_without_colour_what_is_kept_and_for_whom(page, demo_url):
     page.goto(f"{demo_url}/?show=sentences")
     rows = page.locator(".sv-row")

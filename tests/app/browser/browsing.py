@@ -1,0 +1,58 @@
+"""Chromium, and scripts of Streamlit served as a user starts them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+needs_browser = [
+    pytest.mark.browser,
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="needs playwright"),
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium"),
+]
+
+
+@contextmanager
+def served(script: Path, log: Path) -> Iterator[str]:
+    """The address of a script; no traceback may stand in its log in the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
+    command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUTF8": "1"}
+        )
+        url = f"http://localhost:{port}"
+        try:
+            while True:
+                try:
+                    urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                    break
+                except OSError:  # not listening yet
+                    assert process.poll() is None, log.read_text("utf-8")
+                    time.sleep(0.1)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+    assert "Traceback" not in log.read_text("utf-8"), log.read_text("utf-8")
