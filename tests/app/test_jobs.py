@@ -47,6 +47,32 @@ def test_a_job_runs_reports_and_ends(own_board):
     assert own_board.get(job.id) is job and own_board.get(None) is None and own_board.get("no") is None
 
 
+def test_an_end_is_waited_for_a_moment_and_only_where_something_runs(own_board, monkeypatch):
+    monkeypatch.setattr("pages.parts.shared.jobs.STOPPING_S", 30.0)
+    job, behind = Job("a", (), work_until_stopped), Job("b", (), work_until_stopped)
+    own_board.submit(job)
+    own_board.submit(behind)
+    until(lambda: job.state == RUNNING)
+    began = time.monotonic()
+    behind.end()  # it has not begun, and will not
+    assert time.monotonic() - began < 5 and behind.stop.is_set() and job.active
+    job.end()
+    assert (job.state, job.result) == (DONE, "stopped") and time.monotonic() - began < 20
+    assert behind.ended.wait(10) and behind.state == FAILED
+
+
+def test_an_end_that_takes_long_is_not_waited_for(own_board, monkeypatch):
+    monkeypatch.setattr("pages.parts.shared.jobs.STOPPING_S", 0.05)
+    go_on = threading.Event()
+    job = Job("a", (), lambda job: go_on.wait(10))
+    own_board.submit(job)
+    until(lambda: job.state == RUNNING)
+    job.end()
+    assert job.active and job.stop.is_set()
+    go_on.set()
+    assert job.ended.wait(10) and job.state == DONE
+
+
 def test_ids_can_be_part_of_a_components_key():
     # Streamlit keeps "__" for itself, and refuses a key that holds it
     ids = {Job("a", (), print).id for _ in range(2000)}

@@ -13,9 +13,9 @@ from pages.parts.shared.words import proved_sentence
 @pytest.mark.parametrize(
     ("gap", "optimal", "max_gram", "said"),
     [
-        (6e-4, False, 3, "; no dictionary of phrases up to three words can do more than 0.06 % better (proved)."),
+        (6e-4, False, 3, "; no dictionary of phrases up to three words can do more than 0.060 % better (proved)."),
         (6e-4, True, 3, "; no dictionary of phrases up to three words can do any better (proved)."),
-        (0.01, False, 1, "; no dictionary of single words can do more than 1.0 % better (proved)."),
+        (0.01, False, 1, "; no dictionary of single words can do more than 1.00 % better (proved)."),
         (math.inf, False, 3, "; how much better another dictionary could do is not proved yet."),
     ],
 )
