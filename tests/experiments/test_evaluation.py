@@ -52,7 +52,7 @@ def done():
     texts, frame = corpus()
     stages = []
     run = Evaluation(
-        texts, tasks_of(texts, frame, "mood", "score", "author", folds=3), EvaluationSettings(lams=LAMS),
+        texts, tasks_of(texts, frame, "mood", "score", "author", folds=2), EvaluationSettings(lams=LAMS),
         on_stage=stages.append,
     )  # fmt: skip
     run.run()

@@ -8,10 +8,11 @@ import numpy as np
 def prox(q: np.ndarray, kappa: float) -> np.ndarray:
     """argmin_{v ≥ 0} ½‖v − q‖² + κ max(v), by sorting: the level t with Σ (q − t)₊ = κ lies below the t-th largest."""
     positive = np.sort(np.maximum(q, 0.0))[::-1]
-    if positive.sum() <= kappa:
+    sums = np.cumsum(positive)
+    if sums[-1] <= kappa:
         return np.zeros_like(q)
     for count in range(1, len(positive) + 1):
-        level = (positive[:count].sum() - kappa) / count
+        level = (sums[count - 1] - kappa) / count
         if count == len(positive) or level >= positive[count]:
             break
     return np.minimum(np.maximum(q, 0.0), level)
