@@ -30,7 +30,7 @@ PARTS = {
     "embedding": (embedding.parts, "embedding --sections ce-t1,flat,bbc,english"),
     "embedding-speed": (embedding.speed_parts, "embedding --sections speed"),
     "tokenizers": (tokenizers.parts, "tokenizers"),
-    "app": (feel.parts, "app --minutes 14"),
+    "app": (feel.parts, "app --minutes 6"),
 }
 MISSING = (
     "compression: Figure 2 from λ = 0, Figure 4's marks, all K-grams against the dictionary (AISTATS 2014)",

@@ -16,7 +16,7 @@ once, and where it rests nothing pulls. The proof takes the best β₀ there is 
 Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
 at the kink, β = 1/2.
 
->>> from cflengine.plq.problem import no_constraints
+>>> from cflengine.plq.problem import CompositeLoss, no_constraints
 >>> one, none = np.ones((1, 1)), np.zeros((1, 0))
 >>> loss = CompositeLoss(U=-one, V=one, S=none, T=none, tau=none)
 >>> result = solve(PLQProblem(2.0 * one, loss, no_constraints(1)), DescentSettings(tol=1e-9))
@@ -30,7 +30,6 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from scipy import sparse
 
 from cflengine.engine.gaps import EPSILON
 from cflengine.engine.jit import one_blas_thread
@@ -38,10 +37,11 @@ from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
+from cflengine.plq.arrays import losses_of, rows_of
 from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
 from cflengine.plq.constraints import check_problem
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
-from cflengine.plq.problem import CompositeLoss, PLQProblem
+from cflengine.plq.problem import PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range
@@ -58,23 +58,6 @@ _PROJECTION_CALLS = 50
 _SCREENED = 0.25  # of the gap of the last screening: then it is worth another
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
-
-
-def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Rows:
-    """A matrix as kernels take it; values are not copied if it is float64, and in C order or CSR.
-
-    norms: float64 (n,), squared, of its rows.
-    """
-    if isinstance(X, np.ndarray):
-        none = np.empty(0, dtype=np.int32)
-        return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X), norms)
-    indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
-    return kernels.Rows(np.asarray(X.data), indices, indptr, np.empty((0, 0)), norms)
-
-
-def losses_of(loss: CompositeLoss) -> kernels.Losses:
-    """Losses as kernels take them: what belongs to an observation stands together."""
-    return kernels.Losses(np.hstack([loss.U, loss.V, loss.S, loss.T, loss.tau]), loss.U.shape[1])
 
 
 class Descent(Run):
@@ -294,11 +277,14 @@ class Descent(Run):
         """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""
         problem = self.problem
         assert self.best is not None
-        gap, z = max(self.best_objective - self.lower_bound, 0.0), self.best[2].scores
+        beta, _, found = self.best
+        gap, z = max(self.best_objective - self.lower_bound, 0.0), found.scores
         if not self.settings.screening or gap > _SCREENED * self.screened_at:
             return
         self.screened_at = gap
+        rounding = 1.01 * EPSILON * (self.sizes.entries + 8.0)
         far = np.sqrt(2.0 * gap / problem.mu * self.sizes.rows) * (1.0 + 1e-9)
+        far += rounding * (np.sqrt(self.sizes.rows * float(beta @ beta)) + np.abs(z))
         if problem.intercept:
             lo, hi = shift_range(self.losses, z, far)
             if not math.isfinite(hi - lo):

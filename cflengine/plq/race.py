@@ -26,8 +26,8 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.engine.run import Run
 from cflengine.plq import kernels_race as kernels
+from cflengine.plq.arrays import rows_of
 from cflengine.plq.certificate import Sizes, certify
-from cflengine.plq.descent import rows_of
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import PLQProblem, no_constraints
 from cflengine.plq.result import PLQResult

@@ -13,8 +13,9 @@ from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import TerminationReason
 from cflengine.plq import newton
+from cflengine.plq.arrays import losses_of
 from cflengine.plq.certificate import certify
-from cflengine.plq.descent import losses_of, solve
+from cflengine.plq.descent import solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem, no_constraints

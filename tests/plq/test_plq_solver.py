@@ -13,8 +13,9 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.progress import TerminationReason
 from cflengine.plq import constraints as limits
 from cflengine.plq import kernels
+from cflengine.plq.arrays import losses_of, rows_of
 from cflengine.plq.certificate import Sizes, balance, certify
-from cflengine.plq.descent import Descent, losses_of, rows_of, solve
+from cflengine.plq.descent import Descent, solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import CompositeLoss, PLQProblem, no_constraints
 from cflengine.plq.result import PLQResult
