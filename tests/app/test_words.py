@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from pages.parts.read.points import note
 from pages.parts.shared.words import proved_sentence
 
 
@@ -24,3 +26,10 @@ def test_the_sentence_says_what_is_proved(gap, optimal, max_gram, said):
     parts = proved_sentence(result, max_gram, 1, "review")
     assert "".join(part for part, _ in parts) == "1 review is built from 1,200 pieces" + said
     assert ("1,200 pieces", True) in parts
+
+
+def test_what_storing_costs_is_the_least_where_that_is_proved():
+    facts = {"n_pointers": 2, "cover": np.ones(4, dtype=np.uint8), "objective": 10.0, "lower_bound": 9.0}
+    said = [note(SimpleNamespace(result=SimpleNamespace(**facts, optimal=optimal))) for optimal in (False, True)]
+    assert said[0].endswith("costs 10, and cannot cost less than 9.")
+    assert said[1].endswith("costs 10, and cannot cost less.")

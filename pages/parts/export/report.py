@@ -92,7 +92,9 @@ def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         ("Phrases and words kept", number(result.dictionary_size)),
         ("Uses (pointers)", f"{number(result.n_pointers)}, of {number(average, 2)} words on average"),
         ("λ, the cost of a use; K, the longest phrase", f"{model.lam:g}; {model.max_gram}"),
-        ("Size found; cannot be below", f"{number(result.objective, 1)}; {number(result.lower_bound, 1)}"),
+        ("Size found", f"{number(result.objective, 1)}, the least there is")
+        if result.optimal
+        else ("Size found; cannot be below", f"{number(result.objective, 1)}; {number(result.lower_bound, 1)}"),
     ]
     return _table(("", ""), [(_text(a), _text(b)) for a, b in rows], numbers=(1,))
 
