@@ -50,7 +50,7 @@ def share(monkeypatch):
 
 
 def matrix(n: int, d: int, per_row: int) -> sparse.csr_matrix:
-    """Numbers in (0, 1) where chance put them, twice now and then."""
+    """Numbers in (0, 1) at random places, some of them twice."""
     rng = np.random.default_rng(0)
     where = np.repeat(np.arange(n), per_row), rng.integers(0, d, n * per_row)
     return sparse.csr_matrix((rng.random(n * per_row), where), (n, d))

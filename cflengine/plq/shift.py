@@ -54,17 +54,21 @@ def shift_range(losses: object, z: np.ndarray, far: np.ndarray) -> tuple[float, 
     """lo and hi with every best β₀ between them, for all scores within far_i of z_i, whose best β₀ is near 0; ±inf
     where no end is sure, whatever rounding did."""
     about = max(float(far.mean()), 1e-12) if len(far) else 0.0
+    return _sure_end(losses, z + far, -1.0, about), _sure_end(losses, z - far, 1.0, about)
 
-    def surely(sign: float, shift: float) -> bool:
-        total, size = kernels_shift.derivative_and_size(losses, z - sign * far, sign * shift)
+
+def _sure_end(losses: object, z: np.ndarray, sign: float, about: float) -> float:
+    """The nearest to 0 of ±about · _FURTHER^k at which the derivative surely has this sign, looked for from k = 0."""
+
+    def sure(k: int) -> bool:
+        total, size = kernels_shift.derivative_and_size(losses, z, sign * about * _FURTHER**k)
         return sign * total > EPSILON * (len(z) + 8.0) * 1.01 * size
 
-    ends = []
-    for sign in (-1.0, 1.0):
-        steps = about * _FURTHER ** np.arange(_TRIES)
-        shift = next((float(step) for step in steps if surely(sign, step)), math.inf)
-        if shift == about:
-            steps = about / _FURTHER ** np.arange(1, _TRIES)
-            shift = next((float(step) * _FURTHER for step in steps if not surely(sign, step)), float(steps[-1]))
-        ends.append(sign * shift)
-    return ends[0], ends[1]
+    k = 0
+    while not sure(k):
+        k += 1
+        if k == _TRIES:
+            return sign * math.inf
+    while -_TRIES < k <= 0 and sure(k - 1):
+        k -= 1
+    return sign * about * _FURTHER**k

@@ -293,7 +293,7 @@ def test_a_loss_of_one_part_is_looked_at_and_updated_at_once(name):
             violation, distance, gap = kernels.examine(*losses, i, z, first)
             step = kernels.update_duals(*losses, i, z, norm, first) if violation > 0.0 else 0.0
             found = kernels.rest_alone(*losses, i, z, norm, second)
-            wanted = (violation, distance if violation == 0.0 else 0.0, gap, step)  # else nobody asks how far it is
+            wanted = (violation, distance if violation == 0.0 else 0.0, gap, step)  # of no use otherwise
             np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
             np.testing.assert_allclose(first, second, rtol=1e-13)
 

@@ -29,7 +29,7 @@ function watch() {
     }
   };
   tools.observer = new MutationObserver(() => {
-    mendRoles(); // at once: nobody is to hear the wrong one
+    mendRoles(); // at once, before a screen reader meets the wrong one
     if (waiting) return;
     waiting = true;
     setTimeout(look, 250); // charts that move change their nodes sixty times a second

@@ -216,17 +216,10 @@ class JobBoard:
     @staticmethod
     def _run(job: Job) -> None:
         try:
-            JobBoard._work(job)
-        finally:
-            job.ended.set()
-
-    @staticmethod
-    def _work(job: Job) -> None:
-        if not job.poll():
-            job.error, job.state = "Stopped before it began.", FAILED
-            return
-        job.state = RUNNING
-        try:
+            if not job.poll():
+                job.error, job.state = "Stopped before it began.", FAILED
+                return
+            job.state = RUNNING
             job.result = job.work(job)
             job.state = DONE
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
@@ -235,6 +228,8 @@ class JobBoard:
             _log.exception("a job failed")
             what = "Reading" if job.beside else "The solver"
             job.error, job.state = f"{what} failed unexpectedly; the terminal has the details.", FAILED
+        finally:
+            job.ended.set()
 
 
 BOARD = JobBoard()

@@ -67,9 +67,8 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 def proved_sentence(result: CompressionResult, max_gram: int, documents: int, one: str) -> list[tuple[str, bool]]:
     """How few pieces were found, and how much better it could be, in parts that are bold or not. one: what a document
     is called."""
-    pieces, longest = result.dictionary_size, "single words"
-    if max_gram > 1:
-        longest = f"phrases up to {_NUMBERS[max_gram]} words"
+    pieces = result.dictionary_size
+    longest = "single words" if max_gram == 1 else f"phrases up to {_NUMBERS[max_gram]} words"
     proved = [("; how much better another dictionary could do is not proved yet", False)]
     if math.isfinite(result.gap):
         better = "any better" if result.optimal else f"more than {gap_words(result.gap)} better"
