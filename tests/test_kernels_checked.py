@@ -24,17 +24,16 @@ HOW = {
 
 
 OUTSIDE = """
-import numba, numpy as np
-from cflengine.engine.jit import parallel_kernel
+import numpy as np
+from cflengine.engine.jit import parallel_kernel, threads
 
-@parallel_kernel
-def shifted(x):
-    y = np.zeros_like(x)
-    for i in numba.prange(len(x)):
+@parallel_kernel()
+def shifted(x, y, chunk):
+    for i in range(chunk[0], chunk[1]):
         y[i] = x[i + 1]
-    return y
 
-shifted(np.arange(5.0))
+with threads(2):
+    shifted(np.arange(5.0), np.empty(5), (0, 5))
 """
 
 

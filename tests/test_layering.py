@@ -230,37 +230,29 @@ def test_kernels_know_kernels_only_and_are_all_compiled():
         jit = "cflengine.engine.jit" in own(path)
         assert jit or not functions, f"{shown(path)}: kernels take their decorator from the engine"
         for node in functions:
-            assert _decorators(node) in (["kernel"], ["parallel_kernel"]), f"{shown(path)}: {node.name}"
+            (decorator,) = _decorators(node)
+            assert decorator == "kernel" or decorator.startswith("parallel_kernel("), f"{shown(path)}: {node.name}"
 
 
 def _decorators(node: ast.FunctionDef) -> list[str]:
     return [ast.unparse(decorator) for decorator in node.decorator_list]
 
 
-def test_parallel_loops_write_to_arrays_that_have_names():
-    """numba drops what a parallel loop writes to an array that it knows as a tuple's field, or by unpacking one."""
-    loops = 0
-    for path in [path for path in KERNELS if "parallel_kernel" in path.read_text()]:
-        for function in tree_of(path).body:
-            if not isinstance(function, ast.FunctionDef) or _decorators(function) != ["parallel_kernel"]:
+def test_parallel_kernels_go_over_their_chunk_and_give_nothing_back():
+    """Their calls are divided: what stands outside the loop is done by every thread, and what one returned is lost."""
+    seen = 0
+    for path in KERNELS:
+        for node in tree_of(path).body:
+            if not isinstance(node, ast.FunctionDef) or "parallel_kernel" not in _decorators(node)[0]:
                 continue
-            given = {argument.arg for argument in function.args.args}
-            unpacked = {
-                name.id
-                for node in ast.walk(function)
-                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in given
-                for name in ast.walk(node.targets[0])
-                if isinstance(name, ast.Name) and isinstance(node.targets[0], ast.Tuple)
-            }
-            for loop in [node for node in ast.walk(function) if isinstance(node, ast.For)]:
-                if "prange" not in ast.unparse(loop.iter):
-                    continue
-                loops += 1
-                for node in ast.walk(loop):
-                    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                        assert isinstance(node.value, ast.Name), f"{shown(path)}, line {node.lineno}"
-                        assert node.value.id not in unpacked, f"{shown(path)}, line {node.lineno}"
-    assert loops > 40
+            seen += 1
+            loops = [each for each in ast.walk(node) if isinstance(each, ast.For)]
+            chunks = [loop for loop in loops if "chunk[" in ast.unparse(loop.iter)]
+            assert [ast.unparse(loop.iter) for loop in chunks] == ["range(chunk[0], chunk[1])"], node.name
+            assert not any(isinstance(each, ast.Return) for each in ast.walk(node)), node.name
+            outside = [each for each in node.body if isinstance(each, ast.For) and each not in chunks]
+            assert not outside, node.name
+    assert seen > 40
 
 
 MOST_ARGUMENTS = 8  # by position: what more of them travel together is a NamedTuple
@@ -307,7 +299,7 @@ def test_decorators_cache_release_the_gil_and_never_reorder_sums():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "njit"
     }
     common = {"cache": True, "nogil": True, "error_model": "numpy"}
-    assert calls == {"kernel": common, "_parallel": common | {"parallel": "_with_threads"}}
+    assert calls == {"kernel": common}
 
 
 def test_user_interfaces_stay_out_of_the_package_and_what_is_beside_it():

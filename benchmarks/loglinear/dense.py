@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.loglinear.kernels_scaling import scale_features
+from benchmarks.loglinear.kernels_scaling import STEPS, scale_features
 from cflengine.engine import InputError, Solver
 from cflengine.loglinear import (
     BinaryModel,
@@ -78,8 +78,8 @@ def iterative_scaling(objective: Objective, point: Point) -> Iterator[Point]:
         columns = columns._replace(values=np.ones(X.nnz))
     while True:
         step = np.zeros(len(point.w))
-        n_passes = scale_features(columns, point.scores, mass, observed, point.w, objective.ridge, step)
-        objective.work.passes += 0.5 * n_passes
+        scale_features(columns, point.scores, mass, observed, point.w, objective.ridge, step, (0, len(step)))
+        objective.work.passes += 0.5 * STEPS
         for _ in range(_HALVINGS):
             there = objective.at(point.w + step)
             if there.value < point.value:

@@ -82,7 +82,7 @@ def count_softly(
         ptr = doc_ptr[first : last + 1] - doc_ptr[first]
         forward = np.empty(here.shape[1] + len(ptr) - 1)
         value = np.empty(here.shape)
-        kernels.expected_uses(here, ptr, use, literal, forward, np.empty_like(forward), value)
+        kernels.expected_uses(here, ptr, use, literal, forward, np.empty_like(forward), value, (0, len(ptr) - 1))
         parts.append(_gathered(here, ptr, n_features, value))
     return _stacked(parts, n_features, np.float64)
 

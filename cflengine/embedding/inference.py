@@ -78,8 +78,8 @@ def document_gram(
             go_on(poll)
             last = min(first + _COLUMNS, len(words.x))
             columns = np.empty((len(words.x), last - first))
-            kernels.fill_columns(words, first, last, columns, buffers)
-            kernels.add_to_gram(*arrays, first, columns, np.empty((LANES, last - first)), gram)
+            kernels.fill_columns(words, first, last, columns, buffers, (0, LANES))
+            kernels.add_to_gram(*arrays, first, columns, np.empty((LANES, last - first)), gram, (0, LANES))
     return _mirrored(gram)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 from cflengine.engine.kernels_exp import exp_row
@@ -156,15 +155,16 @@ def pull_rows(W, x, y, gradient, product):
             gradient[i, k] += 2.0 * (out[i, k] - total * x[i, k])
 
 
-@parallel_kernel
-def add_tiles(words, classes, tiles, first, last, buffers):
-    """Add the tiles first … last − 1 of all pairs of words to 𝐊P and to the gradient of Σ_vw A_vw k_vw, A = left Pᵀ.
+@parallel_kernel()
+def add_tiles(words, classes, tiles, part, buffers, chunk):
+    """Add the tiles part[0] … part[1] − 1 of all pairs of words to 𝐊P and to the gradient of Σ_vw A_vw k_vw, A = left
+    Pᵀ.
 
     tiles: int64 (n, 2), where each begins among rows and columns, rows ≤ columns; tile t is in lane t mod lanes.
     """
     lanes = len(buffers.z)
-    for lane in prange(lanes):
-        for t in range(first + (lane - first) % lanes, last, lanes):
+    for lane in range(chunk[0], chunk[1]):
+        for t in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
             add_tile(words, classes, (tiles[t, 0], tiles[t, 1]), lane, buffers)
 
 
@@ -188,14 +188,13 @@ def add_tile(words, classes, tile, lane, buffers):
         pull_rows(F.T, words.x[b0:b1], words.y[a0:a1], gradient[b0:b1], product)
 
 
-@parallel_kernel
-def add_documents(words, documents, first, last, buffers):
-    """pᵀ𝐊p of the documents first … last − 1, and what factor · pᵀ𝐊p adds to the gradient; document d is in lane d mod
-    lanes."""
+@parallel_kernel()
+def add_documents(words, documents, part, buffers, chunk):
+    """pᵀ𝐊p of the documents part[0] … part[1] − 1, and what factor · pᵀ𝐊p adds to the gradient; document d is in lane
+    d mod lanes."""
     lanes = len(buffers.z)
-    for lane in prange(lanes):
-        for d in range(first + (lane - first) % lanes, last, lanes):
-            # a kernel of its own: numba loses what a parallel loop itself writes to an array of a NamedTuple
+    for lane in range(chunk[0], chunk[1]):
+        for d in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
             add_document(words, documents, d, lane, buffers)
 
 
@@ -259,11 +258,11 @@ def scatter(product, x, rows, gradient):
             out[k] += 2.0 * (product[i, k] - total * x[i, k])
 
 
-@parallel_kernel
-def fill_columns(words, first, last, columns, buffers):
+@parallel_kernel()
+def fill_columns(words, first, last, columns, buffers, chunk):
     """𝐊 of all words against the words first … last − 1, at most TILE of them: columns, float64 (V, last − first)."""
     n, lanes = len(words.x), len(buffers.z)
-    for lane in prange(lanes):
+    for lane in range(chunk[0], chunk[1]):
         for a0 in range(lane * TILE, n, lanes * TILE):
             a1 = min(a0 + TILE, n)
             work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
@@ -271,14 +270,14 @@ def fill_columns(words, first, last, columns, buffers):
             columns[a0:a1] = E
 
 
-@parallel_kernel
-def add_to_gram(by_document, by_word, first, columns, row, gram):
+@parallel_kernel()
+def add_to_gram(by_document, by_word, first, columns, row, gram, chunk):
     """Add to G the part of these columns.
 
     by_document, by_word: (indptr, indices, data) of the laws in CSR and CSC; row: float64 (lanes, columns).
     """
     lanes = len(row)
-    for lane in prange(lanes):
+    for lane in range(chunk[0], chunk[1]):
         for i in range(lane, len(gram), lanes):
             add_document_row(by_document, by_word, (first, i), columns, row[lane], gram[i])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.embedding.kernels import TILE, gather
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -24,13 +23,13 @@ def put(squared, weight, span, weights, moments):
     moments[at] += weight * squared
 
 
-@parallel_kernel
-def count_tiles(words, mass, tiles, span, weights, moments, values):
+@parallel_kernel()
+def count_tiles(words, mass, tiles, span, sums, values, chunk):
     """All pairs of words (v, w), each by mass_v mass_w; words: (x, y) of :class:`~cflengine.embedding.kernels.Words`;
-    weights, moments: float64 (lanes, bins + 2); values: float64 (lanes, TILE²)."""
-    x, y = words
+    sums: weights and moments, float64 (lanes, bins + 2); values: float64 (lanes, TILE²); chunk: of lanes."""
+    (x, y), (weights, moments) = words, sums
     lanes = len(values)
-    for lane in prange(lanes):
+    for lane in range(chunk[0], chunk[1]):
         for t in range(lane, len(tiles), lanes):
             a0, b0 = tiles[t]
             a1, b1 = min(a0 + TILE, len(x)), min(b0 + TILE, len(x))
@@ -50,14 +49,14 @@ def count_tile(E, mass, other, same, span, histogram):
             put(squared, factor * mass[i] * other[j], span, weights, moments)
 
 
-@parallel_kernel
-def uncount_documents(words, laws, part, span, weights, moments, values, rows):
+@parallel_kernel()
+def uncount_documents(words, laws, part, span, sums, values, rows, chunk):
     """Take out the pairs of words within the documents part[0] … part[1] − 1; laws: (indptr, indices, data); rows:
     float64 (lanes, 2, TILE, r + 2)."""
-    x, y = words
+    (x, y), (weights, moments) = words, sums
     indptr, indices, data = laws
     lanes = len(values)
-    for lane in prange(lanes):
+    for lane in range(chunk[0], chunk[1]):
         for d in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
             for a0 in range(indptr[d], indptr[d + 1], TILE):
                 for b0 in range(a0, indptr[d + 1], TILE):

@@ -88,10 +88,11 @@ def pair_sums(
         tiles = tiles_of(V)
         for first in range(0, len(tiles), _TILES):
             go_on(poll)
-            kernels.add_tiles(words, classes, tiles, first, min(first + _TILES, len(tiles)), buffers)
-        for first, last in document_parts(documents.indptr):
+            part = (first, min(first + _TILES, len(tiles)))
+            kernels.add_tiles(words, classes, tiles, part, buffers, (0, LANES))
+        for part in document_parts(documents.indptr):
             go_on(poll)
-            kernels.add_documents(words, documents, first, last, buffers)
+            kernels.add_documents(words, documents, part, buffers, (0, LANES))
     total = KP.sum(axis=0)
     found = derivative.sum(axis=0)[:, : wide - 2] / width if gradient else None
     return PairSums(laws, total, documents.within, P.T @ total, found)

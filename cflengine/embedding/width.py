@@ -53,12 +53,12 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
     with threads(n_threads), one_blas_thread():
         for _ in range(rounds):
             go_on(poll)
-            weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
+            sums = weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
             span = (low, high * (1.0 + 1e-12) if high == largest else high)
-            kernels_median.count_tiles((words.x, words.y), mass, tiles, span, weights, moments, values)
+            kernels_median.count_tiles((words.x, words.y), mass, tiles, span, sums, values, (0, LANES))
             for part in document_parts(law[0]):
                 go_on(poll)
-                kernels_median.uncount_documents((words.x, words.y), law, part, span, weights, moments, values, rows)
+                kernels_median.uncount_documents((words.x, words.y), law, part, span, sums, values, rows, (0, LANES))
             weight, moment = weights.sum(axis=0), moments.sum(axis=0)
             half = 0.5 * weight.sum()
             at = 1 + int(np.argmax(np.cumsum(weight)[1:-1] > half * (1.0 + 1e-12)))

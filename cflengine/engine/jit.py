@@ -1,7 +1,7 @@
 """The two numba decorators of the package; a test rejects any other use of ``njit``.
 
 - ``cache=True``: later processes load machine code from disk (see :mod:`cflengine.engine.cache`);
-- ``nogil=True``: a solver in a worker thread never freezes the user interface;
+- ``nogil=True``: a solver in a worker thread never freezes the user interface, and threads run kernels side by side;
 - ``error_model="numpy"``: a division by zero gives inf or nan as in numpy, not an exception in a kernel;
 - no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on.
 
@@ -9,21 +9,19 @@ Kernels take arrays, scalars and NamedTuples of them, allocate no large arrays i
 so that Python can stop them. Sums over blocks are written per block and combined in order, so that the
 same input gives the same bytes with one thread or many.
 
-Parallel kernels pass through one gateway, :class:`ParallelKernel`:
-
-- several Python threads may call them. Where numba's threading layer bears only one at a time (``workqueue``, which
-  otherwise aborts the process) they take turns, a chunk each;
-- a process that was forked after the first of them cannot run any: GNU OpenMP would wait for threads that the fork left
-  behind. It gets a :class:`ForkedProcessError`; ``spawn`` and ``forkserver`` are fine.
+A parallel kernel has an argument ``chunk``, (first, last + 1) of the blocks, rows or groups that it goes over, and
+returns nothing. A call is divided into as many ranges of them as there are threads (thread_pool.py): so it must not
+matter which of them come first, and none may write where another does.
 """
 
 from __future__ import annotations
 
 import functools
-import os
+import inspect
+import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from numbers import Integral
 from typing import Any
@@ -32,75 +30,46 @@ import numba
 from numba import njit
 
 from cflengine.engine.checks import InputError
-
-if "OMP_WAIT_POLICY" not in os.environ:
-    # Threads of GNU OpenMP spin for milliseconds at every barrier. Where something else wants a core (a browser, the
-    # app's own server) that costs six times the run time; a short spin costs nothing even on a quiet machine.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-if "NUMBA_THREADING_LAYER_PRIORITY" not in os.environ:
-    # Left to itself numba takes TBB where it finds it, and then solves beside other work take several times as long.
-    # In the environment, too, from which numba reads its settings anew whenever another of them changes.
-    layers = numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]  # type: ignore[attr-defined]
-    os.environ["NUMBA_THREADING_LAYER_PRIORITY"] = " ".join(layers)
+from cflengine.engine.thread_pool import ThreadPool
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-# what goes wrong in a thread of numba is lost: where indices are checked (NUMBA_BOUNDSCHECK=1) there are no threads
-_with_threads: bool = not (numba.config.DISABLE_JIT or numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
-_parallel = njit(cache=True, nogil=True, error_model="numpy", parallel=_with_threads)
+_pool = ThreadPool()
 
 
-class ForkedProcessError(RuntimeError):
-    """A forked process cannot run what its parent has started threads for."""
+class _Setting(threading.local):
+    """How many threads a parallel kernel may use that is called in this one."""
+
+    count: int = 1 if numba.config.DISABLE_JIT else numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
-class _Gate:
-    """Whether threads of this process may enter parallel kernels together, and whether it may enter them at all."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.alone: bool | None = None  # None: no parallel kernel has run yet
-        self.forked = False
-
-    def after_fork(self) -> None:
-        """In the child: the parent's threads are gone, and its lock may be held by one of them."""
-        self.forked, self.lock = self.forked or self.alone is not None, threading.RLock()
-
-    def check(self) -> None:
-        """Raise ForkedProcessError where kernels cannot run."""
-        if self.forked:
-            raise ForkedProcessError(
-                "this process was forked after cflengine had started its threads, which a fork does not copy: start "
-                "processes by 'spawn', as in multiprocessing.get_context('spawn').Pool(), or run before anything else."
-            )
-
-    def enter(self) -> Any:
-        """A context for one call of a parallel kernel."""
-        self.check()
-        return nullcontext() if self.alone is False else self.lock
-
-    def note_layer(self) -> None:
-        """After the first call, when numba knows which threading layer it has."""
-        if self.alone is None:
-            self.alone = _with_threads and numba.threading_layer() == "workqueue"
+_setting = _Setting()
 
 
-_gate = _Gate()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_gate.after_fork)
+def thread_count() -> int:
+    """How many threads a parallel kernel may use that is called here: see :func:`threads`."""
+    return _setting.count
 
 
 class ParallelKernel:
-    """A parallel kernel behind the gateway; everything else is the dispatcher's."""
+    """A kernel whose ``chunk`` is divided among threads; everything else is the dispatcher's.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    least: how many members of a chunk are worth a thread: waking one takes as long as some 30 microseconds of work.
+    """
+
+    def __init__(self, function: Callable[..., Any], least: int = 1) -> None:
         functools.update_wrapper(self, function)
-        self.dispatcher = _parallel(function)
+        self.dispatcher, self.least = kernel(function), least
+        self.place = list(inspect.signature(function).parameters).index("chunk")
 
-    def __call__(self, *arguments: Any) -> Any:
-        with _gate.enter():
-            answer = self.dispatcher(*arguments)
-            _gate.note_layer()
-        return answer
+    def __call__(self, *arguments: Any) -> None:
+        first, last = arguments[self.place]
+        parts = min(_setting.count, (last - first) // self.least)
+        before, after = arguments[: self.place], arguments[self.place + 1 :]
+        if parts < 2:
+            self.dispatcher(*before, (first, last), *after)
+            return
+        ends = [first + (last - first) * part // parts for part in range(parts + 1)]
+        _pool.run(lambda part: self.dispatcher(*before, part, *after), list(itertools.pairwise(ends)))
 
     def __getattr__(self, name: str) -> Any:
         if name == "dispatcher":  # not there yet: an instance that is being copied
@@ -108,7 +77,9 @@ class ParallelKernel:
         return getattr(self.dispatcher, name)
 
 
-parallel_kernel = ParallelKernel
+def parallel_kernel(least: int = 1) -> Callable[[Callable[..., Any]], ParallelKernel]:
+    """Decorate a kernel with an argument ``chunk``; least: see :class:`ParallelKernel`."""
+    return functools.partial(ParallelKernel, least=least)
 
 
 @contextmanager
@@ -161,22 +132,21 @@ FEW_ENTRIES = 20_000
 
 @contextmanager
 def threads(n_threads: int | None, entries: int | None = None) -> Iterator[int]:
-    """Run the block with ``n_threads`` numba threads; the setting is per Python thread.
+    """Run the block with kernels that use ``n_threads`` threads; the setting is the calling thread's own.
 
     n_threads: None for all, or for one where a pass goes over no more than a few ``entries`` (None: unknown, many).
     Raises ValueError if ``n_threads`` is not a positive integer; more than the machine has is capped.
     """
     if n_threads is not None and (not isinstance(n_threads, Integral) or n_threads < 1):
         raise InputError(f"n_threads must be a positive integer or None, not {n_threads!r}.")
-    _gate.check()
     available: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    before = numba.get_num_threads()
+    before = _setting.count
     if n_threads is None:
         count = available if entries is None or entries >= FEW_ENTRIES else 1
     else:
         count = min(int(n_threads), available)
-    numba.set_num_threads(count)
+    _setting.count = count
     try:
         yield count
     finally:
-        numba.set_num_threads(before)
+        _setting.count = before

@@ -63,12 +63,12 @@ class Design:
     def _product(self, arrays: Arrays, x: np.ndarray, n: int) -> np.ndarray:
         out = np.empty((n, *x.shape[1:]))
         if x.ndim == 2:
-            kernels.products(*arrays, x, out)
+            kernels.products(*arrays, x, out, (0, n))
             return out
         if self.ones:
-            kernels.product_of_ones(*arrays[:2], x, out)
+            kernels.product_of_ones(*arrays[:2], x, out, (0, n))
         else:
-            kernels.product(*arrays, x, out)
+            kernels.product(*arrays, x, out, (0, n))
         return out
 
     def merged(self, cluster_of: np.ndarray, n_clusters: int) -> Design:

@@ -6,36 +6,34 @@ product either way. Every row is summed by one thread, so that any number of thr
 
 from __future__ import annotations
 
-from numba import prange
-
 from cflengine.engine.jit import parallel_kernel
 
 
-@parallel_kernel
-def product(indptr, indices, values, x, out):
+@parallel_kernel(least=1000)
+def product(indptr, indices, values, x, out, chunk):
     """out_i = Σ_k values_k x[indices_k]."""
-    for i in prange(out.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             total += values[k] * x[indices[k]]
         out[i] = total
 
 
-@parallel_kernel
-def product_of_ones(indptr, indices, x, out):
+@parallel_kernel(least=1000)
+def product_of_ones(indptr, indices, x, out, chunk):
     """As :func:`product` where every value is 1: a third of the bytes."""
-    for i in prange(out.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             total += x[indices[k]]
         out[i] = total
 
 
-@parallel_kernel
-def products(indptr, indices, values, x, out):
+@parallel_kernel(least=1000)
+def products(indptr, indices, values, x, out, chunk):
     """out_ic = Σ_k values_k x[indices_k, c]; values of length 0 stand for ones."""
     ones = values.shape[0] == 0
-    for i in prange(out.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         out[i] = 0.0
         for k in range(indptr[i], indptr[i + 1]):
             value = 1.0 if ones else values[k]

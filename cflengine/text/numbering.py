@@ -51,18 +51,18 @@ class Numbering:
         parent: int32 (n,), the same for one word less; ``tokens`` at length 1. Raises Stopped.
         """
         dealt = self.dealt
-        for first, last in self._chunks():
-            kernels.choose_buckets(parent, self.tokens, self.doc_ptr, length, dealt, first, last)
+        for chunk in self._chunks():
+            kernels.choose_buckets(parent, self.tokens, self.doc_ptr, length, dealt, chunk)
         self._place()
-        for first, last in self._chunks():
-            kernels.deal(parent, self.tokens, length, dealt, first, last)
-        for first, last in self._buckets():
-            kernels.number_buckets(dealt, first, last)
+        for chunk in self._chunks():
+            kernels.deal(parent, self.tokens, length, dealt, chunk)
+        for chunk in self._buckets():
+            kernels.number_buckets(dealt, chunk)
         counts = self._by_count(offset)
-        for first, last in self._buckets():
-            kernels.renumber_buckets(dealt, first, last)
-        for first, last in self._chunks():
-            kernels.collect(dealt, gram_of, first, last)
+        for chunk in self._buckets():
+            kernels.renumber_buckets(dealt, chunk)
+        for chunk in self._chunks():
+            kernels.collect(dealt, gram_of, chunk)
         return counts
 
     def _place(self) -> None:

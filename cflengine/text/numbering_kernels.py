@@ -1,15 +1,11 @@
 """numba kernels of the K-gram index: one length is dealt out to buckets that fit a processor's cache, numbered there,
 and put back in the order of the text.
-
-Parallel kernels take the arrays of a NamedTuple one by one: where they were unpacked in a single assignment, numba 0.68
-wrote one of them to a copy.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -37,9 +33,9 @@ class Dealt(NamedTuple):
     distinct: np.ndarray
 
 
-@parallel_kernel
-def choose_buckets(parent, tokens, doc_ptr, length, dealt, first, last):
-    """Fill ``bucket``, and ``start`` with counts, for chunks first .. last-1.
+@parallel_kernel()
+def choose_buckets(parent, tokens, doc_ptr, length, dealt, chunk):
+    """Fill ``bucket``, and ``start`` with counts, for the text's chunks chunk[0] .. chunk[1]-1.
 
     parent: int32 (n,), the number of the K-gram one shorter at each token; the tokens themselves at length 1.
     """
@@ -47,7 +43,7 @@ def choose_buckets(parent, tokens, doc_ptr, length, dealt, first, last):
     bucket = dealt.bucket
     start = dealt.start
     last_bucket = np.uint64(start.shape[1] - 1)
-    for c in numba.prange(first, last):
+    for c in range(chunk[0], chunk[1]):
         counts = start[c]
         counts[:] = 0
         d = np.searchsorted(doc_ptr, chunk_ptr[c], side="right") - 1
@@ -62,14 +58,14 @@ def choose_buckets(parent, tokens, doc_ptr, length, dealt, first, last):
             counts[b] += 1
 
 
-@parallel_kernel
-def deal(parent, tokens, length, dealt, first, last):
-    """Fill ``keys`` for chunks first .. last-1, ``start`` being known."""
+@parallel_kernel()
+def deal(parent, tokens, length, dealt, chunk):
+    """Fill ``keys`` for the text's chunks chunk[0] .. chunk[1]-1, ``start`` being known."""
     chunk_ptr = dealt.chunk_ptr
     bucket = dealt.bucket
     start = dealt.start
     keys = dealt.keys
-    for c in numba.prange(first, last):
+    for c in range(chunk[0], chunk[1]):
         at = start[c].copy()
         for i in range(chunk_ptr[c], chunk_ptr[c + 1]):
             b = bucket[i]
@@ -128,14 +124,14 @@ def _number_bucket(keys, local):
     return found
 
 
-@parallel_kernel
-def number_buckets(dealt, first, last):
-    """Fill ``local`` and ``distinct``, and ``keys`` with counts, for buckets first .. last-1."""
+@parallel_kernel()
+def number_buckets(dealt, chunk):
+    """Fill ``local`` and ``distinct``, and ``keys`` with counts, for buckets chunk[0] .. chunk[1]-1."""
     start = dealt.start
     keys = dealt.keys
     local = dealt.local
     distinct = dealt.distinct
-    for b in numba.prange(first, last):
+    for b in range(chunk[0], chunk[1]):
         a, e = start[0, b], start[-1, b]
         distinct[b] = _number_bucket(keys[a:e], local[a:e])
 
@@ -180,26 +176,26 @@ def number_by_count(dealt, first, last, at, fresh, number):
         at[b] += 1
 
 
-@parallel_kernel
-def renumber_buckets(dealt, first, last):
-    """Numbers in the place of ``local``, for buckets first .. last-1."""
+@parallel_kernel()
+def renumber_buckets(dealt, chunk):
+    """Numbers in the place of ``local``, for buckets chunk[0] .. chunk[1]-1."""
     start = dealt.start
     keys = dealt.keys
     local = dealt.local
-    for b in numba.prange(first, last):
+    for b in range(chunk[0], chunk[1]):
         a = start[0, b]
         for j in range(a, start[-1, b]):
             local[j] = np.int32(keys[a + local[j]])
 
 
-@parallel_kernel
-def collect(dealt, gram_of, first, last):
-    """gram_of (int32 (n,)) of chunks first .. last-1, from ``local``."""
+@parallel_kernel()
+def collect(dealt, gram_of, chunk):
+    """gram_of (int32 (n,)) of the text's chunks chunk[0] .. chunk[1]-1, from ``local``."""
     chunk_ptr = dealt.chunk_ptr
     bucket = dealt.bucket
     start = dealt.start
     local = dealt.local
-    for c in numba.prange(first, last):
+    for c in range(chunk[0], chunk[1]):
         at = start[c].copy()
         for i in range(chunk_ptr[c], chunk_ptr[c + 1]):
             b = bucket[i]

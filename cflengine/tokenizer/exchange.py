@@ -47,7 +47,8 @@ class Exchange:
         totals = np.zeros(_RUNS, dtype=np.int64)
         worth = np.zeros((_RUNS, len(present)), dtype=np.int64)
         index, table = self.pieces.index, self.pieces.table
-        kernels.worth_of_pieces(index.gram_of, self.present, table.ptr, table.counts, self._cuts, totals, worth)
+        words = (index.gram_of, self.present, table.ptr, table.counts)
+        kernels.worth_of_pieces(*words, self._cuts, totals, worth, (0, _RUNS))
         self.tokens, self.worth = int(totals.sum()), worth.sum(axis=0)
 
     def price(self) -> float:

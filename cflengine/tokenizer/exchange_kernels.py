@@ -8,7 +8,6 @@ gram_of int32 (K, n); present uint8 (G,); ptr int64 (W+1,), words; counts int64 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -73,11 +72,11 @@ def worth_in_word(gram_of, present, a, n, count, work, worth):
     return total
 
 
-@parallel_kernel
-def worth_of_pieces(gram_of, present, ptr, counts, cuts, totals, worth):
+@parallel_kernel()
+def worth_of_pieces(gram_of, present, ptr, counts, cuts, totals, worth, chunk):
     """Of all words: totals int64 (T,), tokens, and worth int64 (T, G), for each of T runs of words cuts[t] ..
     cuts[t+1] − 1 by itself."""
-    for t in numba.prange(totals.shape[0]):
+    for t in range(chunk[0], chunk[1]):
         total = np.int64(0)
         for w in range(cuts[t], cuts[t + 1]):
             a, n = ptr[w], ptr[w + 1] - ptr[w]

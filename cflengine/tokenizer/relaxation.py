@@ -52,9 +52,11 @@ class Relaxation:
         self._counts = pieces.unit_counts.astype(np.float32)
         self._w = np.empty(index.n_pointers, dtype=np.float32)
         self._weight = np.empty_like(self._w)
-        kernels.weights_by_group(self._slot, self._counts, self._groups.bins, self._w, self._weight)
+        kernels.counts_by_place(self._slot, self._counts, self._w, (0, index.n_tokens))
+        self._runs, self._bins = (0, len(self._begin) - 1), (0, len(self._groups.bins.ptr) - 1)
+        kernels.weights_by_group(self._w, self._groups.bins, self._weight, self._bins)
         self._per_unit = np.empty(index.n_tokens, dtype=np.float32)
-        kernels.pointers_of_units(self._slot, self._begin, self._per_unit)
+        kernels.pointers_of_units(self._slot, self._begin, self._per_unit, self._runs)
         self._w[:] = 0.0
         self._y = (-alpha / pieces.unit_counts).astype(np.float32)
         self._average = MultiplierAverage(index.n_tokens)
@@ -63,8 +65,8 @@ class Relaxation:
     def step(self) -> None:
         """One step, and the price after some."""
         scaled = self.pieces.group_cost(self.mu / float(_RHO)) / self._lengths
-        kernels.update_groups(self._w, self._weight, self._groups.bins, scaled, self.levels)
-        kernels.pass_over_words(self._w, self._slot, self._y, self._per_unit, self._begin, _RHO, _OVER)
+        kernels.update_groups(self._w, self._weight, self._groups.bins, scaled, self.levels, self._bins)
+        kernels.pass_over_words(self._w, self._slot, self._y, self._per_unit, self._begin, (_RHO, _OVER), self._runs)
         self._average.add(self._y)
         self.steps += 1
         if self.steps >= _FIRST and self.steps % _EVERY == 0:
@@ -82,11 +84,11 @@ class Relaxation:
 
     def _bound(self, y: np.ndarray) -> tuple[int, np.ndarray]:
         shares, alpha = np.empty_like(self._w), np.empty(len(y))
-        kernels.excesses(y, self._counts, self._slot, self._begin, shares)
+        kernels.excesses(y, self._counts, self._slot, self._begin, shares, self._runs)
         self._groups.share(shares, self.pieces.group_cost(self.mu))
         totals = np.zeros(len(self._words) - 1)
         counts, ptr = self.pieces.unit_counts, self.pieces.table.ptr
-        kernels.bound_words(shares, counts, self._slot, ptr, self._words, alpha, totals)
+        kernels.bound_words(shares, counts, self._slot, ptr, self._words, alpha, totals, self._runs)
         return tokens_at_least(float(totals.sum()), self.mu, self.free), alpha
 
     def support(self) -> np.ndarray:

@@ -8,7 +8,6 @@ of its group within the bin; per_unit float32 (n,), 1 / how many pointers have a
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -47,11 +46,11 @@ def weigh(values, weight, lo, hi, cost, work):
     return level
 
 
-@parallel_kernel
-def update_groups(w, weight, bins, cost, levels):
+@parallel_kernel()
+def update_groups(w, weight, bins, cost, levels, chunk):
     """The proximal map of Σ_s cost_s ‖w_s‖∞ in the metric of the weights, in place, w ≥ 0; levels: float32 (G,), given
     the maxima; cost: float64 (G,)."""
-    for b in prange(bins.ptr.shape[0] - 1):
+    for b in range(chunk[0], chunk[1]):
         first, last = bins.ptr[b], bins.ptr[b + 1]
         g0, g1 = bins.gram[b], bins.gram[b + 1]
         values, own = w[first:last], weight[first:last]
@@ -72,14 +71,19 @@ def update_groups(w, weight, bins, cost, levels):
                 values[np.int64(rank[j])] = grouped[j]
 
 
-@parallel_kernel
-def weights_by_group(slot, counts, bins, by_place, weight):
-    """weight (see the module's docstring) from counts float32 (n,), n_w at each unit; by_place: float32 (m,), work."""
-    for k in range(slot.shape[0]):
-        for i in prange(slot.shape[1]):
+@parallel_kernel(least=10_000)
+def counts_by_place(slot, counts, by_place, chunk):
+    """by_place (float32 (m,)) from counts float32 (n,), n_w at each unit."""
+    for i in range(chunk[0], chunk[1]):
+        for k in range(slot.shape[0]):
             if slot[k, i] >= 0:
                 by_place[slot[k, i]] = counts[i]
-    for b in prange(bins.ptr.shape[0] - 1):
+
+
+@parallel_kernel()
+def weights_by_group(by_place, bins, weight, chunk):
+    """weight (see the module's docstring) from the counts by place."""
+    for b in range(chunk[0], chunk[1]):
         first, last = bins.ptr[b], bins.ptr[b + 1]
         groups = bins.gram[b + 1] - bins.gram[b]
         plain = groups == 1 or groups == last - first
@@ -110,10 +114,11 @@ def towards(w, slot, a, own, gradient, window, inv_rho):
                 w[slot[k, a + i]] = own[k, i] - scale * (window[i] + inv_rho)
 
 
-@parallel_kernel
-def pass_over_words(w, slot, y, per_unit, begin, rho, over):
-    """y += ρ over (Xw − 1) per_unit, and w becomes the next point to map; both in place."""
-    for r in prange(begin.shape[0] - 1):
+@parallel_kernel()
+def pass_over_words(w, slot, y, per_unit, begin, rates, chunk):
+    """y += ρ over (Xw − 1) per_unit, and w becomes the next point to map; both in place; rates: ρ and over."""
+    rho, over = rates
+    for r in range(chunk[0], chunk[1]):
         a, size = begin[r], begin[r + 1] - begin[r]
         own = np.zeros((slot.shape[0], size), np.float32)
         covered = np.empty(size, np.float32)
@@ -129,10 +134,10 @@ def pass_over_words(w, slot, y, per_unit, begin, rho, over):
         towards(w, slot, a, own, covered, np.empty(size, np.float32), np.float32(1.0) / rho)
 
 
-@parallel_kernel
-def pointers_of_units(slot, begin, per_unit):
+@parallel_kernel()
+def pointers_of_units(slot, begin, per_unit, chunk):
     """per_unit: float32 (n,)."""
-    for r in prange(begin.shape[0] - 1):
+    for r in range(chunk[0], chunk[1]):
         a, e = begin[r], begin[r + 1]
         own = np.zeros((slot.shape[0], e - a), np.float32)
         for k in range(slot.shape[0]):
@@ -144,10 +149,10 @@ def pointers_of_units(slot, begin, per_unit):
             per_unit[i] = np.float32(1.0) / max(covered[i - a], np.float32(1.0))
 
 
-@parallel_kernel
-def excesses(y, counts, slot, begin, shares):
+@parallel_kernel()
+def excesses(y, counts, slot, begin, shares, chunk):
     """shares (float32 (m,), by place) = n (Σ −y over its units − 1)₊ of each pointer; counts: float32 (n,), n."""
-    for r in prange(begin.shape[0] - 1):
+    for r in range(chunk[0], chunk[1]):
         a, e = begin[r], begin[r + 1]
         window = np.zeros(e - a, np.float64)
         for k in range(slot.shape[0]):
@@ -158,11 +163,11 @@ def excesses(y, counts, slot, begin, shares):
                     shares[place] = min(counts[i] * max(window[i - a] - 1.0, 0.0), 1e30)
 
 
-@parallel_kernel
-def bound_words(shares, counts, slot, ptr, words, alpha, totals):
+@parallel_kernel()
+def bound_words(shares, counts, slot, ptr, words, alpha, totals, chunk):
     """The cheapest way through each word where a pointer costs n + its share: totals float64 (R,), Σ of the words
     words[r] .. words[r+1]-1, and alpha float64 (n,), what each unit adds to it. counts: int64 (n,)."""
-    for r in prange(totals.shape[0]):
+    for r in range(chunk[0], chunk[1]):
         total = 0.0
         for w in range(words[r], words[r + 1]):
             a, e = ptr[w], ptr[w + 1]

@@ -5,35 +5,32 @@ from __future__ import annotations
 import numba
 import pytest
 
-from cflengine.engine.jit import FEW_ENTRIES, one_blas_thread, threads
+from cflengine.engine.jit import FEW_ENTRIES, one_blas_thread, thread_count, threads
 
 MOST = numba.config.NUMBA_NUM_THREADS
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", 2.0, [1]])
 def test_what_is_not_a_positive_integer_raises(wrong):
-    before = numba.get_num_threads()
+    before = thread_count()
     with pytest.raises(ValueError, match="n_threads"), threads(wrong):
         pytest.fail("the block ran")
-    assert numba.get_num_threads() == before
+    assert thread_count() == before
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1, 1), (None, MOST), (10_000, MOST)])
 def test_block_runs_with_as_many_as_asked_and_there_are(asked, given):
-    before = numba.get_num_threads()
+    before = thread_count()
     with threads(asked) as count:
-        assert count == given == numba.get_num_threads()
-    assert numba.get_num_threads() == before
+        assert count == given == thread_count()
+    assert thread_count() == before
 
 
 def test_setting_is_put_back_after_an_exception():
-    numba.set_num_threads(1)
-    try:
+    with threads(1):
         with pytest.raises(KeyError), threads(None):
             raise KeyError
-        assert numba.get_num_threads() == 1
-    finally:
-        numba.set_num_threads(MOST)
+        assert thread_count() == 1
 
 
 def test_two_threads_may_want_a_single_one_of_blas():
@@ -60,4 +57,4 @@ def test_two_threads_may_want_a_single_one_of_blas():
 ])  # fmt: skip
 def test_little_work_is_for_one_thread_unless_more_are_asked_for(asked, entries, given):
     with threads(asked, entries) as count:
-        assert count == given == numba.get_num_threads()
+        assert count == given == thread_count()

@@ -92,7 +92,7 @@ def test_forward_backward_is_enumeration(seed, size):
     by_kernel = np.empty_like(marginals)
     kernel_log_z, by_block = infer(emission, transition, ptr, by_kernel)
     label = np.empty(ptr[-1], dtype=np.int32)
-    kernels_chain.viterbi(emission, transition, ptr, label)
+    kernels_chain.viterbi(emission, transition, ptr, label, (0, len(ptr) - 1))
     total = np.zeros((3, 3))
     for s, (a, b) in enumerate(itertools.pairwise(ptr)):
         z, expected, expected_pairs, best = enumerate_chain(emission[a:b], transition)

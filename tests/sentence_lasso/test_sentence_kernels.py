@@ -325,7 +325,7 @@ def test_copies_and_multipliers_are_equations_5_and_4(case, here, w, copies, lam
     for s in range(len(case.counts)):
         at = case.tokens[:, 0] == s
         expected[at] = shrink(z[at], lam_sen / RHO)
-    kernels_admm.copies_and_multipliers(here.groups, w, lam_sen, RHO, relaxation, v, u)
+    kernels_admm.copies_and_multipliers(here.groups, w, lam_sen, RHO, relaxation, v, u, (0, len(here.groups.ptr) - 1))
     np.testing.assert_allclose(by_token(case, here, v), expected, atol=1e-12)
     np.testing.assert_allclose(by_token(case, here, u), tokens_u + RHO * (expected - ahead), atol=1e-10)
     for _, _, _, at in parts(here.problem.groups):

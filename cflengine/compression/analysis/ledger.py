@@ -126,7 +126,8 @@ def _encoded(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, number: 
     document = blocks.doc[:-1][blocks.piece >= 0]
     base = np.cumsum(carry.gain) - carry.gain
     first = np.append(True, document[1:] != document[:-1])[: len(document)]
-    kernels.raise_pieces(blocks, base - np.maximum.accumulate(np.where(first, base, 0.0)), reach)
+    raised = base - np.maximum.accumulate(np.where(first, base, 0.0))
+    kernels.raise_pieces(blocks, raised, reach, (0, len(blocks.piece)))
     return encoded
 
 

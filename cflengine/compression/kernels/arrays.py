@@ -1,9 +1,5 @@
 """What travels together through the kernels, as NamedTuples: numba caches them, and each has its shapes in one place.
 
-Two rules of numba's. It drops what a parallel loop itself writes to an array of a tuple: a kernel gives what its
-``prange`` writes to names of their own first (``x = sums.x``; ``x, y = sums`` is not enough). And it takes a tuple into
-a parallel loop only if that is an argument of the kernel and holds no other tuple.
-
 See also ``PointerCosts`` (model/problem.py), ``Blocks`` (passes/blocks.py), ``Borders`` and ``Carry``
 (passes/pieces.py).
 """

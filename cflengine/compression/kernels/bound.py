@@ -16,7 +16,6 @@ relaxed objective there is a proved upper bound on the relaxation's optimum.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.cover import coverage, load_block, pointer_cost, store_block
 from cflengine.compression.kernels.halo import with_halo
@@ -24,10 +23,10 @@ from cflengine.compression.kernels.shortest import cover_piece, encoding_window,
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
-@parallel_kernel
+@parallel_kernel()
 def excess_blocks(y, slot, blocks, chunk, d, shares):
     """shares (float32 (m,), by place) = ((Xᵀα)_i − d_i)₊, α = −y ≥ 0, of the blocks of ``chunk`` (first, last + 1)."""
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         _, hi = with_halo(blocks, b, slot.shape[0] - 1)
         size = hi - a
@@ -52,7 +51,7 @@ def cover_prices(reach, first, length, alpha):
         after = before
 
 
-@parallel_kernel
+@parallel_kernel()
 def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
     """Encode at the prices d + β: totals (float64 (B,)) are the bound's summands, 0 for pieces, whose are
     carry.gain after ``settle``; alpha is given α'.
@@ -60,7 +59,7 @@ def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
     alpha: float64 (n,), since certificate.py adds up as many of its entries as a frequent word has occurrences;
     or (0,) where only the bound is wanted.
     """
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, slot.shape[0])
         size = e - a
         cost = np.empty((slot.shape[0], size), np.float64)
@@ -89,10 +88,10 @@ def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
         totals[b] = total
 
 
-@parallel_kernel
+@parallel_kernel()
 def repair_blocks(data, slot, blocks, borders, chunk, d, totals, least):
     """data (float32 (m,)), holding w, is given a w' ≥ w with Xw' ≥ 1; per block its cost and the least (Xw)_j."""
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         size = hi - lo
@@ -117,10 +116,10 @@ def repair_blocks(data, slot, blocks, borders, chunk, d, totals, least):
         store_block(w, data, slot, a, e, lo)
 
 
-@parallel_kernel
-def binary_share_blocks(data, slot, blocks, margin, counts):
+@parallel_kernel()
+def binary_share_blocks(data, slot, blocks, margin, counts, chunk):
     """counts (int64 (B, 2)): pointers with w > margin, and those of them with w ≥ 1 − margin."""
-    for b in prange(blocks.piece.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         positive = ones = 0
         for k in range(slot.shape[0]):

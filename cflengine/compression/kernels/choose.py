@@ -9,7 +9,6 @@ removal must have no place in locked text.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.shortest import worth_window
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -25,11 +24,14 @@ def _is_candidate(g, candidate):
     return g >= 0 and candidate[g] >= 0
 
 
-@parallel_kernel
-def count_places(pointers, blocks, candidate, cover, data, adding, counts):
-    """counts (int64 (B,)): places of candidates in each block; candidate: int32 (G,), number or -1."""
-    gram_of, slot = pointers.gram_of, pointers.slot
-    for b in prange(blocks.piece.shape[0]):
+@parallel_kernel()
+def count_places(pointers, blocks, candidate, where, counts, chunk):
+    """counts (int64 (B,)): places of candidates in each block; candidate: int32 (G,), number or -1.
+
+    where: cover, data (each pointer's worth) and whether K-grams are added.
+    """
+    (gram_of, slot), (cover, data, adding) = (pointers.gram_of, pointers.slot), where
+    for b in range(chunk[0], chunk[1]):
         count = 0
         for k in range(gram_of.shape[0]):
             for i in range(blocks.token[b], blocks.token[b + 1]):
@@ -39,12 +41,12 @@ def count_places(pointers, blocks, candidate, cover, data, adding, counts):
         counts[b] = count
 
 
-@parallel_kernel
-def list_places(pointers, blocks, candidate, cover, data, adding, cursor, places):
+@parallel_kernel()
+def list_places(pointers, blocks, candidate, where, cursor, places, chunk):
     """Write every place of a candidate into ``places`` (arrays.py), those of block b from cursor[b] on."""
-    gram_of, slot = pointers.gram_of, pointers.slot
+    (gram_of, slot), (cover, data, adding) = (pointers.gram_of, pointers.slot), where
     number, position, worth = places.number, places.position, places.worth
-    for b in prange(blocks.piece.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         at = cursor[b]
         for k in range(gram_of.shape[0]):
             for i in range(blocks.token[b], blocks.token[b + 1]):
@@ -84,10 +86,10 @@ def choose_apart(order, moves, adding, margin, lock, chosen, free):
                 lock[max(0, place[p] - margin) : min(n, place[p] + length[c] + margin)] = 1
 
 
-@parallel_kernel
-def touched_blocks(gram_of, blocks, changed, touched):
+@parallel_kernel()
+def touched_blocks(gram_of, blocks, changed, touched, chunk):
     """touched[b] = 1 for blocks in whose window a K-gram flagged in ``changed`` (uint8 (G,)) occurs, else 0."""
-    for b in prange(blocks.piece.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         touched[b] = 0
         lo, hi = worth_window(blocks, b, gram_of.shape[0])
         for k in range(gram_of.shape[0]):

@@ -8,7 +8,6 @@ places; value float64 (K, n).
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -38,10 +37,10 @@ def sum_encodings(features, a, length, use, literal, sums, step):
         sums[here] = total
 
 
-@parallel_kernel
-def expected_uses(features, doc_ptr, use, literal, forward, backward, value):
+@parallel_kernel(least=16)
+def expected_uses(features, doc_ptr, use, literal, forward, backward, value, chunk):
     """value[k, i] = the share of weight of the encodings that use the pointer of length k+1 at token i; 0 for none."""
-    for d in prange(doc_ptr.shape[0] - 1):
+    for d in range(chunk[0], chunk[1]):
         a, length = doc_ptr[d], doc_ptr[d + 1] - doc_ptr[d]
         ahead, behind = forward[a + d : a + d + length + 1], backward[a + d : a + d + length + 1]
         sum_encodings(features, a, length, use, literal, ahead, 1)

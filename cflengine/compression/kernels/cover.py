@@ -16,7 +16,6 @@ y, z float32 (n,).
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.halo import load_halo, with_halo
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -153,7 +152,7 @@ def descend(w, lo, g, window, d, step):
                 w[k, i] = keep * w[k, i] - scale * window[i] - cost
 
 
-@parallel_kernel
+@parallel_kernel()
 def relaxation_pass(iterate, d, blocks, borders, chunk, step, sums):
     """One step at ζ = 0 after the prox, for the blocks of ``chunk`` (first, last + 1): z, y, residuals, cost, next q.
 
@@ -161,7 +160,7 @@ def relaxation_pass(iterate, d, blocks, borders, chunk, step, sums):
     """
     data, slot = iterate.w, iterate.slot
     residuals, costs = sums.residuals, sums.pointer_costs
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)

@@ -7,7 +7,6 @@ is used. The encoding programme itself: kernels/shortest.py.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.shortest import cover_documents, cover_piece, encoding_window, pointer_price
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -27,7 +26,7 @@ def fill_costs(gram_of, a, d, prices, cost):
             cost[k, i] = price
 
 
-@parallel_kernel
+@parallel_kernel()
 def encode_blocks(gram_of, blocks, chunk, d, prices, cover, totals, carry):
     """Encode the blocks of ``chunk`` (first, last + 1) with given prices (arrays.py); documents that are cut have their
     cover from ``settle``.
@@ -35,7 +34,7 @@ def encode_blocks(gram_of, blocks, chunk, d, prices, cover, totals, carry):
     gram_of: int32 (K, n), -1 where no K-gram may be used. Overwrites cover; totals: float64 (B,), 0 for pieces, whose
     are carry.gain after ``settle``.
     """
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, gram_of.shape[0])
         cost = np.empty((gram_of.shape[0], e - a), np.float64)
         reach = np.empty(e - a + 1, np.float64)
@@ -66,10 +65,10 @@ def use_cover(gram_of, cover, a, e, d, used):
     return total, count
 
 
-@parallel_kernel
-def evaluate_blocks(gram_of, blocks, cover, d, used, totals, counts):
+@parallel_kernel()
+def evaluate_blocks(gram_of, blocks, cover, d, used, totals, counts, chunk):
     """Pointer cost (float64) and number (int64) of the marked pointers per block; flags their K-grams in used."""
-    for b in prange(blocks.piece.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         totals[b], counts[b] = use_cover(gram_of, cover, a, e, d, used)
 

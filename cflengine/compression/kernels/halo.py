@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -18,13 +17,12 @@ def with_halo(blocks, b, halo):
     return max(a - halo, blocks.doc_ptr[d]), min(e + halo, blocks.doc_ptr[d + 1])
 
 
-@parallel_kernel
-def save_borders(data, slot, y, z, blocks, borders):
+@parallel_kernel()
+def save_borders(data, slot, y, z, blocks, borders, chunk):
     """Copy the halos of all borders within documents; y and z only where they have entries."""
     K = slot.shape[0]
-    # numba drops what a parallel loop writes to a field of a tuple: the arrays have names of their own
     w_there, y_there, z_there = borders.w, borders.y, borders.z
-    for b in prange(w_there.shape[0] - 1):
+    for b in range(chunk[0], chunk[1]):
         a = blocks.token[b]
         if blocks.piece[b] < 0 or a == blocks.doc_ptr[blocks.doc[b]]:
             continue

@@ -10,7 +10,6 @@ pointers of ψ with v < ζ. The next w-update adds ρ/2 ‖w − (θ − u)‖²
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.cover import (
     coverage,
@@ -41,14 +40,14 @@ def theta_costs(v, slot, a, zeta):
     return cost
 
 
-@parallel_kernel
+@parallel_kernel()
 def theta_blocks(data, slot, theta, blocks, chunk, pieces_alone, zeta, carry):
     """ψ of the blocks of ``chunk`` (first, last + 1); documents that are cut have it from ``settle``.
 
     v = w + u, w in data (float32 (m,), passes/layout.py). With ``pieces_alone``, blocks of whole documents are left to
     ``homotopy_pass``.
     """
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if pieces_alone and blocks.piece[b] < 0:
             continue
         K = slot.shape[0]
@@ -79,7 +78,7 @@ def pull_towards_theta(v, u, cover, a, zeta, u_scale):
             v[k, i] = theta - u_next
 
 
-@parallel_kernel
+@parallel_kernel()
 def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
     """One step at ζ > 0 after the prox, for the blocks of ``chunk`` (cf. ``relaxation_pass``).
 
@@ -87,7 +86,7 @@ def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
     """
     data, slot = iterate.w, iterate.slot
     residuals, costs, binary_costs = sums.residuals, sums.pointer_costs, sums.binary_costs
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         lo, hi = with_halo(blocks, b, slot.shape[0] - 1)
         w = np.empty((slot.shape[0], hi - lo), np.float32)

@@ -17,13 +17,12 @@ float64, all (D,); their occurrences by K-gram, ascending: positions int32, thos
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.shortest import cover_piece, encoding_window, pointer_price, shortest_cover
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
-@parallel_kernel
+@parallel_kernel()
 def reach_blocks(encoded, d, blocks, chunk, number, carry):
     """Fill allowed and reach of the blocks of ``chunk`` (first, last + 1); number: int32 (G,), -1 for a K-gram that is
     not in the dictionary.
@@ -32,7 +31,7 @@ def reach_blocks(encoded, d, blocks, chunk, number, carry):
     """
     gram_of, allowed, reach = encoded.gram_of, encoded.allowed, encoded.reach
     K = gram_of.shape[0]
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = encoding_window(blocks, b, K)
         cost = np.full((K, e - a), np.inf)
         choice = np.empty(e - a + 1, allowed.dtype)
@@ -65,10 +64,10 @@ def reach_of_piece(cost, blocks, b, a, carry, choice, reach):
         reach[first + d] = 0.0
 
 
-@parallel_kernel
-def raise_pieces(blocks, base, reach):
+@parallel_kernel()
+def raise_pieces(blocks, base, reach, chunk):
     """Add to ``reach`` what it is at the entry of each piece; base: float64 (P,)."""
-    for b in prange(blocks.piece.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] >= 0:
             for i in range(blocks.token[b] + 1, blocks.token[b + 1] + 1):
                 reach[i + blocks.doc[b]] += base[blocks.piece[b]]
@@ -199,12 +198,12 @@ def loss_of_gram(encoded, d, positions, k, g, recent):
     return loss, uses, paid
 
 
-@parallel_kernel
+@parallel_kernel()
 def loss_blocks(encoded, d, entries, blocks, chunk, losses):
     """``loss_of_gram`` for the entries of the blocks of ``chunk`` (block b: entries blocks[b] .. blocks[b+1]-1)."""
     loss, uses, paid = losses.loss, losses.uses, losses.paid
     ptr, positions = entries.ptr, entries.positions
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         recent = np.empty(encoded.gram_of.shape[0], np.float64)
         for f in range(blocks[b], blocks[b + 1]):
             loss[f], uses[f], paid[f] = loss_of_gram(

@@ -18,7 +18,6 @@ Shapes: data float32 (m,), by place (passes/layout.py); cover uint8 (n,); tuples
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.arrays import Window
 from cflengine.compression.kernels.cover import store_block
@@ -113,10 +112,10 @@ def worth_of_document(window, first, n, total, cover, a):
                 worth[k - 1, first + i] = max(saved, 0.0)
 
 
-@parallel_kernel
+@parallel_kernel()
 def encode_pieces(gram_of, blocks, chunk, touched, d, prices, carry):
     """What comes before ``worth_blocks`` for documents that are cut; ``settle`` then writes their cover."""
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if not touched[b] or blocks.piece[b] < 0:
             continue
         lo, hi = encoding_window(blocks, b, gram_of.shape[0])
@@ -184,7 +183,7 @@ def worth_of_documents(window, blocks, b, cover):
         worth_of_document(window, first, n, window.reach[n], cover, a)
 
 
-@parallel_kernel
+@parallel_kernel()
 def worth_blocks(pointers, blocks, chunk, touched, d, prices, cover, data):
     """Encode those of the blocks of ``chunk`` (first, last + 1) that are ``touched`` (uint8 (B,)) with the dictionary
     of ``prices``: cover (documents that are cut have them already), and data = each pointer's worth.
@@ -192,7 +191,7 @@ def worth_blocks(pointers, blocks, chunk, touched, d, prices, cover, data):
     An absent single word that is used is charged d + c here: its worth is what doing without it would cost beyond that.
     """
     slot, gram_of = pointers.slot, pointers.gram_of
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if not touched[b]:
             continue
         a, e = blocks.token[b], blocks.token[b + 1]

@@ -9,7 +9,6 @@ further from its optimum than the tolerance; H couples no more than K − 1 toke
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.cover import coverage, load_block, load_tokens, pointer_cost, store_block
 from cflengine.compression.kernels.halo import with_halo
@@ -90,13 +89,13 @@ def uncovered_tokens(cover, before, a, e):
     return uncovered
 
 
-@parallel_kernel
+@parallel_kernel()
 def projection_pass(iterate, d, blocks, chunk, rule, sums):
     """One step after the prox, for those of the blocks of ``chunk`` (first, last + 1) that are of whole documents: β,
     z, its rounding, then the next v for w. The arguments: arrays.py."""
     data, slot, beta, cover = iterate.w, iterate.slot, iterate.beta, iterate.cover
     block_sums, costs, uncovered = sums.sums, sums.pointer_costs, sums.uncovered
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] >= 0:
             continue
         a, e = blocks.token[b], blocks.token[b + 1]
@@ -115,11 +114,11 @@ def projection_pass(iterate, d, blocks, chunk, rule, sums):
         uncovered[b] = uncovered_tokens(cover, 0, a, e)
 
 
-@parallel_kernel
+@parallel_kernel()
 def load_pieces(iterate, d, blocks, borders, chunk, slack, before, costs):
     """Of the pieces among the blocks of ``chunk``: slack (float64 (n,)) = Xw − 1, before (float64 (n,)) = β, costs."""
     data, slot, beta = iterate.w, iterate.slot, iterate.beta
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] < 0:
             continue
         a, e = blocks.token[b], blocks.token[b + 1]
@@ -143,40 +142,40 @@ def _project_range(blocks, b, first, size, rule, slack, beta):
     project_tokens(rule, slack[p:q], beta[p:q], first - p, factor, step)
 
 
-@parallel_kernel
+@parallel_kernel()
 def project_pieces(blocks, chunk, parity, rule, slack, beta):
     """(30) for every other piece of the blocks of ``chunk`` (those of a parity do not touch), the rest as they are."""
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] >= 0 and blocks.piece[b] % 2 == parity:
             size = blocks.token[b + 1] - blocks.token[b]
             _project_range(blocks, b, blocks.token[b], size, rule, slack, beta)
 
 
-@parallel_kernel
-def measure_pieces(blocks, slack, beta, worst):
+@parallel_kernel()
+def measure_pieces(blocks, slack, beta, worst, chunk):
     """How far every piece is from its optimum: worst, float64 (B,)."""
-    for b in prange(worst.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] >= 0:
             a, e = blocks.token[b], blocks.token[b + 1]
             worst[b] = optimality(slack, beta, a, e)
 
 
-@parallel_kernel
+@parallel_kernel()
 def project_borders(blocks, chunk, rule, slack, beta):
     """(30) for the tokens around every border within a document: what neighbours disagree on is settled near it."""
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a = blocks.token[b]
         apart = blocks.token[b + 1] - a >= 4 * NEAR  # and no two such ranges write to the same tokens' slack
         if blocks.piece[b] >= 0 and apart and a > blocks.doc_ptr[blocks.doc[b]]:
             _project_range(blocks, b, a - NEAR, 2 * NEAR, rule, slack, beta)
 
 
-@parallel_kernel
+@parallel_kernel()
 def move_pieces(iterate, before, d, blocks, chunk, rule, sums):
     """z, its rounding and the next v of the pieces among the blocks of ``chunk``; before: float64 (n,), β̄."""
     data, slot, beta = iterate.w, iterate.slot, iterate.beta
     block_sums = sums.sums
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] < 0:
             continue
         a, e = blocks.token[b], blocks.token[b + 1]
@@ -188,11 +187,11 @@ def move_pieces(iterate, before, d, blocks, chunk, rule, sums):
         store_block(w, data, slot, a, e, a)
 
 
-@parallel_kernel
+@parallel_kernel()
 def finish_pieces(iterate, blocks, chunk, K, scale, uncovered):
     """Of the pieces among the blocks of ``chunk``: β for the next ρ, and the tokens that rounding leaves uncovered."""
     beta, cover = iterate.beta, iterate.cover
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         if blocks.piece[b] >= 0:
             lo, _ = with_halo(blocks, b, K - 1)
             a, e = blocks.token[b], blocks.token[b + 1]
@@ -201,11 +200,11 @@ def finish_pieces(iterate, blocks, chunk, K, scale, uncovered):
                 beta[i] *= scale
 
 
-@parallel_kernel
+@parallel_kernel()
 def reweight_blocks(best, iterate, d, blocks, chunk, rho, epsilon):
     """D = max(1, 1/(z + ε)) from the best projection z (float32 (K, n)), and v moved from the old D's d̃ to the new."""
     data, weight, slot = iterate.w, iterate.weight, iterate.slot
-    for b in prange(chunk[0], chunk[1]):
+    for b in range(chunk[0], chunk[1]):
         a, e = blocks.token[b], blocks.token[b + 1]
         for k in range(slot.shape[0]):
             for i in range(a, e):

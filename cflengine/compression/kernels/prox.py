@@ -15,7 +15,6 @@ dual vector fit each group's budget (see kernels/bound.py).
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -142,8 +141,8 @@ def _on_mixed(operation, values, bins, b, cost, inv_mu, levels):
     return total, alive
 
 
-@parallel_kernel
-def over_groups(operation, data, bins, order, cost, inv_mu, sums):
+@parallel_kernel()
+def over_groups(operation, data, bins, order, cost, inv_mu, sums, chunk):
     """An operation (PROX, SHARE, TOP or SUM) on all groups of the bins in ``order``, in place.
 
     data: float32 (m,), for PROX q, given w; for SHARE excesses ≥ 0, given shares; for TOP and SUM ≥ 0, left alone.
@@ -151,7 +150,7 @@ def over_groups(operation, data, bins, order, cost, inv_mu, sums):
     maximum of each group (SUM: its sum), not for SHARE.
     """
     levels, totals, support = sums.levels, sums.totals, sums.support
-    for i in prange(order.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         b = order[i]
         first, last = bins.ptr[b], bins.ptr[b + 1]
         g0, g1 = bins.gram[b], bins.gram[b + 1]

@@ -20,7 +20,6 @@ Layout of groups: layout.py.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -154,15 +153,15 @@ def _prox_of_bin(values, weight, bins, b, cost, inv_rho):
     return total, alive
 
 
-@parallel_kernel
-def prox_of_groups(data, weight, bins, order, cost, inv_rho, sums):
+@parallel_kernel()
+def prox_of_groups(data, weight, bins, order, cost, inv_rho, sums, chunk):
     """The w-update of all groups of the bins in ``order``, in place.
 
     data, weight: float32 (m,), v (given w) and D; cost: float64 (G,), c(s); inv_rho: float64; sums: arrays.py, without
     levels: totals are given Σ c(s)‖D w_J(s)‖∞.
     """
     totals, support = sums.totals, sums.support
-    for i in prange(order.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         b = order[i]
         first, last = bins.ptr[b], bins.ptr[b + 1]
         values, weights = data[first:last], weight[first:last]

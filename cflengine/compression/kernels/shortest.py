@@ -21,7 +21,6 @@ cover uint8 (n,), bit k-1 of cover[i] says that the pointer of length k at token
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.compression.kernels.halo import with_halo
 from cflengine.engine.jit import kernel, parallel_kernel
@@ -161,10 +160,10 @@ def cover_piece(cost, blocks, b, carry, reach, choice):
     return before
 
 
-@parallel_kernel
-def trace_documents(blocks, documents, covered, carry, cover):
+@parallel_kernel()
+def trace_documents(blocks, documents, covered, carry, cover, chunk):
     """Write the covers of these documents (int64), which are cut, into cover; none where ``covered`` (uint8) is 0."""
-    for i in prange(documents.shape[0]):
+    for i in range(chunk[0], chunk[1]):
         a, e = blocks.doc_ptr[documents[i]], blocks.doc_ptr[documents[i] + 1]
         cover[a:e] = 0
         if covered[i]:

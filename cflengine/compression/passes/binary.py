@@ -61,7 +61,8 @@ class Coder:
         index = self.index
         used = np.zeros(index.n_grams, dtype=np.uint8)
         totals, counts = np.zeros(self.n_blocks), np.zeros(self.n_blocks, dtype=np.int64)
-        kernels_encode.evaluate_blocks(index.gram_of, self.blocks, cover, self.costs.pointer, used, totals, counts)
+        where = (index.gram_of, self.blocks, cover, self.costs.pointer)
+        kernels_encode.evaluate_blocks(*where, used, totals, counts, (0, self.n_blocks))
         return float(totals.sum()), int(counts.sum()), used
 
     def encode(self, gram_cost: np.ndarray) -> np.ndarray:

@@ -53,7 +53,8 @@ class Groups:
         sums = GroupSums(levels, self._totals, self._support)
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
         for i in range(0, len(order), per_chunk):
-            kernels_prox.over_groups(operation, vector, self.bins, order[i : i + per_chunk], cost, inv_mu, sums)
+            chunk = (i, min(i + per_chunk, len(order)))
+            kernels_prox.over_groups(operation, vector, self.bins, order, cost, inv_mu, sums, chunk)
             if progress is not None and not progress.poll():
                 break
         return float(self._totals.sum())

@@ -60,7 +60,7 @@ def save_borders(
 ) -> None:
     """Copy the halos of w, which is in data (float32 (m,), layout.py), and of y and z where they are given."""
     if len(borders.w):
-        kernels_halo.save_borders(data, slot, y, z, blocks, borders)
+        kernels_halo.save_borders(data, slot, y, z, blocks, borders, (0, len(blocks.piece)))
 
 
 def carry_of(blocks: Blocks, max_gram: int, *, choice: bool = True) -> Carry:
@@ -126,7 +126,7 @@ def settle(
     if cover is not None:
         documents, first = np.unique(doc, return_index=True)
         covered = np.isfinite(np.add.reduceat(carry.gain, first)).astype(np.uint8)
-        kernels_shortest.trace_documents(blocks, documents, covered, carry, cover)
+        kernels_shortest.trace_documents(blocks, documents, covered, carry, cover, (0, len(documents)))
     return True
 
 

@@ -57,7 +57,7 @@ class DictionarySearch:
         touched = np.ones(coder.n_blocks, dtype=np.uint8)
         if self._fresh:
             changed = (present != self.present).astype(np.uint8)
-            kernels_choose.touched_blocks(index.gram_of, coder.blocks, changed, touched)
+            kernels_choose.touched_blocks(index.gram_of, coder.blocks, changed, touched, (0, len(touched)))
         self.present = present.copy()
         self._fresh = False
         self.objective = np.inf
@@ -138,13 +138,14 @@ class DictionarySearch:
 
     def _places(self, candidate: np.ndarray, adding: bool) -> Places:
         """The places of the candidates' moves; candidate: int32 (G,), number or -1."""
-        what = (self.pointers, self.coder.blocks, candidate, self.cover, self.data, adding)
+        what = (self.pointers, self.coder.blocks, candidate, (self.cover, self.data, adding))
+        chunk = (0, self.coder.n_blocks)
         counts = np.zeros(self.coder.n_blocks, dtype=np.int64)
-        kernels_choose.count_places(*what, counts)
+        kernels_choose.count_places(*what, counts, chunk)
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         found = Places(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32))
-        kernels_choose.list_places(*what, ends - counts, found)
+        kernels_choose.list_places(*what, ends - counts, found, chunk)
         return found
 
     def improve(self, *, adding: bool, progress: Progress | None = None, protect: np.ndarray | None = None) -> int:

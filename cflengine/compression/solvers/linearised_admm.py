@@ -249,7 +249,7 @@ class LinearisedAdmm:
     def binary_share(self, w: np.ndarray, margin: float = 0.01) -> float:
         """Of the pointers with w > margin, the share with w ≥ 1 − margin."""
         counts = np.zeros((self.layout.n_blocks, 2), dtype=np.int64)
-        kernels_bound.binary_share_blocks(w, self.layout.slot, self.layout.blocks, margin, counts)
+        kernels_bound.binary_share_blocks(w, self.layout.slot, self.layout.blocks, margin, counts, (0, len(counts)))
         positive, ones = counts.sum(axis=0)
         return float(ones / positive) if positive else 1.0
 

@@ -66,8 +66,8 @@ class WeightedAdmm:
         per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(self.data))))
         for i in range(0, lay.n_bins, per_chunk):
             kernels_reweighting.prox_of_groups(
-                self.data, self.weight, self.groups.bins, lay.order[i : i + per_chunk], self.costs.dictionary,
-                1.0 / self.rho, self._groups,
+                self.data, self.weight, self.groups.bins, lay.order, self.costs.dictionary, 1.0 / self.rho,
+                self._groups, (i, min(i + per_chunk, lay.n_bins)),
             )  # fmt: skip
             if not progress.poll():
                 return False
@@ -125,7 +125,7 @@ class WeightedAdmm:
                     return False
             for chunk in chunks:
                 kernels.project_borders(blocks, chunk, rule, slack, self.beta)
-            kernels.measure_pieces(blocks, slack, self.beta, worst)
+            kernels.measure_pieces(blocks, slack, self.beta, worst, (0, len(worst)))
             if worst.max() <= rule.tol:
                 break
         return progress.poll()

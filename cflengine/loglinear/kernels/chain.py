@@ -8,18 +8,17 @@ in blocks of BLOCK, whose sums are combined in order, so that any number of thre
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
 BLOCK = 64
 
 
-@parallel_kernel
-def emissions(indptr, attribute, values, ptr, label, w, out):
+@parallel_kernel(least=500)
+def emissions(indptr, attribute, values, ptr, label, w, out, chunk):
     """out_t = Σ_a x_ta W_a: equation (6)'s symbol emission scores."""
     ones = values.shape[0] == 0
-    for t in prange(out.shape[0]):
+    for t in range(chunk[0], chunk[1]):
         out[t] = 0.0
         for k in range(indptr[t], indptr[t + 1]):
             a = attribute[k]
@@ -28,20 +27,20 @@ def emissions(indptr, attribute, values, ptr, label, w, out):
                 out[t, label[e]] += value * w[e]
 
 
-@parallel_kernel
-def spread_states(ptr, label, w, table):
+@parallel_kernel(least=5000)
+def spread_states(ptr, label, w, table, chunk):
     """table_{a, label} = the weight of the state feature, float64 (A, L); 0 elsewhere, from the start."""
-    for a in prange(table.shape[0]):
+    for a in range(chunk[0], chunk[1]):
         for e in range(ptr[a], ptr[a + 1]):
             table[a, label[e]] = w[e]
 
 
-@parallel_kernel
-def emissions_of_table(indptr, attribute, values, table, out):
+@parallel_kernel(least=500)
+def emissions_of_table(indptr, attribute, values, table, out, chunk):
     """As :func:`emissions`, from all labels of an attribute side by side, which takes a third of the time."""
     ones = values.shape[0] == 0
     n_labels = out.shape[1]
-    for t in prange(out.shape[0]):
+    for t in range(chunk[0], chunk[1]):
         for c in range(n_labels):
             out[t, c] = 0.0
         for k in range(indptr[t], indptr[t + 1]):
@@ -51,15 +50,15 @@ def emissions_of_table(indptr, attribute, values, table, out):
                 out[t, c] += value * table[a, c]
 
 
-@parallel_kernel
-def gather_frequent(groups, indptr, attribute, values, derivative, tables):
+@parallel_kernel()
+def gather_frequent(groups, indptr, attribute, values, derivative, tables, chunk):
     """tables[g, f] = Σ x_tf derivative_t over the tokens of group g, for the frequent attributes f; float64 (G, F, L).
 
     By tokens and not by attributes: a column of a frequent attribute reads nearly all derivatives, which are more than
     any cache holds, once for each such attribute; here they are read once, and the tables stay in the cache.
     """
     ones = values.shape[0] == 0
-    for g in prange(groups.shape[0] - 1):
+    for g in range(chunk[0], chunk[1]):
         table = tables[g]
         table[:] = 0.0
         for t in range(groups[g], groups[g + 1]):
@@ -101,8 +100,8 @@ def gather_all(columns, a, derivative, total):
             total[c] += value * derivative[token[k], c]
 
 
-@parallel_kernel
-def gather_states(cuts, frequent, tables, columns, states, derivative, out):
+@parallel_kernel()
+def gather_states(cuts, frequent, tables, columns, states, derivative, out, chunk):
     """out_e = Σ_t x_ta derivative_t[label_e] of every state feature e of attribute a; columns: X by columns; states:
     ptr and label.
 
@@ -110,7 +109,7 @@ def gather_states(cuts, frequent, tables, columns, states, derivative, out):
     and would all be one thread's. frequent: int32 (A,), an attribute's place in ``tables``, or -1 for a rare one.
     """
     ptr, label = states
-    for block in prange(cuts.shape[0] - 1):
+    for block in range(chunk[0], chunk[1]):
         total = np.empty(derivative.shape[1])
         for a in range(cuts[block], cuts[block + 1]):
             if frequent[a] < 0 and ptr[a + 1] - ptr[a] <= 2:
@@ -126,13 +125,13 @@ def gather_states(cuts, frequent, tables, columns, states, derivative, out):
                 out[e] = total[label[e]]
 
 
-@parallel_kernel
-def observed(emission, transition, ptr, label, marginals, log_z, losses):
+@parallel_kernel(least=256)
+def observed(emission, transition, ptr, label, marginals, log_z, losses, chunk):
     """losses: log Z less the observed score, by sentence; marginals become expected less observed.
 
     Of the observed label that is minus the sum of the others, for 1 − p has no digits left where p is nearly 1.
     """
-    for s in prange(losses.shape[0]):
+    for s in range(chunk[0], chunk[1]):
         score = 0.0
         for t in range(ptr[s], ptr[s + 1]):
             c = label[t]
@@ -147,28 +146,27 @@ def observed(emission, transition, ptr, label, marginals, log_z, losses):
         losses[s] = log_z[s] - score
 
 
-@parallel_kernel
-def viterbi(emission, transition, ptr, label):
+@parallel_kernel(least=64)
+def viterbi(emission, transition, ptr, label, chunk):
     """The likeliest labels of every sentence, int32 (T,); of equally likely ones the first."""
-    n_labels, n_sentences = emission.shape[1], ptr.shape[0] - 1
-    for block in prange((n_sentences + BLOCK - 1) // BLOCK):
-        for s in range(block * BLOCK, min(n_sentences, (block + 1) * BLOCK)):
-            first, last = ptr[s], ptr[s + 1]
-            if first == last:
-                continue
-            come_from = np.empty((last - first, n_labels), dtype=np.int32)
-            best, following = emission[first].copy(), np.empty(n_labels)
-            for t in range(first + 1, last):
-                for c in range(n_labels):
-                    at = 0
-                    for b in range(1, n_labels):
-                        if best[b] + transition[b, c] > best[at] + transition[at, c]:
-                            at = b
-                    come_from[t - first, c] = at
-                    following[c] = best[at] + transition[at, c] + emission[t, c]
-                best[:] = following
-            here = np.argmax(best)
-            for t in range(last - 1, first - 1, -1):
-                label[t] = here
-                if t > first:
-                    here = come_from[t - first, here]
+    n_labels = emission.shape[1]
+    for s in range(chunk[0], chunk[1]):
+        first, last = ptr[s], ptr[s + 1]
+        if first == last:
+            continue
+        come_from = np.empty((last - first, n_labels), dtype=np.int32)
+        best, following = emission[first].copy(), np.empty(n_labels)
+        for t in range(first + 1, last):
+            for c in range(n_labels):
+                at = 0
+                for b in range(1, n_labels):
+                    if best[b] + transition[b, c] > best[at] + transition[at, c]:
+                        at = b
+                come_from[t - first, c] = at
+                following[c] = best[at] + transition[at, c] + emission[t, c]
+            best[:] = following
+        here = np.argmax(best)
+        for t in range(last - 1, first - 1, -1):
+            label[t] = here
+            if t > first:
+                here = come_from[t - first, here]

@@ -3,7 +3,7 @@
 A step of the recursion waits for the one before it, and L numbers are too few to fill a vector register. So sentences
 of nearly equal length go side by side, a lane each: arrays are (position, label, lane), the innermost loops run over
 all lanes of a row, four rows at a time, and the processor does eight of them at once. Behind a sentence's end its lane
-is 0. (BLAS is no faster at products of this size, and not safe to call from several of numba's threads.)
+is 0. (BLAS is no faster at products of this size.)
 
 Shapes: emission float64 (T, L); ptr int64 (N+1,); order int64 (N,), sentences from the longest to the shortest. A tile
 is ``lanes`` sentences that follow each other in that order; at position p the first few lanes are at work.
@@ -12,7 +12,6 @@ is ``lanes`` sentences that follow each other in that order; at position p the f
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 from cflengine.engine.kernels_exp import exp_row
@@ -189,14 +188,18 @@ def in_log_space(emission, transition, first, last, marginals, pairs):
     return log_z
 
 
-@parallel_kernel
-def forward_backward(emission, transition, ptr, order, lanes, marginals, pairs, log_z):
-    """Marginals (T, L), log Z (N,), and expected label pairs by tile, (tiles, L, L)."""
+@parallel_kernel()
+def forward_backward(emission, transition, ptr, tiles, marginals, pairs, log_z, chunk):
+    """Marginals (T, L), log Z (N,), and expected label pairs by tile, (tiles, L, L).
+
+    tiles: sentences from the longest to the shortest, and how many of them are a tile.
+    """
+    order, lanes = tiles
     n_labels, n_sentences = emission.shape[1], order.shape[0]
     highest = np.max(transition)
     onward = np.exp(transition - highest)
     into = np.ascontiguousarray(onward.T)
-    for k in prange(pairs.shape[0]):
+    for k in range(chunk[0], chunk[1]):
         # long and short tiles in turn: a thread gets a range of k, and should not get all the long ones
         tile = k // 2 if k % 2 == 0 else pairs.shape[0] - 1 - k // 2
         first_lane = tile * lanes

@@ -14,7 +14,6 @@ gives the same bytes.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -46,10 +45,10 @@ def two_dots(a, b, c, work):
     return with_b, with_c
 
 
-@parallel_kernel
-def store_pair(w, next_w, gradient, next_gradient, step, change, sums):
+@parallel_kernel()
+def store_pair(w, next_w, gradient, next_gradient, step, change, sums, chunk):
     """step, change: the differences, as they are stored; sums: float64 (blocks, 2), of y·s and y·y."""
-    for b in prange(sums.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         first, last = b * BLOCK, min(step.shape[0], (b + 1) * BLOCK)
         # slices, so that the compiler knows that no index is negative, and does several numbers at once
         s, here, there = step[first:last], w[first:last], next_w[first:last]
@@ -61,10 +60,10 @@ def store_pair(w, next_w, gradient, next_gradient, step, change, sums):
         sums[b, 0], sums[b, 1] = two_dots(y, s, y, np.empty((2, LANES)))
 
 
-@parallel_kernel
-def products(steps, changes, rows, gradient, sums):
+@parallel_kernel(least=1000)
+def products(steps, changes, rows, gradient, sums, chunk):
     """sums: float64 (blocks, m, 4), of s_r·g, s_r·y, y_r·g and y_r·y for every pair r; y: of the newest."""
-    for b in prange(sums.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         first, last = b * BLOCK, min(gradient.shape[0], (b + 1) * BLOCK)
         g, y, work = gradient[first:last], changes[rows[0], first:last], np.empty((2, LANES))
         for i in range(rows.shape[0]):
@@ -97,10 +96,11 @@ def coefficients(sy, yy, sg, yg, scale, of_steps, of_changes):
         of_changes[i] *= scale
 
 
-@parallel_kernel
-def combine(steps, changes, rows, of_steps, of_changes, scale, gradient, direction):
+@parallel_kernel()
+def combine(pairs, rows, factors, scale, gradient, direction, chunk):
     """direction = −scale·g + Σ of_changes_i y_i − Σ of_steps_i s_i."""
-    for b in prange((gradient.shape[0] + BLOCK - 1) // BLOCK):
+    (steps, changes), (of_steps, of_changes) = pairs, factors
+    for b in range(chunk[0], chunk[1]):
         first, last = b * BLOCK, min(gradient.shape[0], (b + 1) * BLOCK)
         out, g = direction[first:last], gradient[first:last]
         for j in range(out.shape[0]):

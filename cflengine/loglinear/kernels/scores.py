@@ -6,21 +6,20 @@ Sums over blocks of BLOCK rows are combined in order, so that any number of thre
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
 BLOCK = 4096
 
 
-@parallel_kernel
-def logistic(scores, y, weight, derivative, totals):
+@parallel_kernel()
+def logistic(scores, y, weight, derivative, totals, chunk):
     """derivative_i = −v_i y_i σ(−y_i s_i); totals: float64 (blocks,), of v_i log(1 + exp(−y_i s_i)).
 
     weight: v, of length 0 where all are 1.
     """
     n = scores.shape[0]
-    for b in prange(totals.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         total = 0.0
         for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
             margin = y[i] * scores[i]
@@ -35,15 +34,15 @@ def logistic(scores, y, weight, derivative, totals):
         totals[b] = total
 
 
-@parallel_kernel
-def softmax(scores, label, weight, derivative, totals):
+@parallel_kernel()
+def softmax(scores, label, weight, derivative, totals, chunk):
     """derivative_i = v_i (softmax(s_i) − e_label); totals: float64 (blocks,), of v_i (log Σ_c exp(s_ic) − s_{i,
     label_i}).
 
     weight: v, of length 0 where all are 1.
     """
     n, n_classes = scores.shape
-    for b in prange(totals.shape[0]):
+    for b in range(chunk[0], chunk[1]):
         total = 0.0
         for i in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
             top = scores[i, 0]

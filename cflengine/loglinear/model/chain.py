@@ -49,10 +49,10 @@ class ChainModel:
         emission, transition = self._split(flat)
         transition[:] = 0.0
         if self._table is None:
-            kernels.emissions(*self.design.by_rows, *self._states, w, emission)
+            kernels.emissions(*self.design.by_rows, *self._states, w, emission, (0, len(emission)))
         else:
-            kernels.spread_states(*self._states, w, self._table)
-            kernels.emissions_of_table(*self.design.by_rows, self._table, emission)
+            kernels.spread_states(*self._states, w, self._table, (0, len(self._table)))
+            kernels.emissions_of_table(*self.design.by_rows, self._table, emission, (0, len(emission)))
         transition[self.features.before, self.features.after] = w[self.features.n_states :]
         return flat
 
@@ -63,7 +63,7 @@ class ChainModel:
         marginals, pairs = self._split(derivative)
         log_z, by_tile = infer(emission, transition, data.ptr, marginals, self._order, self.may_go_on)
         losses = np.empty(len(log_z))
-        kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, losses)
+        kernels.observed(emission, transition, data.ptr, data.label, marginals, log_z, losses, (0, len(losses)))
         pairs[:] = by_tile.sum(axis=0) - self._observed_pairs
         return float(losses.sum()), derivative
 
@@ -105,8 +105,9 @@ class _Gathering:
 
     def __call__(self, states: tuple[np.ndarray, np.ndarray], derivative: np.ndarray, out: np.ndarray) -> None:
         if len(self.groups) > 1:
-            kernels.gather_frequent(self.groups, *self.rows, derivative, self.tables)
-        kernels.gather_states(self.cuts, self.frequent, self.tables, self.columns, states, derivative, out)
+            kernels.gather_frequent(self.groups, *self.rows, derivative, self.tables, (0, len(self.tables)))
+        chunk = (0, len(self.cuts) - 1)
+        kernels.gather_states(self.cuts, self.frequent, self.tables, self.columns, states, derivative, out, chunk)
 
 
 def infer(
@@ -136,8 +137,8 @@ def infer(
     for first, last in itertools.pairwise(cuts):
         if not may_go_on():
             raise Stopped
-        some = order[first * lanes : last * lanes]
-        forward_backward(emission, transition, ptr, some, lanes, marginals, pairs[first:last], log_z)
+        tiles = (order[first * lanes : last * lanes], lanes)
+        forward_backward(emission, transition, ptr, tiles, marginals, pairs[first:last], log_z, (0, last - first))
     return log_z, pairs
 
 
@@ -197,13 +198,13 @@ class ChainScorer:
     def emissions(self, X: sparse.csr_matrix) -> np.ndarray:
         """float64 (T, L)."""
         out = np.empty((X.shape[0], self.features.n_labels))
-        kernels.emissions(*Design(X).by_rows, self.features.ptr, self.features.label, self.w, out)
+        kernels.emissions(*Design(X).by_rows, self.features.ptr, self.features.label, self.w, out, (0, len(out)))
         return out
 
     def decode(self, X: sparse.csr_matrix, ptr: np.ndarray) -> np.ndarray:
         """int32 (T,), by Viterbi's algorithm."""
         label = np.empty(X.shape[0], dtype=np.int32)
-        kernels.viterbi(self.emissions(X), self.transition, ptr, label)
+        kernels.viterbi(self.emissions(X), self.transition, ptr, label, (0, len(ptr) - 1))
         return label
 
     def marginals(self, X: sparse.csr_matrix, ptr: np.ndarray) -> np.ndarray:

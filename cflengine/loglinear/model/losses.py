@@ -49,7 +49,7 @@ class BinaryModel:
 
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         derivative, totals = np.empty(len(scores)), np.empty(_blocks(len(scores)))
-        kernels.logistic(scores, self.y, _or_none(self.weight), derivative, totals)
+        kernels.logistic(scores, self.y, _or_none(self.weight), derivative, totals, (0, len(totals)))
         return float(totals.sum()), derivative
 
     def gather(self, derivative: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ class MultinomialModel:
     def loss(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         scores = scores.reshape(-1, self.n_classes)
         derivative, totals = np.empty(scores.shape), np.empty(_blocks(len(scores)))
-        kernels.softmax(scores, self.label, _or_none(self.weight), derivative, totals)
+        kernels.softmax(scores, self.label, _or_none(self.weight), derivative, totals, (0, len(totals)))
         return float(totals.sum()), derivative.ravel()
 
     def gather(self, derivative: np.ndarray) -> np.ndarray:

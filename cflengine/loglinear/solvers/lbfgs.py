@@ -46,7 +46,7 @@ class History:
         at = (self.newest + 1) % len(self.steps)
         sums = np.empty((self._blocks, 2))
         pair = self.steps[at], self.changes[at]
-        kernels.store_pair(before.w, after.w, before.gradient, after.gradient, *pair, sums)
+        kernels.store_pair(before.w, after.w, before.gradient, after.gradient, *pair, sums, (0, len(sums)))
         curvature, square = sums.sum(axis=0).tolist()
         if not curvature > 1e-16 * square:
             return
@@ -60,12 +60,13 @@ class History:
         of_steps, of_changes, out = np.empty(self.count), np.empty(self.count), np.empty(len(gradient))
         if self.count:
             sums = np.empty((self._blocks, self.count, 4))
-            kernels.products(self.steps, self.changes, rows, gradient, sums)
+            kernels.products(self.steps, self.changes, rows, gradient, sums, (0, len(sums)))
             sg, sy, yg, yy = np.ascontiguousarray(sums.sum(axis=0).T)
             self.sy[rows, self.newest], self.yy[rows, self.newest], self.yy[self.newest, rows] = sy, yy, yy
             among = np.ix_(rows, rows)
             kernels.coefficients(self.sy[among], self.yy[among], sg, yg, self.scale, of_steps, of_changes)
-        kernels.combine(self.steps, self.changes, rows, of_steps, of_changes, self.scale, gradient, out)
+        pairs, factors = (self.steps, self.changes), (of_steps, of_changes)
+        kernels.combine(pairs, rows, factors, self.scale, gradient, out, (0, self._blocks))
         return out
 
     def forget(self) -> None:

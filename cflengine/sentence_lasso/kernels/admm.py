@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from cflengine.engine.jit import kernel, parallel_kernel
 
@@ -18,11 +17,11 @@ def mean_of_copies(groups, copies, u, rho, out):
             out[feature[e]] += weight[g] * np.sqrt(count[e]) * (copies[e] + u[e] / rho)
 
 
-@parallel_kernel
-def copies_and_multipliers(groups, w, lam_sen, rho, relaxation, copies, u):
+@parallel_kernel(least=1000)
+def copies_and_multipliers(groups, w, lam_sen, rho, relaxation, copies, u, chunk):
     """v and u after w: equations (5) and (4), the sentences in parallel."""
     ptr, feature, count, _ = groups
-    for g in prange(ptr.shape[0] - 1):
+    for g in range(chunk[0], chunk[1]):
         square = 0.0
         for e in range(ptr[g], ptr[g + 1]):
             there = relaxation * np.sqrt(count[e]) * w[feature[e]] + (1.0 - relaxation) * copies[e]

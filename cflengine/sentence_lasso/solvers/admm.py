@@ -61,7 +61,8 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
         kernels.mean_of_copies(here.groups, copies, u, rho, mean)
         augmented.mu = np.divide(mean, augmented.q / rho, out=np.zeros_like(mean), where=augmented.q > 0)
         _minimise(run, augmented, settings.w_tol)
-        kernels.copies_and_multipliers(here.groups, here.w, problem.lam_sen, rho, settings.relaxation, copies, u)
+        chunk = (0, len(here.groups.ptr) - 1)
+        kernels.copies_and_multipliers(here.groups, here.w, problem.lam_sen, rho, settings.relaxation, copies, u, chunk)
         run.iteration += 1
         here.work += 2
         run.multipliers.u = -u * problem.groups.weight[problem.groups.group]

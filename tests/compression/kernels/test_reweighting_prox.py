@@ -184,7 +184,9 @@ def prox_of_all(admm, v, weight, inv_rho):
     """(w, dictionary cost, groups not zero) of the layout's groups."""
     lay, w = admm.layout, v.copy()
     sums = GroupSums(np.empty(0, np.float32), np.zeros(lay.n_bins), np.zeros(lay.n_bins, np.int64))
-    kernels.prox_of_groups(w, weight, admm.groups.bins, lay.order, admm.costs.dictionary, inv_rho, sums)
+    chunk = (0, len(lay.order))
+    kernels.prox_of_groups(w, weight, admm.groups.bins, lay.order, admm.costs.dictionary, inv_rho, sums, chunk)
+
     return w, sums.totals.sum(), sums.support.sum()
 
 

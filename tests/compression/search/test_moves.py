@@ -208,7 +208,7 @@ def test_touched_blocks_are_those_with_a_changed_gram(seed):
     changed = (rng.random(index.n_grams) < 0.05).astype(np.uint8)
     cuts = np.unique(np.concatenate([[0, 9], rng.integers(0, 10, 3)]))
     touched = rng.integers(0, 2, len(cuts) - 1).astype(np.uint8)
-    kernels_choose.touched_blocks(index.gram_of, of_documents(index.doc_ptr, cuts), changed, touched)
+    kernels_choose.touched_blocks(index.gram_of, of_documents(index.doc_ptr, cuts), changed, touched, (0, len(touched)))
     for b, (d0, d1) in enumerate(pairwise(cuts.tolist())):
         grams = index.gram_of[:, index.doc_ptr[d0] : index.doc_ptr[d1]]
         assert touched[b] == changed[grams[grams >= 0]].any()

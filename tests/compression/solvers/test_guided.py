@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
@@ -22,6 +21,7 @@ from cflengine.compression.solvers.guided.solver import GuidedSolver, solve_guid
 from cflengine.compression.solvers.lifting import BRANCHING
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine import progress as progress_module
+from cflengine.engine.jit import thread_count
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.programs import certificate_of, solve_exactly, solve_relaxation
@@ -384,10 +384,10 @@ def test_exception_in_a_listener_propagates_and_leaves_threads_as_they_were(smal
         if stats.iteration == 5:
             raise ZeroDivisionError("listener")
 
-    before = numba.get_num_threads()
+    before = thread_count()
     with pytest.raises(ZeroDivisionError, match="listener"):
         solve_guided(index, costs, listeners=[broken], n_threads=1)
-    assert numba.get_num_threads() == before
+    assert thread_count() == before
     assert_sound(solve_guided(index, costs), index, costs, relaxation, optimum)
 
 

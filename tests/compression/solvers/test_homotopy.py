@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from cflengine.compression.passes import layout
 from cflengine.compression.solvers.homotopy import HOMOTOPY, RELAXATION, HomotopySettings, solve_homotopy
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine import progress as progress_module
+from cflengine.engine.jit import thread_count
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.cover import by_document, cheapest, prices_from
@@ -295,10 +295,10 @@ def test_exception_in_a_listener_propagates_and_leaves_nothing_behind(small):
         if stats.iteration == 5:
             raise ZeroDivisionError("listener")
 
-    before = numba.get_num_threads()
+    before = thread_count()
     with pytest.raises(ZeroDivisionError, match="listener"):
         solve_homotopy(index, costs, TIGHT, listeners=[broken], n_threads=1)
-    assert numba.get_num_threads() == before
+    assert thread_count() == before
     assert_sound(solve_homotopy(index, costs, TIGHT), index, costs, optimum)
 
 
