@@ -65,14 +65,17 @@ def peak_bytes() -> int | None:
 
 def fits(needed: int) -> bool:
     """Whether so many bytes are available, with a tenth to spare; also where that is unknown."""
-    free = available_bytes()
+    return _within(needed, available_bytes())
+
+
+def _within(needed: int, free: int | None) -> bool:
     return free is None or needed <= 0.9 * free
 
 
 def require_bytes(needed: int, what: str, advice: str) -> None:
     """Raise :class:`MemoryLimitError` when ``needed`` bytes are not available (with a tenth to spare)."""
     free = available_bytes()
-    if free is not None and not fits(needed):
+    if free is not None and not _within(needed, free):
         raise MemoryLimitError(
             f"{what} needs about {format_bytes(needed)} of memory, but only {format_bytes(free)} are free: {advice}"
         )

@@ -51,7 +51,7 @@ class IterationStats:
     gap : float, default: nan
         best_objective / lower_bound - 1, proved.
     lam : float, default: nan
-        the strength that the problem is solved for.
+        The λ that the problem is solved for.
     support : int, default: -1
         How many of its parts are not zero, -1 if not counted.
     extra : Mapping[str, float], optional
