@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,14 @@ from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
 
 if TYPE_CHECKING:
+    from distributed import Client, Future
+
     from cflengine.compression.estimator import CompressiveFeatures
     from cflengine.text.corpus import Corpus
 
 PART_CHARACTERS = 16 << 20  # some four million tokens, which take some 250 MB to encode
 _AHEAD = 2  # parts that wait at every worker
+_LOST = 5  # times that the same part is begun again: then it is not the workers
 
 _models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it is at work for
 
@@ -103,15 +107,41 @@ def encode_parts(
     key, saved = _saved(model)
     with connected(cluster) as client:
         check_workers(client)
-        data = client.scatter(saved, broadcast=True)
+        workers = _Workers(client, key, saved)
         ahead = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        waiting: deque[Any] = deque()
+        waiting: deque[tuple[Documents, Future]] = deque()
         for part in parts:
-            waiting.append(submit(client, _on_worker, key, data, part))
+            waiting.append((part, workers.begin(part)))
             if len(waiting) >= ahead:
-                yield waiting.popleft().result()
+                yield workers.end(*waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield workers.end(*waiting.popleft())
+
+
+class _Workers:
+    """A model on the workers of a cluster, sent again where it was lost with the last that had it."""
+
+    def __init__(self, client: Client, key: str, saved: bytes) -> None:
+        self.client, self.key, self.saved = client, key, saved
+        self._send()
+
+    def _send(self) -> None:
+        self.sent = self.client.scatter(self.saved, broadcast=True)
+
+    def begin(self, part: Documents) -> Future:
+        return submit(self.client, _on_worker, self.key, self.sent, part)
+
+    def end(self, part: Documents, future: Future) -> EncodedPart:
+        """Wait for a part. Raises what went wrong there, InputError where no worker comes back."""
+        for _ in range(_LOST):
+            try:
+                return future.result()
+            except CancelledError:  # what Dask says of calls whose arguments are gone
+                check_workers(self.client)
+                if self.sent.status != "finished":
+                    self._send()
+                future = self.begin(part)
+        return future.result()
 
 
 def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:

@@ -72,10 +72,11 @@ def test_a_dictionary_that_is_not_fitted_is_said():
         list(encode_parts(CompressiveFeatures(), in_parts(Corpus.from_texts(["a"]), "here")))
 
 
-def test_a_cluster_gives_the_same_rows_and_a_worker_may_be_killed(small_parts, model):
+@pytest.mark.parametrize("n_workers", [2, 1])
+def test_a_cluster_gives_the_same_rows_and_a_worker_may_be_killed(small_parts, model, n_workers):
     distributed = pytest.importorskip("distributed")
     expected = rows_of(encode_parts(model, in_parts(Corpus.from_texts(NEW), "here")))
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL_OPTIONS) as cluster:
+    with distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **LOCAL_OPTIONS) as cluster:
         made = encode_parts(model, in_parts(Corpus.from_texts(NEW), "here"), cluster=cluster.scheduler_address)
         found = [next(made)]
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
