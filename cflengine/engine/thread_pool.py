@@ -16,7 +16,7 @@ from typing import Any
 
 
 class _Call:
-    """One call: the parts of its range that nobody has begun, and a message from each that a helper has ended."""
+    """One call: the parts of its range that are not begun, and a message from each that has ended."""
 
     __slots__ = ("ended", "function", "parts")
 
