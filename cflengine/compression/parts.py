@@ -21,7 +21,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from cflengine.engine.checks import MissingPackageError
-from cflengine.engine.cluster import check_workers, connected, submit, threads_here
+from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, threads_here
 from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PART_CHARACTERS = 16 << 20  # some four million tokens, which take some 250 MB to encode
 _AHEAD = 2  # parts that wait at every worker
-_LOST = 5  # times that the same part is begun again: then it is not the workers
 
 _models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it is at work for
 
@@ -132,8 +131,8 @@ class _Workers:
         return submit(self.client, _on_worker, self.key, self.sent, part)
 
     def end(self, part: Documents, future: Future) -> EncodedPart:
-        """Wait for a part. Raises what went wrong there, InputError where no worker comes back."""
-        for _ in range(_LOST):
+        """Wait for a part. Raises what went wrong there, InputError where no worker comes back, or all are lost."""
+        for _ in range(LOST):
             try:
                 return future.result()
             except CancelledError:  # what Dask says of calls whose arguments are gone
@@ -141,7 +140,7 @@ class _Workers:
                 if self.sent.status != "finished":
                     self._send()
                 future = self.begin(part)
-        return future.result()
+        raise lost_error(f"the part from document {part.first + 1} on")
 
 
 def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:

@@ -21,6 +21,7 @@ LOCAL = "local"
 LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
 CONNECT_S = 10.0
 WORKERS_S = 30.0
+LOST = 5  # workers, one after the other, at the same work: then it is not the workers
 
 
 def version() -> str:
@@ -43,6 +44,11 @@ def submit(client: Client, function: Callable[..., Any], *arguments: Any, worker
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that arguments are large: they are what there is to send
         return client.submit(function, *arguments, workers=workers, pure=False, retries=0)
+
+
+def lost_error(what: str) -> InputError:
+    """What is said when the workers at the same work were lost LOST times."""
+    return InputError(f"{what} was lost with {LOST} workers, one after the other: have they memory enough?")
 
 
 def check_workers(client: Client) -> None:

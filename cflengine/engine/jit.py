@@ -53,7 +53,7 @@ def thread_count() -> int:
 class ParallelKernel:
     """A kernel whose ``chunk`` is divided among threads; everything else is the dispatcher's.
 
-    least: how many members of a chunk are worth a thread: waking one takes as long as some 30 microseconds of work.
+    least: how many members of a chunk are worth a thread: waking one takes as long as some 70 microseconds of work.
     """
 
     def __init__(self, function: Callable[..., Any], least: int = 1) -> None:
@@ -69,7 +69,7 @@ class ParallelKernel:
             self.dispatcher(*before, (first, last), *after)
             return
         ends = [first + (last - first) * part // parts for part in range(parts + 1)]
-        _pool.run(lambda part: self.dispatcher(*before, part, *after), list(itertools.pairwise(ends)))
+        _pool.run([functools.partial(self.dispatcher, *before, part, *after) for part in itertools.pairwise(ends)])
 
     def __getattr__(self, name: str) -> Any:
         if name == "dispatcher":  # not there yet: an instance that is being copied
@@ -86,8 +86,8 @@ def parallel_kernel(least: int = 1) -> Callable[[Callable[..., Any]], ParallelKe
 def one_blas_thread() -> Iterator[None]:
     """Run the block with a single thread for matrix products.
 
-    BLAS and numba each keep threads that spin for a while when their work is done: where both are used in turn, they
-    take the cores from each other, and a pass takes half as long again as with one of them alone.
+    Kernels have threads that call BLAS, which keeps threads of its own: these spin for a while when their work is done,
+    and take the cores from the kernels.
     """
     with _blas_users.alone():
         yield

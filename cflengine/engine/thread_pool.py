@@ -12,16 +12,18 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
 
 
 class _Call:
-    """One call: the parts of its range that are not begun, and a message from each that has ended."""
+    """One call: its parts that are not begun, and a message from each that has ended.
 
-    __slots__ = ("ended", "function", "parts")
+    It holds what they need, arrays above all, until they are begun and no longer: a helper may come late.
+    """
 
-    def __init__(self, function: Callable[[tuple[int, int]], object], parts: list[tuple[int, int]]) -> None:
-        self.function, self.parts = function, parts
+    __slots__ = ("ended", "parts")
+
+    def __init__(self, parts: list[Callable[[], object]]) -> None:
+        self.parts = parts
         self.ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def take(self) -> bool:
@@ -32,9 +34,10 @@ class _Call:
             return False
         error: BaseException | None = None
         try:
-            self.function(part)
+            part()
         except BaseException as raised:
             error = raised
+        del part  # before the caller goes on
         self.ended.put(error)
         return True
 
@@ -59,15 +62,14 @@ class ThreadPool:
                 threading.Thread(target=_help, args=(self._calls,), name=name, daemon=True).start()
                 self._size += 1
 
-    def run(self, function: Callable[[tuple[int, int]], object], parts: list[tuple[int, int]]) -> None:
-        """Call ``function`` with every part; the calling thread does its share, all where the helpers are busy.
+    def run(self, parts: list[Callable[[], object]]) -> None:
+        """Call all parts, and empty the list; the calling thread does its share, all where the helpers are busy.
 
         Returns when all have ended, also after an interrupt, for helpers write to the caller's arrays. What one of them
         raised is raised here.
         """
-        call, count = _Call(function, parts), len(parts)
-        if self._size < count - 1:
-            self._grow(count - 1)
+        call, count = _Call(parts), len(parts)
+        self._grow(count - 1)
         for _ in range(count - 1):
             self._calls.put(call)
         while call.take():
@@ -82,18 +84,12 @@ class ThreadPool:
             count -= 1
             if error is not None:
                 errors.append(error)
-        call.function = _nothing  # a helper that comes late keeps no arrays
         if errors:
             raise errors[0]
 
 
-def _nothing(part: tuple[int, int]) -> None:
-    pass
-
-
-def _help(calls: SimpleQueue[_Call]) -> Any:
+def _help(calls: SimpleQueue[_Call]) -> None:
     while True:
         call = calls.get()
         while call.take():
             pass
-        del call  # its arrays are not kept until the next one comes

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-_lock = threading.RLock()  # one for all: toys run parallel kernels
+_lock = threading.RLock()  # one for all: whether garbage is collected is the process's setting
 
 
 class WarmUp:

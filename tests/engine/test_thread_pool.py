@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,6 @@ print(*sorted(found))
 FORK = """
 import multiprocessing
 import numpy as np
-from cflengine import CompressiveFeatures
 from cflengine.engine.jit import threads
 from cflengine.linear.design import Design
 from scipy import sparse
@@ -123,7 +123,7 @@ def test_what_a_part_raises_is_raised_when_all_have_ended():
         ended.append(chunk[0])
 
     with pytest.raises(IndexError, match=r"part [13]"):
-        ThreadPool().run(part, list(itertools.pairwise(range(6))))
+        ThreadPool().run([partial(part, chunk) for chunk in itertools.pairwise(range(6))])
     assert sorted(ended) == [0, 2, 4]
 
 
@@ -140,7 +140,7 @@ def test_an_interrupt_waits_for_the_helpers():
         ended.append(chunk)
 
     with pytest.raises(KeyboardInterrupt):
-        ThreadPool().run(part, [(0, 1), (1, 2)])
+        ThreadPool().run([partial(part, (0, 1)), partial(part, (1, 2))])
     assert len(ended) == 1
 
 
@@ -154,10 +154,10 @@ def test_one_caller_does_all_where_the_helpers_are_busy():
         all_busy.wait(10)
         may_end.wait(10)
 
-    slow = threading.Thread(target=lambda: pool.run(part, [(0, 1), (1, 2)]))
+    slow = threading.Thread(target=lambda: pool.run([partial(part, (0, 1)), partial(part, (1, 2))]))
     slow.start()
     all_busy.wait(10)
-    pool.run(lambda chunk, held=array: done.append(chunk), [(0, 1), (1, 2)])
+    pool.run([partial(lambda chunk, held: done.append(chunk), chunk, array) for chunk in ((0, 1), (1, 2))])
     del array
     assert gone() is None
     may_end.set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from cflengine.compression.kernels import prox as kernels_prox
@@ -32,6 +34,13 @@ class Groups:
         group: scaled down where they exceed it, else with the rest of it spread evenly."""
         self.apply(kernels_prox.SHARE, excess, budget)
 
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of the layout's ``order``, of about CHUNK_POINTERS pointers each."""
+        n = self.layout.n_bins
+        per_chunk = max(1, int(layout.CHUNK_POINTERS * n / max(1, self.index.n_pointers)))
+        for first in range(0, n, per_chunk):
+            yield first, min(first + per_chunk, n)
+
     def apply(
         self,
         operation: int,
@@ -47,13 +56,11 @@ class Groups:
         cost: float64 (G,); inv_mu: float64 (K,), for PROX, κ = cost · inv_mu by length; levels: float32 (G,), given
         each group's level, its maximum (SUM: sum). Ends early if ``progress`` says so.
         """
-        lay, order = self.layout, self.layout.order
+        order = self.layout.order
         if inv_mu is None:
             inv_mu = np.zeros(self.index.max_gram)
         sums = GroupSums(levels, self._totals, self._support)
-        per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(vector))))
-        for i in range(0, len(order), per_chunk):
-            chunk = (i, min(i + per_chunk, len(order)))
+        for chunk in self.chunks():
             kernels_prox.over_groups(operation, vector, self.bins, order, cost, inv_mu, sums, chunk)
             if progress is not None and not progress.poll():
                 break

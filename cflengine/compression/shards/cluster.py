@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _ASKED_EVERY_S = 0.25
 _COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again at most
-_LOST = 5  # workers, one after the other, under the same shard: then it is not the workers
 
 
 class _LostError(Exception):
@@ -105,7 +104,7 @@ class OnCluster:
     def _answer(self, k: int, method: str, arguments: tuple[Any, ...], future: Future) -> on_worker.Answer:
         """The future's result; where the worker is lost, the shard is made again elsewhere, and asked again."""
         lost = False
-        for _ in range(_LOST):
+        for _ in range(engine_cluster.LOST):
             with suppress(_LostError):
                 if lost:
                     self._make_again(k)
@@ -113,7 +112,7 @@ class OnCluster:
                 answer: on_worker.Answer = self._result(k, future)
                 return answer
             lost = True
-        raise InputError(f"shard {k} was lost with {_LOST} workers, one after the other: have they memory enough?")
+        raise engine_cluster.lost_error(f"shard {k}")
 
     def _result(self, k: int, future: Future) -> Any:
         """What a worker answers about a shard. Raises _LostError where it is lost meanwhile, or what went wrong

@@ -9,7 +9,6 @@ from cflengine.compression.kernels import projection_pass as kernels
 from cflengine.compression.kernels import reweighting as kernels_reweighting
 from cflengine.compression.kernels.arrays import GroupSums, Projection, ProjectionSums, Weighted
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.compression.passes import layout
 from cflengine.compression.passes.best_bound import DualBound, repaired_value
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.groups import Groups
@@ -63,11 +62,10 @@ class WeightedAdmm:
     def step(self, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (no further step may follow)."""
         lay = self.layout
-        per_chunk = max(1, int(layout.CHUNK_POINTERS * lay.n_bins / max(1, len(self.data))))
-        for i in range(0, lay.n_bins, per_chunk):
+        for chunk in self.groups.chunks():
             kernels_reweighting.prox_of_groups(
                 self.data, self.weight, self.groups.bins, lay.order, self.costs.dictionary, 1.0 / self.rho,
-                self._groups, (i, min(i + per_chunk, lay.n_bins)),
+                self._groups, chunk,
             )  # fmt: skip
             if not progress.poll():
                 return False

@@ -1,8 +1,7 @@
 """numba kernels of the linear-chain CRF: scores, the loss's derivative, the gradient's gathering, Viterbi.
 
 Shapes: attributes of tokens as indptr int64 (T+1,), attribute int32, values float64 (length 0: all 1); features as in
-problem.ChainFeatures; emission float64 (T, L), transition (L, L); sentences as ptr int64 (N+1,) of tokens. Sentences go
-in blocks of BLOCK, whose sums are combined in order, so that any number of threads gives the same bytes.
+problem.ChainFeatures; emission float64 (T, L), transition (L, L); sentences as ptr int64 (N+1,) of tokens.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from cflengine.engine.jit import kernel, parallel_kernel
-
-BLOCK = 64
 
 
 @parallel_kernel(least=500)
