@@ -32,7 +32,7 @@ from numba import njit
 from cflengine.engine.checks import InputError
 from cflengine.engine.thread_pool import ThreadPool
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 _pool = ThreadPool()
 
 

@@ -31,10 +31,17 @@ SETTINGS = ShardedSettings(
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    """Two workers, which come back when they are killed."""
+def two_workers():
+    """They come back when they are killed."""
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL_OPTIONS) as started:
         yield started
+
+
+@pytest.fixture
+def cluster(two_workers):
+    """Both, also after a test that has killed one."""
+    two_workers.wait_for_workers(2, timeout=60)
+    return two_workers
 
 
 @pytest.fixture(scope="module")
