@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +16,25 @@ from cflengine.compression.model.certificate import Certificate, certify
 from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
+
+
+Answer = TypeVar("Answer")
+
+
+def once(solve: Callable[[KGramIndex, StorageCosts], Answer]) -> Callable[[KGramIndex, StorageCosts], Answer]:
+    """Each programme is solved once in a process: more than half of those that tests ask for are asked for again."""
+    known: dict[bytes, Answer] = {}
+
+    @functools.wraps(solve)
+    def remembered(index: KGramIndex, costs: StorageCosts) -> Answer:
+        key = hashlib.sha256(str(index.gram_of.shape).encode())
+        for numbers in (index.gram_of, costs.pointer_by_length, costs.pointer_extra, costs.dictionary):
+            key.update(np.ascontiguousarray(numbers))
+        if key.digest() not in known:
+            known[key.digest()] = solve(index, costs)
+        return known[key.digest()]
+
+    return remembered
 
 
 @dataclass(frozen=True)
@@ -45,6 +68,7 @@ def certificate_of(result, index: KGramIndex, costs: StorageCosts) -> Certificat
     return lift(proved, result.alpha, index.gram_of, costs, result.branchings)
 
 
+@once
 def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:
     c, covered, epigraph = _matrices(index, costs)
     rows = sparse.vstack([-covered, epigraph]).tocsr()
@@ -54,6 +78,7 @@ def solve_relaxation(index: KGramIndex, costs: StorageCosts) -> Relaxation:
     return Relaxation(float(solution.fun), -solution.ineqlin.marginals[: covered.shape[0]])
 
 
+@once
 def solve_exactly(index: KGramIndex, costs: StorageCosts) -> float:
     """The optimum of (1)."""
     c, covered, epigraph = _matrices(index, costs)
