@@ -298,7 +298,7 @@ def test_decorators_cache_release_the_gil_and_never_reorder_sums():
         for node in tree_of(PACKAGE / "engine" / "jit.py").body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "njit"
     }
-    common = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    common = {"cache": True, "nogil": True, "error_model": "numpy"}
     assert calls == {"kernel": common}
 
 

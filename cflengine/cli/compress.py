@@ -24,7 +24,7 @@ from cflengine.cli.options import (
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, number, percent
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path, remove_unfinished
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -50,7 +50,7 @@ Written to DIR:
 The bound holds for dictionaries of phrases of up to K words at these costs.
 """
 
-CHECKPOINT = ".cflengine-best.npz"
+CHECKPOINT, INDEX = ".cflengine-best.npz", ".cflengine-index.npz"
 RESUMABLE = ("guided", "sharded")
 
 _EXAMPLES = """\
@@ -88,7 +88,8 @@ def add_command(commands: Any) -> None:
     add_solver(compress)
     add_output(compress).add_argument(
         "--resume", action="store_true",
-        help="go on from where a run into the same DIR was killed (guided, sharded; kept every minute)",
+        help="go on from where a run into the same DIR was killed (guided, sharded; its index is kept, and its best "
+            "solution every minute)",
     )  # fmt: skip
 
 
@@ -115,34 +116,39 @@ def run(arguments: argparse.Namespace) -> int:
                 settings=solver_settings(arguments, clock.left),
             )
             with TerminalWatch(sys.stderr, show=show) as watch:
-                fit_with_checkpoints(model, corpus.texts, out / CHECKPOINT, arguments.resume, watch)
+                fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch)
         features = model.features()
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
         with results(out) as folder:
             write_run(folder, model, features, document_table(model, corpus), report)
             write_left_out(folder, corpus)
-        (out / CHECKPOINT).unlink(missing_ok=True)
+        for name in (CHECKPOINT, INDEX):
+            (out / name).unlink(missing_ok=True)
     if not arguments.quiet:
         _summary(report, out)
     return 0
 
 
-def fit_with_checkpoints(model: Any, texts: Sequence[str], path: Path, resume: bool, watch: Any) -> None:
-    """Fit ``model``, keeping the best so far in a file, from which ``resume`` goes on."""
+def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bool, watch: Any) -> None:
+    """Fit ``model``, keeping its index and the best so far in files of ``out``, from which ``resume`` goes on."""
     from cflengine.compression import Checkpoint, read_checkpoint
+    from cflengine.text import IndexFile
+
+    def say(what: str) -> None:
+        print(f"cflengine compress: {what}", file=sys.stderr)
 
     table = model.tokenize(texts, watch)
     if model.solver not in RESUMABLE:
         model.fit_tokens(table, watch=watch)
         return
-    digest = table.digest(int(model.max_gram))
-    known = None
-    if resume and path.exists():
-        known = read_checkpoint(path, digest)
-    elif resume:
-        print(f"cflengine compress: there is nothing in {path.parent} to go on from: beginning anew", file=sys.stderr)
-    model.set_params(listeners=(*model.listeners, Checkpoint(path, digest)))
-    model.fit_tokens(table, known, watch)
+    digest, best = table.digest(int(model.max_gram)), out / CHECKPOINT
+    index = IndexFile(out / INDEX, digest, say)
+    known = read_checkpoint(best, digest) if resume and best.exists() else None
+    if resume and known is None and not index.path.exists():
+        say(f"there is nothing in {out} to go on from: beginning anew")
+    remove_unfinished(best)
+    model.set_params(listeners=(*model.listeners, Checkpoint(best, digest)))
+    model.fit_tokens(table, known, watch, index.read_or_make if resume else index.make)
 
 
 def _summary(report: dict[str, Any], out: Path) -> None:

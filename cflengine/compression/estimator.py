@@ -34,7 +34,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.progress import Listener, Watch
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
-from cflengine.text.kgrams import KGramIndex, index_kgrams
+from cflengine.text.kgrams import Indexer, KGramIndex, index_kgrams
 from cflengine.text.stored import as_documents
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
@@ -172,16 +172,17 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         return X if isinstance(X, TokenTable) else self._tokenizer()(as_documents(X), watch)
 
     def fit_tokens(
-        self, table: TokenTable, known: Known | None = None, watch: Watch | None = None
+        self, table: TokenTable, known: Known | None = None, watch: Watch | None = None, indexer: Indexer = index_kgrams
     ) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow).
 
         known: a solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
         (:mod:`~cflengine.compression.checkpoint`). watch: told how far what comes before the solver's first event is,
-        and asked whether to go on. Raises Stopped where it says no, ValueError where what is known is not of so many
-        tokens, or where the solver cannot begin from it.
+        and asked whether to go on. indexer: takes the place of :func:`~cflengine.text.kgrams.index_kgrams`. Raises
+        Stopped where ``watch`` says no, ValueError where what is known is not of so many tokens, or where the solver
+        cannot begin from it.
         """
-        corpus = self.prepare(table, watch)
+        corpus = self.prepare(table, watch, indexer)
         solver = SOLVERS.find(self.solver)
         if known is not None and not solver.can("warm start"):
             raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
@@ -217,10 +218,10 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         )
         return FeaturePath(clone(self), corpus, points)
 
-    def prepare(self, table: TokenTable, watch: Watch | None = None) -> PreparedCorpus:
+    def prepare(self, table: TokenTable, watch: Watch | None = None, indexer: Indexer = index_kgrams) -> PreparedCorpus:
         """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted.
 
-        watch: as for :meth:`fit_tokens`.
+        watch, indexer: as for :meth:`fit_tokens`.
         """
         self._check_settings()
         max_gram = int(self.max_gram)
@@ -231,7 +232,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         settings, longest = self._solver_settings(), int(np.diff(table.segment_ptr).max())
         require_memory(table.n_tokens, max_gram, longest, self.solver, settings)
         place = settings.place if isinstance(settings, ShardedSettings) else {}
-        index = index_kgrams(table.tokens, table.segment_ptr, max_gram, watch=watch, **place)
+        index = indexer(table.tokens, table.segment_ptr, max_gram, watch=watch, **place)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
         corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)

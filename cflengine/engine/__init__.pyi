@@ -1,6 +1,6 @@
 from .checks import InputError, MissingPackageError
 from .cluster import LOCAL_OPTIONS
-from .files import defuse_cell, finite, frame_csv, replaced, report_bytes, restore_cell, write_report
+from .files import defuse_cell, finite, frame_csv, remove_unfinished, replaced, report_bytes, restore_cell, write_report
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
@@ -36,6 +36,7 @@ __all__ = [
     "parallel_kernel",
     "peak_bytes",
     "relative_gap",
+    "remove_unfinished",
     "replaced",
     "report_bytes",
     "restore_cell",

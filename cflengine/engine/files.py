@@ -7,6 +7,7 @@ apostrophe get one too, so :func:`restore_cell` undoes it exactly.
 from __future__ import annotations
 
 import csv
+import glob
 import json
 import math
 import os
@@ -76,6 +77,12 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def remove_unfinished(path: Path) -> None:
+    """What a process that was killed in :func:`replaced` left beside ``path``; no other may be writing it now."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        left.unlink(missing_ok=True)
 
 
 def finite(value: Any) -> Any:

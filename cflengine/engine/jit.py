@@ -3,7 +3,6 @@
 - ``cache=True``: later processes load machine code from disk (see :mod:`cflengine.engine.cache`);
 - ``nogil=True``: a solver in a worker thread never freezes the user interface, and threads run kernels side by side;
 - ``error_model="numpy"``: a division by zero gives inf or nan as in numpy, not an exception in a kernel;
-- ``no_cfunc_wrapper=True``: no entry for callers in C, which there are none of; it took a twentieth of compiling;
 - no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on.
 
 Kernels take arrays, scalars and NamedTuples of them, allocate no large arrays in their loops, and run a bounded chunk
@@ -33,7 +32,7 @@ from numba import njit
 from cflengine.engine.checks import InputError
 from cflengine.engine.thread_pool import ThreadPool
 
-kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+kernel = njit(cache=True, nogil=True, error_model="numpy")
 _pool = ThreadPool()
 
 

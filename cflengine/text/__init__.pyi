@@ -1,6 +1,7 @@
 from .check import CorpusCheck, check_corpus, no_text, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
 from .corpus import Corpus, CorpusError
+from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
 from .reading.delimited import DelimitedTable, long_fields
@@ -31,6 +32,7 @@ __all__ = [
     "CorpusCheck",
     "CorpusError",
     "DelimitedTable",
+    "IndexFile",
     "KGramIndex",
     "Phrasebook",
     "Places",

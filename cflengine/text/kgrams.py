@@ -19,6 +19,7 @@ a token beside the tokens' own 4; at K = 3 and a K-gram to every 1.8 tokens that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +111,9 @@ class KGramIndex:
         for row in self.gram_of:
             first[row[::-1]] = np.arange(len(row) - 1, -1, -1)  # the last value that is assigned stays
         return np.asarray(first[grams])
+
+
+Indexer = Callable[..., KGramIndex]  # with the parameters of index_kgrams
 
 
 def index_bytes(n_tokens: int, max_gram: int, grams_per_token: float = 0.6) -> int:

@@ -17,6 +17,7 @@ from cflengine.compression import checkpoint
 from cflengine.compression.checkpoint import Checkpoint, read_checkpoint
 from cflengine.compression.model.certificate import certify
 from cflengine.engine.checks import InputError
+from cflengine.text import index_file
 from naive.corpora import repeated_phrases
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,14 +121,16 @@ _RUN = """
 import sys
 from cflengine import cli
 from cflengine.compression import checkpoint
-checkpoint.EVERY_S = 0.0
+from cflengine.text import index_file
+checkpoint.EVERY_S = index_file.WORTH_S = 0.0
 cli.main(sys.argv[1:])
 """
 
 
 @pytest.mark.parametrize("options", [(), ("--shards", "3")])
-def test_kill_9_and_resume(tmp_path, capsys, options):
-    """What was found before is there, what is in the folder never looks complete, and the new run can be verified."""
+def test_kill_9_and_resume(tmp_path, capsys, monkeypatch, options):
+    """What was found before is there, the corpus is not indexed again, what is in the folder never looks complete, and
+    the new run can be verified."""
     out = tmp_path / "run"
     arguments = ["compress", str(SAMPLE), "--limit", "400", "--gap", "0", "--out", str(out), "--quiet", *options]
     best = out / ".cflengine-best.npz"
@@ -141,10 +144,13 @@ def test_kill_9_and_resume(tmp_path, capsys, options):
         process.send_signal(signal.SIGKILL)
         process.wait(30)
     assert best.exists() and not (out / "report.json").exists()
+    (out / "..cflengine-best.npz.0123.part").write_bytes(b"as if it was killed while it was writing")
     capsys.readouterr()
     arguments[arguments.index("0")] = "0.02"
-    assert cli.main([*arguments, "--resume"]) == 0
-    assert capsys.readouterr().err == "" and not best.exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(index_file, "index_kgrams", None)
+        assert cli.main([*arguments, "--resume"]) == 0
+    assert capsys.readouterr().err == "" and not list(out.glob("*.cflengine*"))
     assert json.loads((out / "report.json").read_text("utf-8"))["gap"] <= 0.02
     assert cli.main(["verify", str(out)]) == 0
 
@@ -159,3 +165,19 @@ def test_nothing_to_go_on_from_is_said(tmp_path, capsys):
     assert "cannot be gone on from" in capsys.readouterr().err
     assert cli.main([*arguments, "--solver", "homotopy"]) == 2
     assert "--resume is for --solver guided or sharded, not homotopy" in capsys.readouterr().err
+
+
+def test_an_index_is_enough_to_go_on_from_and_gone_in_the_end(tmp_path, capsys, monkeypatch):
+    """As of a run that was killed before it had found anything."""
+    out = tmp_path / "run"
+    arguments = ["compress", str(SAMPLE), "--limit", "30", "--out", str(out), "--quiet"]
+    monkeypatch.setattr(index_file, "WORTH_S", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(CompressiveFeatures, "adopt", None)  # as if it was killed: an error of the program's own
+        assert cli.main(arguments) not in (0, 2)
+    assert (out / ".cflengine-index.npz").exists() and not (out / "report.json").exists()
+    capsys.readouterr()
+    with monkeypatch.context() as patched:
+        patched.setattr(index_file, "index_kgrams", None)
+        assert cli.main([*arguments, "--resume"]) == 0
+    assert capsys.readouterr().err == "" and not list(out.glob("*.cflengine*")) and (out / "report.json").exists()

@@ -17,7 +17,6 @@ from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
-
 Answer = TypeVar("Answer")
 
 
