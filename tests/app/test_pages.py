@@ -15,6 +15,7 @@ from visiting import TINY, captions, in_address, numbers, press, show, sidebar, 
 
 from cflengine import Corpus, CorpusError
 from pages.parts.shared import corpora, jobs, state
+from pages.parts.shared import sidebar as sidebar_of_the_app
 from pages.parts.shared.path_run import PathRun
 from sample_data.solve import LAMS
 
@@ -36,6 +37,14 @@ def test_every_page_of_a_new_session(open_app, page):
     assert [title.value for title in app.title] == [PAGES[page]] and not app.error
     assert "reviews.csv" in sidebar(app) and "2,000 documents" in sidebar(app)
     assert "Nothing is compressed yet" not in [info.value for info in app.info], "the sample's path is there"
+
+
+def test_the_first_screen_is_drawn_once(open_app, monkeypatch):
+    """A run that begins anew in its middle is waited for twice as long."""
+    drawn, draw = [], sidebar_of_the_app.draw_sidebar
+    monkeypatch.setattr(sidebar_of_the_app, "draw_sidebar", lambda: (drawn.append("once"), draw()))
+    open_app()
+    assert drawn == ["once"]
 
 
 @pytest.mark.parametrize("page", ["pointers", "features", "vocabulary"])

@@ -19,6 +19,7 @@ from pages.parts.shared.state import (
     change_settings,
     current_corpus,
     current_job,
+    ended_jobs,
     is_stale,
     run_solver,
     settings,
@@ -343,9 +344,8 @@ def queue_notes(job: Job) -> None:
 
 def rerun_at_end(job: Job) -> None:
     """One rerun of the whole page when a job has ended, however many fragments watch it."""
-    ended = st.session_state.setdefault("ended_jobs", set())
-    if not job.active and job.id not in ended:
-        ended.add(job.id)
+    if not job.active and job.id not in ended_jobs():
+        ended_jobs().add(job.id)
         st.rerun()
 
 

@@ -118,9 +118,18 @@ def start_session() -> None:
             state[name] = None
         if name == f"{PATH}_id" and not state[name] and state.corpus_id == corpora.SAMPLE:
             state[name] = sample_job().id
-        if state[name] and state[name] not in _session_jobs():
-            _session_jobs().append(state[name])
+        job = BOARD.get(state[name])
+        if job is not None and job.id not in _session_jobs():
+            _session_jobs().append(job.id)
+        if job is not None and not job.active:
+            ended_jobs().add(job.id)
     _write_query()
+
+
+def ended_jobs() -> set[str]:
+    """Jobs whose end this session's page has drawn, or draws now: those that ended before a run of the script began need
+    no other run."""
+    return st.session_state.setdefault("ended_jobs", set())
 
 
 def _write_query() -> None:
