@@ -49,14 +49,19 @@ KINDS = (
 
 
 _COMPILED = threading.Event()
+_DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, with room to spare
 
 
 @st.cache_resource(show_spinner=False)
 def _warm() -> Future[None]:
     """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
-    it. Then take what exists out of the collector's hands."""
+    it. Then take what exists out of the collector's hands. The browser has its first page to draw before, on the same
+    cores, unless a job waits."""
 
     def work() -> None:
+        ends = time.monotonic() + _DRAWN_S
+        while time.monotonic() < ends and not BOARD.busy:
+            time.sleep(0.05)
         warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
         gc.collect()
         gc.freeze()
