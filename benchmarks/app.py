@@ -151,8 +151,8 @@ def _larger(folder: Path, tokens: int) -> Path:
 
 
 def _first(browser: Any, url: str) -> dict[str, Any]:
-    """Seconds from the address to the proved sentence: of the server's first visit, and of five more, each with an empty
-    cache."""
+    """Seconds from the address to the proved sentence: of the first visit to the server, and of five more, each with an
+    empty cache."""
     took = []
     for _ in range(6):
         context = browser.new_context(viewport={"width": 1440, "height": 1000})

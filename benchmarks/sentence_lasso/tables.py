@@ -67,9 +67,11 @@ def _over_seeds(task, texts, metadata, seeds, grid, right, first, say) -> dict[s
                 | best.penalty.strengths
             )
             say(f"{task.name} seed {seed} {name}: {rows[name][-1]}")
+    most_frequent = np.bincount(comparison.y[comparison.train]).argmax()
     table1 = {
         "D": len(comparison.train), "dev": len(comparison.dev), "test": len(comparison.test),
         "V": len(comparison.names), "sentences": comparison.data.counts.shape[0],
+        "most_frequent": 100 * float(np.mean(comparison.y[comparison.test] == most_frequent)),
     }  # fmt: skip
     paper = {"accuracy": dict(task.accuracy), "size": dict(task.size)}
     return {"table1": table1, "paper": paper, "models": dict(rows)}

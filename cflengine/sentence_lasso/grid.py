@@ -88,7 +88,7 @@ def grid_search(
     def fit(penalty: Penalty, before: tuple[SentenceResult, ...] | None) -> tuple[SentenceResult, ...]:
         return fit_classes(data, y, n_classes, penalty, chosen, listeners, before)
 
-    # the sentences of an ADMM step are parallel already, and two threads must not enter such kernels at once
+    # the sentences of an ADMM step are divided among threads already
     n_threads = 1 if isinstance(chosen, ADMMSettings) else n_threads
     return search_chains(_chains(kind, by_name), fit, dev_X, dev_y, on_point=on_point, n_threads=n_threads)
 

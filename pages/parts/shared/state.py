@@ -132,8 +132,8 @@ def start_session() -> None:
 
 
 def ended_jobs() -> set[str]:
-    """Jobs whose end this session's page has drawn, or draws now: those that ended before a run of the script began need
-    no other run."""
+    """Jobs whose end this session's page has drawn, or draws now: those that ended before a run of the script began
+    need no other run."""
     return st.session_state.setdefault("ended_jobs", set())
 
 

@@ -1,0 +1,84 @@
+"""Sentence-regularised classification (ICML 2014): Tables 1 and 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.evidence.page import Claim, Evidence, Part, seconds, verdict
+
+_MODELS = ("lasso", "ridge", "elastic", "frequency", "sentence")
+_RIVALS = ("lasso", "ridge", "elastic")
+
+
+def parts(evidence: Evidence) -> list[Part]:
+    """Sizes of the tasks; accuracy, size and seconds of every model, the paper's beside ours; its claims."""
+    tables = {name.removeprefix("tables: "): body for name, body in evidence.cases().items()}
+    together = tables.pop("all")
+    one = Part(
+        "Sentence-regularised classification: the tasks (Table 1)",
+        "Those of the paper's twelve whose data is at hand. Features are words of the training documents.",
+        ("task", "training", "development", "test", "features", "training sentences", "most frequent class"),
+        [_sizes(name, body) for name, body in tables.items()],
+    )
+    rows = [_row(name, model, body) for name, body in tables.items() for model in _MODELS]
+    two = Part(
+        "Sentence-regularised classification: accuracy and size (Table 2)",
+        "Test accuracy in per cent, mean over splits with its standard deviation; size: features with a weight that is "
+        "not 0, in per cent; λ (each from 0.01 to 1,000 in powers of ten) by development accuracy, every fit to a proved "
+        "gap; seconds: of a model's whole grid. Frequency: ridge weighted by how often a word occurs. The paper's "
+        "numbers in brackets.",
+        ("task", "model", "accuracy", "size", "largest gap", "seconds"), rows, _claims(tables, together),
+    )  # fmt: skip
+    return [one, two]
+
+
+def _sizes(name: str, body: dict[str, Any]) -> tuple[str, ...]:
+    t = body["table1"]
+    counts = (f"{t[key]:,}" for key in ("D", "dev", "test", "V", "sentences"))
+    return name, *counts, f"{t['most_frequent']:.2f} %"
+
+
+def _row(name: str, model: str, body: dict[str, Any]) -> tuple[str, ...]:
+    runs = {
+        key: np.array([row[key] for row in body["models"][model]]) for key in ("accuracy", "size", "gap", "seconds")
+    }
+    spread = f" ± {runs['accuracy'].std(ddof=1):.2f}" if len(runs["accuracy"]) > 1 else ""
+    theirs = [body["paper"][key].get(model) for key in ("accuracy", "size")]
+    said = ["" if value is None else f" ({value:g})" for value in theirs]
+    return (
+        name, model, f"{runs['accuracy'].mean():.2f}{spread}{said[0]}", f"{runs['size'].mean():.1f}{said[1]}",
+        f"{runs['gap'].max():.0e}", seconds(float(runs["seconds"].mean())),
+    )  # fmt: skip
+
+
+def _claims(tables: dict[str, Any], together: dict[str, Any]) -> list[Claim]:
+    def mean(body: dict[str, Any], model: str, key: str = "accuracy") -> float:
+        return float(np.mean([row[key] for row in body["models"][model]]))
+
+    claims, n = [], len(tables)
+    for rival, of_twelve in (("lasso", 11), ("ridge", 11), ("elastic", 9)):
+        won = sum(mean(body, "sentence") > mean(body, rival) for body in tables.values())
+        paper = sum(
+            body["paper"]["accuracy"]["sentence"] > body["paper"]["accuracy"][rival] for body in tables.values()
+        )
+        said = f"More accurate than {rival} (paper: {of_twelve} of 12 tasks, {paper} of these {n})"
+        claims.append(Claim(said, f"{won} of {n}", verdict(min(won, paper), paper)))
+    p = [together["p"][rival] for rival in _RIVALS]
+    found = ", ".join(f"{together['accuracy'][name]:.2f} %" for name in ("sentence", *_RIVALS))
+    claims.append(
+        Claim(
+            "More accurate than lasso, ridge and elastic net in aggregate (p < 0.01, binomial test)",
+            f"{found}; p = " + ", ".join(f"{value:.1g}" for value in p),
+            verdict(_significant(together, p), len(p)),
+        )
+    )
+    share = np.mean([mean(body, "sentence", "size") / mean(body, "ridge", "size") for body in tables.values()])
+    claims.append(Claim("Models of 23 % of ridge's size on average", f"{100 * share:.0f} %", verdict(share < 0.5, 1)))
+    return claims
+
+
+def _significant(together: dict[str, Any], p: list[float]) -> int:
+    better = (together["accuracy"]["sentence"] > together["accuracy"][rival] for rival in _RIVALS)
+    return sum(more and value < 0.01 for more, value in zip(better, p, strict=True))
