@@ -26,9 +26,9 @@ def parts(evidence: Evidence) -> list[Part]:
     two = Part(
         "Sentence-regularised classification: accuracy and size (Table 2)",
         "Test accuracy in per cent, mean over splits with its standard deviation; size: features with a weight that is "
-        "not 0, in per cent; λ (each from 0.01 to 1,000 in powers of ten) by development accuracy, every fit to a proved "
-        "gap; seconds: of a model's whole grid. Frequency: ridge weighted by how often a word occurs. The paper's "
-        "numbers in brackets.",
+        "not 0, in per cent; λ (each from 0.01 to 1,000 in powers of ten) by development accuracy, every fit to a "
+        "proved gap; seconds: of a model's whole grid. Frequency: ridge weighted by how often a word occurs. The "
+        "paper's numbers in brackets.",
         ("task", "model", "accuracy", "size", "largest gap", "seconds"), rows, _claims(tables, together),
     )  # fmt: skip
     return [one, two]
