@@ -16,6 +16,7 @@ from benchmarks.compression import scale
 from benchmarks.compression import speed as compression
 from benchmarks.compression.generated import generate
 from benchmarks.evidence import scale as evidence_of_scale
+from benchmarks.evidence import sentence_lasso as evidence_of_sentences
 from benchmarks.evidence.page import Evidence
 from benchmarks.measure import Times, in_turns, memory_of
 from cflengine.text import index_kgrams
@@ -103,6 +104,35 @@ def test_plq_is_measured(tmp_path, capsys):
     pure, carried = (scaling["convergence"][name] for name in ("pure", "primal-dual"))
     assert pure["sweeps"] == carried["sweeps"] and pure["operations"] > carried["operations"]
     assert 0 < carried["gap_a_sweep"] < 1 and "SVM, 2,000 × 18" in capsys.readouterr().out
+
+
+def test_tables_of_the_sentence_paper_are_judged_by_its_own_claims():
+    def task(ours: dict[str, float], paper: dict[str, float]) -> dict:
+        rows = {
+            name: [
+                {"accuracy": a + d, "size": 100 if name == "ridge" else 9, "gap": 1e-5, "seconds": 1.0} for d in (0, 1)
+            ]
+            for name, a in ours.items()
+        }
+        sizes = {"D": 1_000, "dev": 1, "test": 2, "V": 3, "sentences": 4, "most_frequent": 50.0}
+        return {"table1": sizes, "paper": {"accuracy": paper, "size": {"lasso": 1}}, "models": rows}
+
+    names = ("lasso", "ridge", "elastic", "frequency", "sentence")
+    first = task(dict(zip(names, (80, 90, 91, 92, 90.5), strict=True)), dict.fromkeys(names, 80) | {"sentence": 96})
+    second = task(dict(zip(names, (80, 81, 82, 83, 85), strict=True)), dict.fromkeys(names, 88) | {"sentence": 84})
+    together = {
+        "accuracy": dict(zip(names, (80, 86, 87, 88, 89), strict=True)),
+        "p": {"lasso": 1e-9, "ridge": 0.001, "elastic": 0.2, "frequency": 0.5},
+    }
+    cases = {"tables: first": first, "tables: second": second, "tables: all": together}
+    one, two = evidence_of_sentences.parts(Evidence({"corpora": cases}))
+    assert one.rows[0] == ("first", "1,000", "1", "2", "3", "4", "50.00 %") and len(two.rows) == 2 * len(names)
+    assert two.rows[0] == ("first", "lasso", "80.50 ± 0.71 (80)", "9.0 (1)", "1e-05", "1")
+    assert [(claim.found.split(";")[0], claim.verdict) for claim in two.claims] == [
+        ("2 of 2", "holds"), ("2 of 2", "holds"), ("1 of 2", "holds"),
+        ("89.00 %, 80.00 %, 86.00 %, 87.00 %", "in part"), ("9 %", "holds"),
+    ]  # fmt: skip
+    assert "1 of these 2" in two.claims[0].said
 
 
 def test_the_page_of_results_is_what_the_results_say(capsys):
