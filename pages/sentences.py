@@ -36,10 +36,10 @@ else:
     above = st.container()
     below = st.container()
     with below:
-        compared, strengths, words, files = st.tabs(
-            ["Models compared", "Strengths of the penalty", "Words", "Files"], key="comparison_tabs"
+        compared, parameters, words, files = st.tabs(
+            ["Models compared", "Regularisation parameters", "Words", "Files"], key="comparison_tabs"
         )
-    with strengths:
+    with parameters:
         lams, admm = draw_sliders(run), draw_solver()
         rows, solving = solution_here(run, job, lams, admm=admm)
         draw_numbers(run, rows, solving, (*lams, admm))

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.corpora import corpus_path
 from benchmarks.report import say
 from cflengine import WordMMDEmbedding
-from cflengine.embedding import DEFAULT_STRENGTHS
+from cflengine.embedding import DEFAULT_LAMS
 
 SEEDS = 5
 GRIDS: dict[str, tuple[float, ...]] = {
@@ -139,7 +139,7 @@ def _chosen(corpus: Corpus, network: str, penalty: str, kept: Kept, quick: bool)
     """λ by accuracy on a fifth of the first seed's documents to learn from; of equal ones the usual one's neighbour."""
     grid = GRIDS[penalty]
     if len(grid) == 1 or quick:
-        return DEFAULT_STRENGTHS[penalty]
+        return DEFAULT_LAMS[penalty]
     train, _ = corpus.halves(0)
     order = np.random.default_rng(1).permutation(train)
     cut = len(order) // 5
@@ -148,7 +148,7 @@ def _chosen(corpus: Corpus, network: str, penalty: str, kept: Kept, quick: bool)
         setting = Setting(network, penalty, lam, 0, "choose")
         found = _train(corpus, setting, order[cut:], order[:cut], kept, quick)
         worth[lam] = found["test"]
-    return max(grid, key=lambda lam: (worth[lam], -abs(np.log(lam / DEFAULT_STRENGTHS[penalty]))))
+    return max(grid, key=lambda lam: (worth[lam], -abs(np.log(lam / DEFAULT_LAMS[penalty]))))
 
 
 def _seeds(

@@ -44,7 +44,7 @@ def _published(name: str, body: dict[str, Any]) -> Part:
             )
         )  # fmt: skip
     note = "Test accuracy, mean and spread of five seeds. Holds: by more than the spread; in part: by less."
-    return Part(f"Embeddings: {name}", note, ("network", "penalty", "strength", "test", "published"), rows, claims)
+    return Part(f"Embeddings: {name}", note, ("network", "penalty", "λ", "test", "published"), rows, claims)
 
 
 def _flat(body: dict[str, Any]) -> Part:
@@ -55,12 +55,10 @@ def _flat(body: dict[str, Any]) -> Part:
             spread = max(tests) - min(tests)
             found = f"{share(min(tests))} to {share(max(tests))}"
             claims.append(
-                Claim(
-                    f"Accuracy stays flat for large strengths ({network})", found, HOLDS if spread < 0.02 else IN_PART
-                )
+                Claim(f"Accuracy stays flat for large λ ({network})", found, HOLDS if spread < 0.02 else IN_PART)
             )
     table = [(row["network"], f"{row['lam']:g}", share(row["test"])) for row in rows]
-    return Part("Embeddings: strength of wMMD on CE-T1", "", ("network", "strength", "test"), table, claims)
+    return Part("Embeddings: λ of wMMD on CE-T1", "", ("network", "λ", "test"), table, claims)
 
 
 def _english(body: dict[str, Any]) -> Part:

@@ -13,7 +13,7 @@ from cflengine.linear import class_signs
 from cflengine.sentence_lasso import ADMMSettings, MajoriseSettings, Penalty, SentenceResult, solve
 
 GAPS = (1e-2, 1e-3, 1e-4, 1e-6)
-STRENGTHS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las
+PARAMETERS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las
 
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
@@ -23,7 +23,7 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
         return {}
     (signs,) = class_signs(comparison.y[comparison.train], 2)
     results: dict[str, dict[str, Any]] = {}
-    for lam_sen, lam_las in STRENGTHS[: 1 if quick else None]:
+    for lam_sen, lam_las in PARAMETERS[: 1 if quick else None]:
         penalty = Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
         contestants: dict[str, Any] = {"majorise": MajoriseSettings(tol=GAPS[-1])}
         for rho in (1.0,) if quick else RHOS:

@@ -64,7 +64,7 @@ def _over_seeds(task, texts, metadata, seeds, grid, right, first, say) -> dict[s
             size = 100 * best.model.size / len(comparison.names)
             rows[name].append(
                 {"accuracy": 100 * best.test_accuracy, "size": size, "gap": best.gap, "seconds": seconds}
-                | best.penalty.strengths
+                | best.penalty.parameters
             )
             say(f"{task.name} seed {seed} {name}: {rows[name][-1]}")
     most_frequent = np.bincount(comparison.y[comparison.train]).argmax()

@@ -4,9 +4,9 @@ Sections: "authors" (Table 1, Figure 3: 1,233 authors; averages of three held-ou
 Euclidean distance, fewer authors, only prolific ones), "ratings" (Table 2: five scores at 0 to 5, and ABV; elastic
 net), "newsgroups" and "polarity" (linear SVM); "authors-idf" and "ratings-idf": features weighted as the paper does.
 
-Every method's candidate (λ, temperature, size) and strength is chosen on documents beside the test. The paper's numbers
-stand beside ours, with a verdict on each of its claims. Dictionaries and finished sections are kept in --work, and not
-done again.
+Every method's candidate (λ, temperature, size) and regularisation are chosen on documents beside the test. The paper's
+numbers stand beside ours, with a verdict on each of its claims. Dictionaries and finished sections are kept in --work,
+and not done again.
 """
 
 from __future__ import annotations

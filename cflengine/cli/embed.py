@@ -99,7 +99,7 @@ def _add_network(group: Any) -> None:
         choices=("none", "l1", "dropout", "re-embedding", "group lasso", "wmmd", "bigram wmmd"),
         help="none, l1, dropout, re-embedding, group lasso, wmmd, bigram wmmd (default: wmmd)",
     )  # fmt: skip
-    group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its strength (default: a usual one)")
+    group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its factor (default: a usual one)")
     group.add_argument(
         "--dimension", type=number(int, 1), default=20, metavar="R", help="of vectors that are not given (default: 20)"
     )  # fmt: skip

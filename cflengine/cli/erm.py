@@ -15,10 +15,10 @@ from cflengine.cli.options import (
     add_limits,
     add_output,
     add_reading,
+    penalty_values,
     read,
     results,
     run_facts,
-    strengths,
     text_pipeline,
 )
 from cflengine.cli.reports import write_left_out
@@ -75,12 +75,12 @@ def add_command(commands: Any) -> None:
     model = command.add_argument_group("model")
     model.add_argument("--loss", required=True, metavar="LOSS", help="see above")
     model.add_argument("--constraint", action="append", default=[], metavar="K", help="see above (repeatable)")
-    strength = model.add_mutually_exclusive_group()
-    strength.add_argument(
+    cost = model.add_mutually_exclusive_group()
+    cost.add_argument(
         "--C", type=number(float, 1e-300, 1e300), default=1.0, metavar="C",
         help="weight of the losses against the penalty (default: 1)",
     )  # fmt: skip
-    strength.add_argument("--path", type=strengths, metavar="C,C", help="every one of these; --dev-split chooses")
+    cost.add_argument("--path", type=penalty_values, metavar="C,C", help="every one of these; --dev-split chooses")
     model.add_argument(
         "--l1-ratio", type=number(float, 0, 1 - 1e-9), default=0.0, metavar="ρ",
         help="share of the ℓ1 penalty, which leaves few features (default: 0)",

@@ -21,7 +21,7 @@ and from other tools' phrases, and judge all of them on the same held-out docume
 INPUT as for cflengine compress. A column of numbers is learnt by an elastic net; one of classes by a linear SVM (of
 more than 50 classes by centroids); one of authors as Paskov, Mitchell and Hastie did (AISTATS 2014, Section 5.1.1):
 three documents of each author are held out, and their average is given to the nearest centroid. λ, the way to count and
-all strengths are chosen on documents beside the test. K-grams are found once, without looking at any label.
+the regularisation are chosen on documents beside the test. K-grams are found once, without looking at any label.
 
 Which documents are judged: those of the column "split" that say test, if there is one; else a random quarter; else, of
 fewer than 1,000 documents, all of them in five folds. --group and --time change that.

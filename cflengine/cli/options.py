@@ -102,7 +102,7 @@ def pattern(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
 
 
-def strengths(text: str) -> list[float]:
+def penalty_values(text: str) -> list[float]:
     """Values above 0 separated by commas; argparse's error for anything else."""
     try:
         found = sorted({float(value) for value in text.split(",")})
@@ -129,7 +129,7 @@ def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:
     split = "a share such as 0.2, or COLUMN=VALUE"
     if dev:
         data.add_argument(
-            "--dev-split", default="0.2", metavar="S", help=f"to choose strengths by: {split} (default: 0.2)"
+            "--dev-split", default="0.2", metavar="S", help=f"to choose parameters by: {split} (default: 0.2)"
         )
     data.add_argument("--test-split", metavar="S", help=f"to judge by: {split} (default: none)")
     data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")

@@ -17,10 +17,10 @@ from cflengine.cli.options import (
     add_output,
     add_reading,
     gram_features,
+    penalty_values,
     read,
     results,
     run_facts,
-    strengths,
 )
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -29,11 +29,11 @@ from cflengine.engine import InputError, locked_folder, output_path
 _SENTENCES = """\
 Learn to tell labels apart, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
 
-INPUT as for cflengine compress. Strengths are chosen by accuracy on a development set; of equally accurate models the
-smallest is kept. A fit ends when its relative duality gap is proved to be small enough.
+INPUT as for cflengine compress. Regularisation is chosen by accuracy on a development set; of equally accurate models
+the smallest is kept. A fit ends when its relative duality gap is proved to be small enough.
 
 Written to DIR:
-  models.csv          a row a model: accuracy on test and development set, size, proved gap, seconds, strengths
+  models.csv          a row a model: accuracy on test and development set, size, proved gap, seconds, parameters
   sentences.csv       a row a sentence: document, split, place, label, selected, group_norm, log-odds by model, text
   weights.csv         a row a weight: model, class, feature, weight, occurrences
   documents.csv       a row a document: split, label, predicted class and its probability
@@ -82,11 +82,12 @@ def add_command(commands: Any) -> None:
         help="which, of sentence, frequency, elastic, ridge, lasso (default: all)",
     )  # fmt: skip
     model.add_argument(
-        "--grid", type=strengths, default="0.01,0.1,1,10,100,1000", metavar="λs",
-        help="values tried for every strength (default: %(default)s)",
+        "--grid", type=penalty_values, default="0.01,0.1,1,10,100,1000", metavar="λs",
+        help="values tried for every parameter (default: %(default)s)",
     )  # fmt: skip
     for name, of in (("sen", "of the sentences"), ("las", "of the ℓ1 penalty"), ("rid", "of the quadratic penalty")):
-        model.add_argument(f"--lam-{name}", type=strengths, metavar="λs", help=f"strength {of} (default: --grid)")
+        what = f"regularisation parameter {of} (default: --grid)"
+        model.add_argument(f"--lam-{name}", type=penalty_values, metavar="λs", help=what)
     model.add_argument(
         "--features", choices=("words", "kgrams"), default="words",
         help="kgrams: as cflengine compress finds them in the training documents (default: words)",
@@ -211,10 +212,10 @@ def _summary(comparison: Any, models: list[Any], labels: Any, out: Any) -> None:
     print(f"{len(comparison.documents):,} documents{skipped}: {parts}")
     print(f"{comparison.data.counts.shape[0]:,} training sentences, {len(comparison.names):,} features")
     for best in models:
-        strengths = "  ".join(f"{name} {value:g}" for name, value in best.penalty.strengths.items())
+        parameters = "  ".join(f"{name} {value:g}" for name, value in best.penalty.parameters.items())
         test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "
         size = f"{best.model.size:>7,} features"
         gap = f"gap {best.gap:.1e}" if math.isfinite(best.gap) else "gap: none proved"
         early = "  (stopped early)" if any(result.early_stopped for result in best.results) else ""
-        print(f"{best.penalty.kind:<10} {test}dev {100 * best.dev_accuracy:5.1f} %  {size}  {gap}  {strengths}{early}")
+        print(f"{best.penalty.kind:<10} {test}dev {100 * best.dev_accuracy:5.1f} %  {size}  {gap}  {parameters}{early}")
     print(f"written to {out}")

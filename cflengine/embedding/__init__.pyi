@@ -5,14 +5,14 @@ from .export import EmbeddingAnalysis, embedding_report, write_embedding
 from .laws import WordLaws
 from .pairs import pair_sums
 from .problem import pair_coefficients
-from .settings import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, Kernel, has_neural, require_neural
+from .settings import DEFAULT_LAMS, NETWORKS, REGULARISERS, Kernel, has_neural, require_neural
 from .simulation import BetaBinomial, PowerSettings, power
 from .vectors import write_text
 from .warm import warm_up
 from .witness import witness_values
 
 __all__ = [
-    "DEFAULT_STRENGTHS",
+    "DEFAULT_LAMS",
     "NETWORKS",
     "REGULARISERS",
     "BetaBinomial",

@@ -19,7 +19,7 @@ from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
-from cflengine.embedding.settings import DEFAULT_STRENGTHS, TrainSettings, require_neural
+from cflengine.embedding.settings import DEFAULT_LAMS, TrainSettings, require_neural
 from cflengine.embedding.training import TrainData, Training, predict_scores, word_discrepancy
 from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import count_words, form_numbers, label_texts, stop_word_set
@@ -280,7 +280,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
             raise InputError(f"the folder of the checkpoint {self.checkpoint} is not there.")
         if (self.regulariser == "structured wmmd") != bool(self.groups):
             raise InputError('groups of words are for the regulariser "structured wmmd", which needs them.')
-        known = DEFAULT_STRENGTHS.get(self.regulariser, 0.0) if self.lam is None else self.lam
+        known = DEFAULT_LAMS.get(self.regulariser, 0.0) if self.lam is None else self.lam
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_TRAINING}
         return TrainSettings(lam=known, seed=seed_of(self.random_state), **own)
 

@@ -58,7 +58,7 @@ class CompareSettings:
 
 NETWORKS = ("mean", "cnn", "gru", "bilstm")
 
-#: regulariser -> what its strength λ multiplies, or is; M: (V, r), M₀: as it began
+#: regulariser -> what λ multiplies, or is; M: (V, r), M₀: as it began
 REGULARISERS = {
     "none": "nothing",
     "l1": "λ · mean |M_vk|",
@@ -69,7 +69,7 @@ REGULARISERS = {
     "structured wmmd": "−λ · Σ over given groups of words of wMMD² of the documents' words in that group",
     "bigram wmmd": "−λ · Σ over pairs of classes of wMMD² of two known words in a row, their vectors joined",
 }
-DEFAULT_STRENGTHS = {
+DEFAULT_LAMS = {
     "none": 0.0, "l1": 1.0, "dropout": 0.5, "re-embedding": 1.0, "group lasso": 1.0, "wmmd": 1000.0,
     "structured wmmd": 1000.0, "bigram wmmd": 10.0,
 }  # fmt: skip
@@ -79,7 +79,7 @@ DEFAULT_STRENGTHS = {
 class TrainSettings(Limits):
     """How a network and its vectors are trained; the defaults are the article's.
 
-    network: one of NETWORKS; regulariser: of REGULARISERS; lam: its strength. dimension: r. epochs, batch_size,
+    network: one of NETWORKS; regulariser: of REGULARISERS; lam: λ. dimension: r. epochs, batch_size,
     learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units.
     max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step, or None.
     dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs

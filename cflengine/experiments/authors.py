@@ -166,7 +166,7 @@ class AuthorTask:
     def judge_svm(self, X: sparse.csr_matrix, n_threads: int | None = None) -> float:
         """Share of single held-out documents that a linear SVM gives to the right one of SVM_AUTHORS seeded authors.
 
-        Its strength is chosen on the first held-out documents, it is judged on the others. ValueError where there are
+        Its C is chosen on the first held-out documents, it is judged on the others. ValueError where there are
         none, MemoryError where coefficients would be too many."""
         if self.held.shape[1] < 2:
             raise InputError("a linear SVM needs two held-out documents of each author.")

@@ -140,7 +140,7 @@ def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
 
 
 def _curve(evaluation: Evaluation, judged: Sequence[Judged], task: Any) -> pd.DataFrame:
-    """What a share of the training documents is worth, at the strengths that all of them chose."""
+    """What a share of the training documents is worth, at the regularisation parameters that all of them chose."""
     rows = []
     for one in judged:
         X = evaluation.weighted(one.candidate.make())

@@ -1,8 +1,8 @@
-"""Linear models with their strength chosen on documents beside: the learners that features are judged by.
+"""Linear models with their regularisation chosen on documents beside: the learners that features are judged by.
 
 Classes: a linear SVM with squared hinge loss, one class against the rest. Numbers: squared loss with an elastic net,
-as in Section 5.1.2. Both are problems of :mod:`cflengine.plq`, and every fit has a proved gap. Strengths are told in
-units that do not depend on the features' scale, C · mean ‖x_i‖², and numbers are learnt at variance 1.
+as in Section 5.1.2. Both are problems of :mod:`cflengine.plq`, and every fit has a proved gap. C is told in units that
+do not depend on the features' scale, C · mean ‖x_i‖², and numbers are learnt at variance 1.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from cflengine.linear.labels import Split
 from cflengine.plq.estimator import PLQClassifier, PLQRegressor
 
 TOL = 1e-3  # proved gap at which a fit ends: accuracies do not change below
-CLASS_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-NUMBER_STRENGTHS = (0.3, 1.0, 3.0, 10.0)
+CLASS_COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+NUMBER_COSTS = (0.3, 1.0, 3.0, 10.0)
 FURTHER = {0.3: (0.03, 0.1), 10.0: (30.0, 100.0)}  # tried where the best of those is at an end
 MIXTURES = (0.0, 0.1)
 _FIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Strength:
-    """What was chosen: strength as above, and of numbers the ℓ1 share."""
+class Regularisation:
+    """What was chosen: C as above, and of numbers the ℓ1 share."""
 
     C: float
     l1_ratio: float = 0.0
@@ -38,7 +38,7 @@ class Strength:
 class Fit:
     """dev: what the model was chosen by, the larger the better; gap: proved."""
 
-    strength: Strength
+    regularisation: Regularisation
     model: Any = field(repr=False)
     dev: float
     gap: float
@@ -48,7 +48,7 @@ def fit_classes(
     X: sparse.csr_matrix,
     y: np.ndarray,
     split: Split,
-    strengths: Sequence[Strength] | None = None,
+    given: Sequence[Regularisation] | None = None,
     *,
     n_threads: int | None = None,
     listeners: Sequence[Listener] = (),
@@ -56,14 +56,15 @@ def fit_classes(
     """The most accurate on the development documents, of equal ones the most regularised; y: int64 (N,), classes by
     number."""
     rows, asked, truth = X[split.train], X[split.dev], y[split.dev]
-    chosen = strengths or [Strength(C) for C in CLASS_STRENGTHS]
+    grid = given or [Regularisation(C) for C in CLASS_COSTS]
     model = PLQClassifier("squared_hinge", tol=TOL, time_limit=_FIT_S, n_threads=n_threads, listeners=listeners)
     scale = mean_square(rows)
     best: Fit | None = None
-    for one, strength in zip(model.along(rows, y[split.train], [one.C / scale for one in chosen]), chosen, strict=True):
+    fits = model.along(rows, y[split.train], [one.C / scale for one in grid])
+    for one, regularisation in zip(fits, grid, strict=True):
         dev = float(np.mean(one.predict(asked) == truth)) if len(truth) else 0.0
         if best is None or dev > best.dev:
-            best = Fit(strength, one, dev, float(one.duality_gap_))
+            best = Fit(regularisation, one, dev, float(one.duality_gap_))
     assert best is not None
     return best
 
@@ -72,23 +73,23 @@ def fit_numbers(
     X: sparse.csr_matrix,
     y: np.ndarray,
     split: Split,
-    strengths: Sequence[Strength] | None = None,
+    given: Sequence[Regularisation] | None = None,
     *,
     listeners: Sequence[Listener] = (),
 ) -> Fit:
     """The least squared error on the development documents; y: float64 (N,), without NaN in the split."""
-    grid = strengths or [Strength(C, mixture) for mixture in MIXTURES for C in NUMBER_STRENGTHS]
+    grid = given or [Regularisation(C, mixture) for mixture in MIXTURES for C in NUMBER_COSTS]
     best = _best_number(X, y, split, grid, listeners)
-    if strengths is None and best.strength.C in FURTHER:
-        more = [Strength(C, best.strength.l1_ratio) for C in FURTHER[best.strength.C]]
+    if given is None and best.regularisation.C in FURTHER:
+        more = [Regularisation(C, best.regularisation.l1_ratio) for C in FURTHER[best.regularisation.C]]
         best = max(best, _best_number(X, y, split, more, listeners), key=lambda fit: fit.dev)
     return best
 
 
 def _best_number(
-    X: sparse.csr_matrix, y: np.ndarray, split: Split, grid: Sequence[Strength], listeners: Sequence[Listener]
+    X: sparse.csr_matrix, y: np.ndarray, split: Split, grid: Sequence[Regularisation], listeners: Sequence[Listener]
 ) -> Fit:
-    """The best of some strengths, in a path for each mixture."""
+    """The best of a grid, in a path for each mixture."""
     rows, target = X[split.train], y[split.train]
     center, spread = float(target.mean()), float(target.std()) or 1.0
     scale, asked, truth = mean_square(rows), X[split.dev], (y[split.dev] - center) / spread
@@ -99,10 +100,10 @@ def _best_number(
             "squared", l1_ratio=mixture, tol=TOL, time_limit=_FIT_S, n_threads=1, listeners=listeners
         )  # fmt: skip
         fits = model.along(rows, (target - center) / spread, [one.C / scale for one in own])
-        for one, strength in zip(fits, own, strict=True):
+        for one, regularisation in zip(fits, own, strict=True):
             dev = -float(np.mean((one.predict(asked) - truth) ** 2)) * spread**2 if len(truth) else 0.0
             if best is None or dev > best.dev:
-                best = Fit(strength, one, dev, float(one.duality_gap_))
+                best = Fit(regularisation, one, dev, float(one.duality_gap_))
     assert best is not None
     best.model.coef_ = best.model.coef_ * spread  # learnt at variance 1, told in the target's own units
     best.model.intercept_ = best.model.intercept_ * spread + center

@@ -122,9 +122,9 @@ class Features:
         for name in rivals.selections_for(task):
             ranks: dict[bytes, np.ndarray] = {}
             if name == "l1":
-                for strength in rivals.L1_STRENGTHS:
+                for cost in rivals.L1_COSTS:
                     yield Candidate(
-                        "kgrams:l1", lambda: matrix, names, {"l1_strength": strength}, columns=_nonzero(strength),
+                        "kgrams:l1", lambda: matrix, names, {"l1_C": cost}, columns=_nonzero(cost),
                     )  # fmt: skip
             own = () if name == "l1" else SIZES  # a model's weights say by themselves how many there are
             sizes = [(f"kgrams:{name}", size) for size in own if size < matrix.shape[1]]
@@ -174,11 +174,11 @@ def _same(matrix: sparse.csr_matrix) -> Callable[[], sparse.csr_matrix]:
     return lambda: matrix
 
 
-def _nonzero(strength: float) -> Callable[..., np.ndarray]:
+def _nonzero(cost: float) -> Callable[..., np.ndarray]:
     """The columns that an ℓ1-penalised model of the training documents has a weight for."""
 
     def columns(counts: sparse.csr_matrix, task: Any, train: np.ndarray) -> np.ndarray:
-        weights = rivals.l1_weights(counts[train].astype(np.float64), task.target.truth[train], strength)
+        weights = rivals.l1_weights(counts[train].astype(np.float64), task.target.truth[train], cost)
         return np.flatnonzero(weights) if weights.any() else np.arange(min(counts.shape[1], SIZES[0]))
 
     return columns

@@ -19,7 +19,7 @@ SELECTIONS = {
     "f_test": "number",
     "l1": "class number",
 }
-L1_STRENGTHS = (0.3, 1.0, 3.0)
+L1_COSTS = (0.3, 1.0, 3.0)
 
 
 def selections_for(task: Any) -> list[str]:
@@ -35,7 +35,7 @@ def ranking(name: str, counts: sparse.csr_matrix, task: Any, train: np.ndarray) 
     if name == "document_frequency":
         return np.argsort(-frequency, kind="stable")
     X, y = counts[train].astype(np.float64), task.target.truth[train]
-    score = l1_weights(X, y, L1_STRENGTHS[-1]) if name == "l1" else _score(name, X, y)
+    score = l1_weights(X, y, L1_COSTS[-1]) if name == "l1" else _score(name, X, y)
     return np.lexsort((-frequency, -np.nan_to_num(score, nan=0.0, posinf=np.finfo(float).max)))
 
 
@@ -49,7 +49,7 @@ def _score(name: str, X: sparse.csr_matrix, y: np.ndarray) -> np.ndarray:
     return f_regression(X, y)[0]
 
 
-def l1_weights(X: sparse.csr_matrix, y: np.ndarray, strength: float) -> np.ndarray:
+def l1_weights(X: sparse.csr_matrix, y: np.ndarray, cost: float) -> np.ndarray:
     """float64 (d,): the largest weight of each column in ℓ1-penalised models by scikit-learn, most of them 0; y: whole
     numbers for classes."""
     from sklearn.linear_model import Lasso
@@ -58,9 +58,9 @@ def l1_weights(X: sparse.csr_matrix, y: np.ndarray, strength: float) -> np.ndarr
 
     unit = normalize(X)
     if np.issubdtype(y.dtype, np.integer):
-        model = LinearSVC(penalty="l1", dual=False, C=strength, max_iter=50, tol=1e-2, random_state=0)
+        model = LinearSVC(penalty="l1", dual=False, C=cost, max_iter=50, tol=1e-2, random_state=0)
     else:
-        model = Lasso(alpha=1e-3 * float(y.std() or 1.0) / strength, max_iter=100, tol=1e-2)
+        model = Lasso(alpha=1e-3 * float(y.std() or 1.0) / cost, max_iter=100, tol=1e-2)
     coef = model.fit(unit, y).coef_
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 

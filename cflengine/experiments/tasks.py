@@ -17,7 +17,7 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import class_means, nearest
-from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
+from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
 from cflengine.experiments.splits import Plan, restricted
 from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
 from cflengine.experiments.targets import Target
@@ -54,7 +54,7 @@ class Outcome:
     """What was said of every unit, a part for each split.
 
     predicted: (units,); devs: on each split's documents beside, the larger the better; sizes: how many units each split
-    judges; chosen: strengths and the like, by split; gap: the largest proved one, 0 where nothing was optimised; wrong:
+    judges; chosen: C and the like, by split; gap: the largest proved one, 0 where nothing was optimised; wrong:
     float64 (units,), by how much what was predicted was preferred to the truth, or how far off a number is; None where
     it is not known.
     """
@@ -217,7 +217,7 @@ class DocumentTask:
         return [np.concatenate([split.dev, split.test]) for split in self.splits]
 
     def judge(self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = ()) -> Outcome:
-        """share: of the training documents, the first of a seeded order; chosen: strengths of an earlier outcome, not
+        """share: of the training documents, the first of a seeded order; chosen: that of an earlier outcome, not
         to be searched again."""
         found = []
         for k, split in enumerate(self.splits):
@@ -225,7 +225,7 @@ class DocumentTask:
             found.append(self._fit(matrix_of(X, k), own, chosen[k] if chosen else None))
         return Outcome.joined(found)
 
-    def _fit(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Outcome:
+    def _fit(self, X: sparse.csr_matrix, split: Split, chosen: Regularisation | None) -> Outcome:
         y, size = self.target.truth, (len(split.test),)
         if not self.linear:
             means = class_means(X[split.train], y[split.train], self.target.n_classes)
@@ -234,17 +234,15 @@ class DocumentTask:
         fit, asked, truth = self._linear(X, split, chosen), X[split.test], y[split.test]
         predicted = fit.model.predict(asked)
         if self.numbers:
-            return Outcome(predicted, (fit.dev,), size, (fit.strength,), fit.gap, np.abs(predicted - truth))
+            return Outcome(predicted, (fit.dev,), size, (fit.regularisation,), fit.gap, np.abs(predicted - truth))
         wrong = _preference(fit.model, asked, predicted, truth)
-        return Outcome(predicted, (fit.dev,), size, (fit.strength,), fit.gap, wrong)
+        return Outcome(predicted, (fit.dev,), size, (fit.regularisation,), fit.gap, wrong)
 
-    def _linear(self, X: sparse.csr_matrix, split: Split, chosen: Strength | None) -> Any:
-        strengths = None if chosen is None else [chosen]
+    def _linear(self, X: sparse.csr_matrix, split: Split, chosen: Regularisation | None) -> Any:
+        grid = None if chosen is None else [chosen]
         if self.numbers:
-            return fit_numbers(X, self.target.truth, split, strengths, listeners=self.listeners)
-        return fit_classes(
-            X, self.target.labels.y, split, strengths, n_threads=self.n_threads, listeners=self.listeners
-        )
+            return fit_numbers(X, self.target.truth, split, grid, listeners=self.listeners)
+        return fit_classes(X, self.target.labels.y, split, grid, n_threads=self.n_threads, listeners=self.listeners)
 
     def worth(self, outcome: Outcome) -> np.ndarray:
         """(units,): right or wrong (bool), or squared errors."""
@@ -292,7 +290,7 @@ class DocumentTask:
         return next(k for k, split in enumerate(self.splits) if document in split.test)
 
     def final(self, X: sparse.csr_matrix, chosen: tuple[Any, ...]) -> Any:
-        """A model learnt from every document with a target, at the first split's strengths; None of centroids."""
+        """A model learnt from every document with a target, at the first split's regularisation; None of centroids."""
         if not self.linear:
             return None
         none = np.zeros(0, dtype=np.int64)

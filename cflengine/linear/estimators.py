@@ -2,7 +2,7 @@
 
 One convention for regularisation, whatever the estimator: ``C`` multiplies the sum of the losses, against ½‖w‖² or,
 with ``l1_ratio`` ρ, against (1 − ρ)/2 ‖w‖² + ρ‖w‖₁; ``l1`` and ``l2`` multiply ‖w‖₁ and ½‖w‖² beside a sum of losses
-that has no factor; other strengths have the name that their paper gives them.
+that has no factor; other regularisation parameters have the name that their paper gives them.
 """
 
 from __future__ import annotations

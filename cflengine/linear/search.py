@@ -23,12 +23,12 @@ from cflengine.linear.model import LinearModel
 
 
 class Regulariser(Protocol):
-    """What is searched: a kind of penalty and its strengths by name."""
+    """What is searched: a kind of penalty and its regularisation parameters by name."""
 
     @property
     def kind(self) -> str: ...
     @property
-    def strengths(self) -> dict[str, float]: ...
+    def parameters(self) -> dict[str, float]: ...
 
 
 Penalty = TypeVar("Penalty", bound=Regulariser)
@@ -69,14 +69,14 @@ class GridSearch:
             return min(self.points, key=lambda point: max(result.gap for result in point.results))
         return max(
             whole,
-            key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.strengths.values())),
+            key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.parameters.values())),
         )
 
     def frame(self) -> pd.DataFrame:
-        """A row a point: the strengths, accuracy, features with a weight, objective, gap, seconds, why it ended."""
+        """A row a point: the parameters, accuracy, features with a weight, objective, gap, seconds, why it ended."""
         rows: list[dict[str, Any]] = []
         for point in self.points:
-            row = {"penalty": point.penalty.kind} | point.penalty.strengths | {"accuracy": point.accuracy}
+            row = {"penalty": point.penalty.kind} | point.penalty.parameters | {"accuracy": point.accuracy}
             row["features"] = point.model.size
             row["objective"] = sum(result.objective for result in point.results)
             row["gap"] = max(result.gap for result in point.results)
@@ -161,15 +161,15 @@ class BestModel:
         return max(result.gap for result in self.results)
 
     def row(self) -> dict[str, Any]:
-        """For a table: accuracies, model size (the paper's Table 2), the gap, the seconds and the strengths."""
+        """For a table: accuracies, model size (the paper's Table 2), the gap, the seconds and the parameters."""
         model = self.model
         facts = {"penalty": self.penalty.kind, "accuracy": self.test_accuracy, "dev_accuracy": self.dev_accuracy}
         facts |= {"model_size": model.size / model.coef.shape[1], "features": model.size, "gap": self.gap}
-        return facts | {"seconds": self.seconds} | self.penalty.strengths
+        return facts | {"seconds": self.seconds} | self.penalty.parameters
 
 
 def comparison_frame(models: Iterable[BestModel]) -> pd.DataFrame:
-    """A row a penalty: accuracy, model size, gap, seconds, strengths."""
+    """A row a penalty: accuracy, model size, gap, seconds, parameters."""
     return pd.DataFrame([model.row() for model in models])
 
 

@@ -43,9 +43,9 @@ class ChainCRF(SavedModel, BaseEstimator):
     solver : str, default: 'lbfgs'
         "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
     c1 : float, default: 0.0
-        Strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+        Factors of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
     c2 : float, default: 1.0
-        Strengths of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+        Factors of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
     tol : float, default: 1e-05
         Certified relative gap, objective/bound − 1, at which a fit ends.
     template : object, default: None

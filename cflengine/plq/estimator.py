@@ -197,7 +197,7 @@ class PLQClassifier(_PLQ, LinearClassifier):
         "hinge" (the SVM), "squared_hinge", "smoothed_hinge", "drawn_margin:-1,2/1,0" (the lower convex hull of points
         of your own), or a :class:`~cflengine.plq.losses.Loss` of the margin.
     C : float, default: 1.0
-        Strength of the loss against the penalty, above 0; the larger, the less regularised.
+        Weight of the loss against the penalty, above 0; the larger, the less regularised.
     constraints : Sequence[str | Constraints], default: ()
         Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
         order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the
@@ -299,7 +299,7 @@ class PLQRegressor(RegressorMixin, _PLQ):
         "absolute", "squared", "drawn:-1,2/0,0/1,1" (the lower convex hull of points of your own), or a
         :class:`~cflengine.plq.losses.Loss` of the residual.
     C : float, default: 1.0
-        Strength of the loss against the penalty, above 0; the larger, the less regularised.
+        Weight of the loss against the penalty, above 0; the larger, the less regularised.
     constraints : Sequence[str | Constraints], default: ()
         Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
         order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the

@@ -128,11 +128,11 @@ class PenalisedClassifier(GroupClassifier):
         "lasso", l1‖w‖₁; "ridge", l2/2 ‖w‖²; "elastic", both; "frequency", l1‖w‖₁ + l2/2 Σ N_i w_i² with N_i the
         occurrences of feature i, which knows of no sentences.
     l1 : float, default: 1.0
-        Strengths above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its λ_rid of the ridge
-        and the elastic net l2/2.
+        Regularisation parameters above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its
+        λ_rid of the ridge and the elastic net l2/2.
     l2 : float, default: 1.0
-        Strengths above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its λ_rid of the ridge
-        and the elastic net l2/2.
+        Regularisation parameters above 0; one that the penalty has not is left aside. The paper's λ_las is l1, its
+        λ_rid of the ridge and the elastic net l2/2.
     class_weight : object, default: None
         None, "balanced", or a mapping from classes to weights.
     tol : float, default: 0.0001
@@ -192,15 +192,15 @@ class PenalisedClassifier(GroupClassifier):
     def _penalty(self) -> Penalty:
         if self.penalty == "sentence":
             raise InputError("the sentence regulariser is SentenceLassoClassifier's.")
-        strengths = PENALTIES.get(self.penalty, ()) if isinstance(self.penalty, str) else ()
-        found = {name: _checked(self, "l1" if name == "lam_las" else "l2") for name in strengths}
+        parameters = PENALTIES.get(self.penalty, ()) if isinstance(self.penalty, str) else ()
+        found = {name: _checked(self, "l1" if name == "lam_las" else "l2") for name in parameters}
         if self.penalty in ("ridge", "elastic"):
             found["lam_rid"] *= 0.5
         return Penalty(self.penalty, **found)
 
 
 def _checked(estimator: Any, name: str) -> float:
-    """A strength. Raises ValueError unless it is a number above 0."""
+    """A regularisation parameter. Raises ValueError unless it is a number above 0."""
     value = getattr(estimator, name)
     if not (is_number(value) and 0 < value < np.inf):
         raise InputError(f"{name} must be a number above 0, not {value!r}.")

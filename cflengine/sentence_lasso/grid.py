@@ -1,4 +1,4 @@
-"""The paper's grid search (§5.2): every combination of strengths, the best on a development set (linear/search.py).
+"""The paper's grid search (§5.2): every combination of parameters, the best on a development set (linear/search.py).
 
 In a chain of solves λ_las falls.
 """
@@ -22,7 +22,7 @@ from cflengine.sentence_lasso.sentences import SentenceTable
 from cflengine.sentence_lasso.solvers.registry import solve
 from cflengine.sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings, Settings
 
-#: The paper's values for every strength.
+#: The paper's values for every regularisation parameter.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
@@ -68,7 +68,7 @@ def grid_search(
     on_point: Callable[[GridPoint], bool | None] | None = None,
     n_threads: int = 2,
 ) -> GridSearch:
-    """Solve for every combination of ``values``, which are for every strength, or given by its name.
+    """Solve for every combination of ``values``, which are for every parameter, or given by its name.
 
     y, dev_y: int, classes 0, 1, ...; with more than two, one against the rest. dev_X: CSR (N, V). settings: a gap of
     1e-3 by default, finer than accuracies can tell. listeners: of every solve, called in the thread it runs in.
@@ -79,7 +79,7 @@ def grid_search(
         raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
     by_name = {name: values[name] if isinstance(values, Mapping) else values for name in PENALTIES[kind]}
     if not all(map(len, by_name.values())):
-        raise InputError("the grid is empty: give at least one value for every strength.")
+        raise InputError("the grid is empty: give at least one value for every parameter.")
     n_classes = int(np.max(y)) + 1
     if len(np.unique(y)) < n_classes or n_classes < 2:
         raise InputError("the training documents must have at least two classes, and some of each.")
@@ -125,7 +125,7 @@ def find_best(
 
 
 def _chains(kind: str, values: Mapping[str, Sequence[float]]) -> list[list[Penalty]]:
-    """Penalties that are solved one after the other: λ_las falling, else the only strength."""
+    """Penalties that are solved one after the other: λ_las falling, else the only parameter."""
     *others, last = PENALTIES[kind]
     falling = {name: sorted({float(value) for value in values[name]}, reverse=True) for name in PENALTIES[kind]}
     return [

@@ -92,7 +92,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     signs = class_signs(y, len(labels.classes))
     found = []
     for i, model in enumerate(report["models"]):
-        penalty = Penalty(**_strengths(model))
+        penalty = Penalty(**_parameters(model))
         require(len(model["results"]) == len(signs), "a model has not one result for each problem.")
         for r, fit in enumerate(model["results"]):
             problem = data.problem(signs[r], penalty)
@@ -178,7 +178,7 @@ def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
     return labels, split
 
 
-def _strengths(model: dict[str, Any]) -> dict[str, Any]:
+def _parameters(model: dict[str, Any]) -> dict[str, Any]:
     names = ("lam_sen", "lam_las", "lam_rid")
     return {"kind": model["penalty"]} | {name: float(model[name]) for name in names if model.get(name) is not None}
 

@@ -14,7 +14,7 @@ from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSetti
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
 from cflengine.experiments.findings import final_model, find
-from cflengine.experiments.learners import Strength, fit_classes, fit_numbers
+from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
 from cflengine.experiments.methods import Candidate
 from cflengine.experiments.splits import Plan, make_plan
 from cflengine.experiments.targets import read_target
@@ -241,15 +241,15 @@ def test_thousands_of_classes_go_to_centroids():
     assert finding.methods["unigrams"]["accuracy"] > 0.9 and finding.weights.names[:1] == ("w0",)
 
 
-def test_a_strength_at_the_end_of_the_grid_is_followed():
+def test_a_C_at_the_end_of_the_grid_is_followed():
     rng = np.random.default_rng(0)
     X = sparse.csr_matrix(rng.normal(size=(300, 5)))
     y = X @ np.arange(5.0)
     split = Split(np.arange(200), np.arange(200, 250), np.arange(250, 300))
     fit = fit_numbers(X, np.asarray(y), split)
-    assert fit.strength.C > 10 and fit.gap <= 1e-3
-    given = fit_numbers(X, np.asarray(y), split, [Strength(0.3)])
-    assert given.strength == Strength(0.3) and given.dev < fit.dev
+    assert fit.regularisation.C > 10 and fit.gap <= 1e-3
+    given = fit_numbers(X, np.asarray(y), split, [Regularisation(0.3)])
+    assert given.regularisation == Regularisation(0.3) and given.dev < fit.dev
 
 
 def test_numbers_in_other_units_are_learnt_alike():
@@ -258,8 +258,8 @@ def test_numbers_in_other_units_are_learnt_alike():
     run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,)))
     X = run.weighted(run.prepare().unigrams().make())
     y, split = frame["score"].to_numpy(), task.splits[0]
-    one = fit_numbers(X, y, split, [Strength(1.0, 0.1)])
-    other = fit_numbers(X, 1000.0 * y + 7.0, split, [Strength(1.0, 0.1)])
+    one = fit_numbers(X, y, split, [Regularisation(1.0, 0.1)])
+    other = fit_numbers(X, 1000.0 * y + 7.0, split, [Regularisation(1.0, 0.1)])
     np.testing.assert_allclose(1000 * one.model.predict(X) + 7, other.model.predict(X), rtol=2e-2, atol=20)
 
 

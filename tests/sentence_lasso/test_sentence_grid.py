@@ -37,7 +37,7 @@ def searched(request, setting):
 def test_every_combination_once(searched):
     kind, search = searched
     names = PENALTIES[kind]
-    found = [tuple(point.penalty.strengths.values()) for point in search.points]
+    found = [tuple(point.penalty.parameters.values()) for point in search.points]
     assert len(found) == len(set(found)) == 3 ** len(names)
     assert set(np.ravel(found)) == set(VALUES) and all(point.penalty.kind == kind for point in search.points)
 
@@ -74,7 +74,7 @@ def test_ties_go_to_the_smaller_model_then_to_the_stronger_penalty(searched):
     assert level.best.model.size == min(p.model.size for p in search.points)
     empty = replace(search.points[0].results[0], w=np.zeros(15))
     same = GridSearch(tuple(GridPoint(p.penalty, (empty,), 0.5) for p in search.points))
-    assert set(same.best.penalty.strengths.values()) == {max(VALUES)} and same.best.penalty.kind == kind
+    assert set(same.best.penalty.parameters.values()) == {max(VALUES)} and same.best.penalty.kind == kind
 
 
 def test_frame_has_a_row_a_point(searched):
@@ -169,7 +169,7 @@ def test_nothing_to_choose_by_or_from(setting):
 
 
 def test_penalties_have_their_own_strengths_alone():
-    assert Penalty("elastic", lam_las=1, lam_rid=2).strengths == {"lam_rid": 2.0, "lam_las": 1.0}
+    assert Penalty("elastic", lam_las=1, lam_rid=2).parameters == {"lam_rid": 2.0, "lam_las": 1.0}
     with pytest.raises(ValueError, match="no lam_sen"):
         Penalty("lasso", lam_las=1.0, lam_sen=1.0)
     with pytest.raises(ValueError, match="lam_las"):

@@ -27,9 +27,9 @@ PENALTIES = {
 
 @dataclass(frozen=True)
 class Penalty:
-    """A regulariser: its kind, a key of :data:`PENALTIES`, and its strengths, 0 for those that the kind has not.
+    """A regulariser: its kind, a key of :data:`PENALTIES`, and its parameters, 0 for those that the kind has not.
 
-    Raises ValueError for an unknown kind or a strength that is not a positive finite number.
+    Raises ValueError for an unknown kind or a parameter that is not a positive finite number.
     """
 
     kind: str = "sentence"
@@ -49,7 +49,7 @@ class Penalty:
                 raise InputError(f"the {self.kind} penalty has no {name}.")
 
     @property
-    def strengths(self) -> dict[str, float]:
+    def parameters(self) -> dict[str, float]:
         """Those that the kind has."""
         return {name: float(getattr(self, name)) for name in PENALTIES[self.kind]}
 

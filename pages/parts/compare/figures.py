@@ -27,8 +27,8 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
     for sign, colour in ((1, ORANGE), (-1, BLUE)):
-        strength = np.where(np.sign(shown["g2"].to_numpy()) == sign, np.abs(shown["g2"].to_numpy()), 0.0)
-        top = np.argsort(-strength, kind="stable")[:NAMED]
+        height = np.where(np.sign(shown["g2"].to_numpy()) == sign, np.abs(shown["g2"].to_numpy()), 0.0)
+        top = np.argsort(-height, kind="stable")[:NAMED]
         figure.add_scatter(
             x=x[top], y=y[top], mode="text", text=[html(shown["phrase"].iloc[i]) for i in top], showlegend=False,
             textposition="middle right" if sign > 0 else "middle left", textfont={"size": 12, "color": colour},

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.embedding import DEFAULT_STRENGTHS, NETWORKS, REGULARISERS, write_text
+from cflengine.embedding import DEFAULT_LAMS, NETWORKS, REGULARISERS, write_text
 from cflengine.engine import frame_csv, report_bytes
 from cflengine.linear import about_corpus
 from pages.parts.embeddings.controls import (
@@ -40,7 +40,7 @@ _PENALTIES = {
     "wmmd": "wMMD: keep classes apart", "none": "none", "l1": "ℓ1", "dropout": "dropout",
     "re-embedding": "stay near the beginning", "group lasso": "group lasso on words", "bigram wmmd": "wMMD of bigrams",
 }  # fmt: skip
-_STRENGTHS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 100_000.0)
+_LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 100_000.0)
 _SHAPES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 
 
@@ -81,10 +81,10 @@ def _training_controls(compared: Job, job: Job | None) -> None:
             key="widget_train_penalty", on_change=_take_penalty, help=f"Here: {REGULARISERS[choice.regulariser]}.",
         )  # fmt: skip
         if choice.regulariser != "none":
-            most = 0.5 if choice.regulariser == "dropout" else _STRENGTHS[-1]
-            offered = [value for value in _STRENGTHS if value <= most]
+            most = 0.5 if choice.regulariser == "dropout" else _LAMS[-1]
+            offered = [value for value in _LAMS if value <= most]
             st.select_slider(
-                "λ, its strength", offered, min(offered, key=lambda value: abs(value - choice.lam)), width=170,
+                "λ, regularisation", offered, min(offered, key=lambda value: abs(value - choice.lam)), width=170,
                 format_func=lambda value: f"{value:g}", key=f"widget_train_lam_{choice.regulariser}",
                 on_change=lambda: set_train(lam=st.session_state[f"widget_train_lam_{choice.regulariser}"]),
             )  # fmt: skip
@@ -101,7 +101,7 @@ def _training_controls(compared: Job, job: Job | None) -> None:
 
 def _take_penalty() -> None:
     penalty = st.session_state.widget_train_penalty
-    set_train(regulariser=penalty, lam=DEFAULT_STRENGTHS[penalty])
+    set_train(regulariser=penalty, lam=DEFAULT_LAMS[penalty])
 
 
 def _training(job_id: str, compared_id: str, pair: Pair) -> None:

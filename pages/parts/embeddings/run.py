@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine import IterationStats, WordMMD, WordMMDEmbedding
-from cflengine.embedding import DEFAULT_STRENGTHS, BetaBinomial, Comparison, Kernel, PowerSettings, power, warm_up
+from cflengine.embedding import DEFAULT_LAMS, BetaBinomial, Comparison, Kernel, PowerSettings, power, warm_up
 from cflengine.engine import Stopped
 from cflengine.linear import Labels, read_labels, split_documents
 from cflengine.text import USUAL_TOKENS, TokenChoice
@@ -99,7 +99,7 @@ class TrainChoice:
 
     network: str = "cnn"
     regulariser: str = "wmmd"
-    lam: float = DEFAULT_STRENGTHS["wmmd"]
+    lam: float = DEFAULT_LAMS["wmmd"]
     given: bool = False
     epochs: int = 30
     test: float | str = 0.25

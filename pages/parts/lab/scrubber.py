@@ -53,7 +53,7 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
             )
     with text:
         document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
-        st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · strength of colour: w" if stage.weights is not None else ""))
+        st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · depth of colour: w" if stage.weights is not None else ""))
         documents, grams = stage_view(model.corpus_, corpus, [document], stage.cover, stage.weights)
         text_view(documents, grams=grams, key="text_before", height=300, counted="occurs")
         st.markdown("**At the end**")

@@ -12,7 +12,7 @@ from cflengine import CompressiveFeatures
 from cflengine.linear import MOST_CLASSES
 from cflengine.plq import LOSSES
 from pages.parts.losses.loss_editor import clean_points, loss_editor
-from pages.parts.losses.run import DRAWN, STRENGTHS, TITLES, LossChoice, LossRun
+from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import label_columns, own_split
@@ -107,9 +107,9 @@ def _level(choice: LossChoice) -> None:
 
 
 def _details(choice: LossChoice) -> None:
-    """Strength, features, constraints."""
+    """C, features, constraints."""
     st.select_slider(
-        "C, weight of the errors", STRENGTHS, choice.C, format_func=lambda C: f"{C:g}", key="widget_loss_C",
+        "C, weight of the errors", COSTS, choice.C, format_func=lambda C: f"{C:g}", key="widget_loss_C",
         on_change=lambda: _set(C=st.session_state.widget_loss_C),
         help="Small: few, careful coefficients. Large: the training documents are followed closely.",
     )  # fmt: skip

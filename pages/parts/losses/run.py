@@ -31,7 +31,7 @@ from pages.parts.shared.jobs import Job, trace_row
 TOL, LIMIT_S = 1e-6, 120.0
 RACE_DOCUMENTS, RACE_TOL, RACE_LIMIT_S = 1500, 1e-8, 20.0
 DRAWN = "drawn"
-STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+COSTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 #: what the losses are called on the page, those for classes first
 TITLES = {

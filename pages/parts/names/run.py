@@ -32,7 +32,7 @@ B
 
 @dataclass(frozen=True)
 class TaggerChoice:
-    """Which sentences, by the digest of their file; the template; the strength of the ℓ2 penalty; the share to test."""
+    """Which sentences, by the digest of their file; the template; the factor of the ℓ2 penalty; the share to test."""
 
     source: str
     template: str = TEMPLATE

@@ -23,7 +23,7 @@ from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 _BUSY = "The engine is busy with a solve; your sentence is tagged when it is done."
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
-_STRENGTHS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_FACTORS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -37,12 +37,12 @@ def _sample() -> bytes:
 
 
 def draw_tagger_controls() -> TaggedFile | None:
-    """File, template, strength, Train and Stop; None where the file cannot be read, which is said."""
+    """File, template, ℓ2 penalty, Train and Stop; None where the file cannot be read, which is said."""
     state = st.session_state
     state.setdefault("tagger_file", None)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.select_slider(
-            "c₂, how strongly weights are held near 0", _STRENGTHS, state.setdefault("tagger_c2", 0.1), width=300,
+            "c₂, how strongly weights are held near 0", _FACTORS, state.setdefault("tagger_c2", 0.1), width=300,
             key="widget_tagger_c2", on_change=lambda: state.update(tagger_c2=state.widget_tagger_c2),
         )  # fmt: skip
         with st.container(width=220):

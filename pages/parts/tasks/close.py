@@ -148,8 +148,8 @@ def draw_learning(finding: Finding) -> None:
         figure = curve_figure(finding.curve, finding.task.measure)
         st.plotly_chart(figure, key=f"tasks_curve_{finding.task.target.column}", config={"displayModeBar": False})
         st.caption(
-            "With a share of the documents to learn from, at the strengths that all of them chose. Where the curve "
-            "still rises, more documents help more than other features."
+            "With a share of the documents to learn from, at the regularisation that all of them chose. Where the "
+            "curve still rises, more documents help more than other features."
         )
     if finding.learners:
         rows = [

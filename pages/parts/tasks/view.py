@@ -197,9 +197,9 @@ def draw_table(finding: Finding) -> None:
     config["features"] = number_format(format="localized")
     st.dataframe(frame, hide_index=True, column_config=config, alt="A row a method")
     st.caption(
-        "★ recommended: the best compressed one on the documents to choose by. Each method's own λ, size and strength "
-        "are chosen on those documents, and told is the test. The p is of a paired test on the same documents; the gap "
-        "is that of the learner, 0 where nothing is optimised."
+        "★ recommended: the best compressed one on the documents to choose by. Each method's own λ, size and "
+        "regularisation are chosen on those documents, and told is the test. The p is of a paired test on the same "
+        "documents; the gap is that of the learner, 0 where nothing is optimised."
     )
     unseen = finding.unseen
     if unseen:

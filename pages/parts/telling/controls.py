@@ -81,7 +81,7 @@ def _split(wanted: Wanted) -> None:
     split = own_split(current_corpus().corpus.metadata)
     own = [split] if split else []
     st.caption(
-        "Weights are learnt from the training documents, strengths chosen on the development set, and the models "
+        "Weights are learnt from the training documents, regularisation chosen on the development set, and the models "
         "judged on the test set, which neither has seen."
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):

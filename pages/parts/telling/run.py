@@ -257,7 +257,7 @@ class ComparisonRun:
         return model.accuracy(self.comparison.X[where], self.comparison.y[where]) if len(where) else math.nan
 
     def table(self) -> pd.DataFrame:
-        """A row a model: accuracy, size, strengths, gap, seconds; p of the sign test against the sentence model."""
+        """A row a model: accuracy, size, parameters, gap, seconds; p of the sign test against the sentence model."""
         comparison, best = self.comparison, dict(self.best)
         assert comparison is not None
         X, y = comparison.X[comparison.test], comparison.y[comparison.test]

@@ -1,4 +1,4 @@
-"""The strengths of the penalty: two sliders, the solver, what is proved, the path along one of them."""
+"""The parameters of the penalty: two sliders, the solver, what is proved, the path along one of them."""
 
 from __future__ import annotations
 
@@ -200,9 +200,9 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     k = 0 if over == "lam_sen" else 1
     models = [LinearModel.of(rows) for _, rows in points]
     groups = comparison.data.groups
-    strengths = [np.max([one.sentence_norms(groups) for one in rows], axis=0) for _, rows in points]
+    norms = [np.max([one.sentence_norms(groups) for one in rows], axis=0) for _, rows in points]
     shares = {
-        "sentences with a weight": [float(np.mean(group_norm > 0)) for group_norm in strengths],
+        "sentences with a weight": [float(np.mean(group_norm > 0)) for group_norm in norms],
         "words kept": [model.size / max(1, len(comparison.names)) for model in models],
         "right, test": [run.accuracy(model, "test") for model in models],
         "right, development": [run.accuracy(model, "dev") for model in models],

@@ -35,7 +35,7 @@ def draw_comparison(run: ComparisonRun) -> None:
             "words kept": [percent(value, 1) for value in frame["model_size"]],
             "proved gap": [gap_text(value) for value in frame["gap"]],
             "seconds": [number(value, 1) for value in frame["seconds"]],
-            "strengths": [_strengths(one.penalty.strengths) for one in list(run.best.values())[: len(frame)]],
+            "parameters": [_parameters(one.penalty.parameters) for one in list(run.best.values())[: len(frame)]],
             "p": ["" if math.isnan(value) else f"{value:.2g}" for value in frame["p"]],
         }
     )
@@ -58,9 +58,9 @@ def draw_comparison(run: ComparisonRun) -> None:
     )
 
 
-def _strengths(strengths: dict[str, float]) -> str:
+def _parameters(parameters: dict[str, float]) -> str:
     symbols = {"lam_sen": "λ_sen", "lam_las": "λ_las", "lam_rid": "λ_rid"}
-    return ", ".join(f"{symbols[name]} {value:g}" for name, value in strengths.items())
+    return ", ".join(f"{symbols[name]} {value:g}" for name, value in parameters.items())
 
 
 def draw_words(run: ComparisonRun, rows: Rows) -> None:
