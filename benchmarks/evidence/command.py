@@ -36,7 +36,7 @@ PARTS = {
     "scale-large": (scale.parts, "scale --sections sizes --sizes 1.7e8 --together ''"),
     "scale-capped": (scale.parts, "scale --sections sizes --sizes 1.7e8 --shards 8 --cap 8 --together ''"),
     "tasks": (tasks.parts, "tasks"),
-    "sentences": (sentence_lasso.parts, "sentences --sections tables"),
+    "sentences": (sentence_lasso.parts, "sentences --sections tables --admm none"),
     "loglinear": (loglinear.parts, "loglinear --sections crf"),
     "plq": (plq.parts, "plq"),
     "embedding": (embedding.parts, "embedding --sections ce-t1,flat,bbc,english"),

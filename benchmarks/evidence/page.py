@@ -83,7 +83,9 @@ def stamp(document: Mapping[str, Any]) -> str:
     machine = document["machine"]
     load = machine.get("load_average")
     busy = f", load average {load[0]:.1f} at the start" if load else ""
-    options = ", ".join(f"{name} {value}" for name, value in document["options"].items() if value not in (None, False))
+    options = ", ".join(
+        f"{name} {value}" for name, value in document["options"].items() if value not in (None, False, "")
+    )
     changed = " and uncommitted changes" if document["commit"].endswith("+") else ""
     commit = document["commit"].rstrip("+")[:7]
     said = f"{document['date']}, {machine['cores']} cores{busy}, commit {commit}{changed}"
