@@ -133,6 +133,7 @@ def test_tables_of_the_sentence_paper_are_judged_by_its_own_claims():
         ("89.00 %, 80.00 %, 86.00 %, 87.00 %", "in part"), ("9 %", "holds"), ("88.00 %", ""),
     ]  # fmt: skip
     assert "1 of these 2" in two.claims[0].said
+    assert "first split 87.75 %, 80.00 %, 85.50 %, 86.50 %, p = 1e-09, 0.001, 0.2" in two.claims[3].found
 
 
 def test_the_page_of_results_is_what_the_results_say(capsys):
