@@ -47,6 +47,35 @@ def test_the_first_screen_is_drawn_once(open_app, monkeypatch):
     assert drawn == ["once"]
 
 
+def test_a_stop_stays_at_its_place_whatever_the_sidebar_says_above_it(open_app, board, monkeypatch):
+    """Streamlit drops the click on a button whose fragment has moved since it was drawn."""
+    app, go_on = use(open_app()), threading.Event()
+    note = PathRun.note
+    monkeypatch.setattr(PathRun, "note", lambda *given: (note(*given), go_on.wait(30))[0])
+    press(show(app, "features"), "Compress it")
+    job = jobs.BOARD.get(in_address(app, "path"))
+    until(lambda: job.so_far.points)
+    before = place_of(app.run().sidebar, "Stop")
+    app.session_state["notice"] = "something to be said"
+    monkeypatch.setattr(sidebar_of_the_app, "engine_is_warm", lambda: False)
+    after = place_of(sound(app.run()).sidebar, "Stop")
+    assert job.active and "something to be said" in sidebar(app) and "Compiling the engine" in sidebar(app)
+    go_on.set()
+    assert after == before
+
+
+def place_of(block, label: str, above: tuple[int, ...] = ()) -> tuple[int, ...] | None:
+    """Where in a container, as Streamlit counts, a button stands."""
+    for index, child in block.children.items():
+        if getattr(child, "label", None) == label:
+            return (*above, index)
+        if hasattr(child, "children"):
+            found = place_of(child, label, (*above, index))
+            if found is not None:
+                return found
+    return None
+
+
 @pytest.mark.parametrize("page", ["pointers", "features", "vocabulary"])
 def test_every_page_of_a_corpus_that_nobody_has_solved(open_app, page):
     app = show(use(open_app()), page)

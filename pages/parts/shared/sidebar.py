@@ -35,15 +35,21 @@ def draw_sidebar() -> None:
         st.markdown(f"**{plain(loaded.corpus.name)}**")
         st.caption(f"{many(len(loaded.corpus), 'document')} · {many(loaded.table.n_tokens, 'token')}")
         st.caption(f"λ = {chosen.lam:g} · K = {chosen.max_gram} · {chosen.weighting} · {TITLES[str(chosen.solver)]}")
+        # A container each, also where it stays empty: Streamlit knows a fragment by its place, and drops the click on a
+        # Stop whose fragment has moved since it was drawn.
+        notice, warming = st.container(), st.container()
+        places = {kind: st.container() for kind in KINDS}
         if st.session_state.notice:
-            st.info(st.session_state.notice)
+            notice.info(st.session_state.notice)
         if not engine_is_warm():
-            _warming()
-        for kind in KINDS:
+            with warming:
+                _warming()
+        for kind, place in places.items():
             job = current_job(kind)
             if job is not None and (kind == SOLVE or job.active):
                 # a fragment that ticks only while there is something to wait for; it is also the job's heartbeat
-                st.fragment(_job_status, run_every=1.0 if job.active else None)(job.id, kind)
+                with place:
+                    st.fragment(_job_status, run_every=1.0 if job.active else None)(job.id, kind)
         st.caption("Nothing leaves this computer.")
 
 
