@@ -143,14 +143,22 @@ def test_the_shipped_path_is_shown_at_once(open_app):
     app = open_app()
     job = jobs.BOARD.get(app.session_state["path_id"])
     assert job.id == "sample" and "path" not in app.query_params
-    documents, points = app.session_state["first_points"][1]
-    assert len(documents) == 3 and [point.lam for point in points] == list(LAMS)
-    line = "".join(part for part, _ in next(point for point in points if point.lam == 1.0).line)
+    shown = app.session_state["first_points"][1]
+    assert len(shown.documents) == 3 and [point.lam for point in shown.points] == list(LAMS)
+    line = "".join(part for part, _ in next(point for point in shown.points if point.lam == 1.0).line)
     assert re.fullmatch(
         r"2,000 reviews are built from 6,\d{3} pieces; no dictionary of phrases up to three words can do more than "
         r"0\.0\d+ % better \(proved\)\.",
         line,
     )
+
+
+@pytest.mark.parametrize("page, key, named", [("corpus", "first_points", 1), ("pointers", "read_points", 2)])
+def test_the_text_under_the_slider_is_encoded_once(open_app, page, key, named):
+    app = show(open_app(), page)
+    payload = app.session_state[key][named].payload
+    assert b'"lam":1.0' in payload
+    assert app.run().session_state[key][named].payload is payload
 
 
 @pytest.mark.parametrize("page", PAGES)

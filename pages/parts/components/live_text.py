@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import streamlit as st
@@ -65,9 +66,30 @@ class LivePoint:
     top: Sequence[tuple[int, str, int, int]]
 
 
+@dataclass(frozen=True)
+class LiveDocuments:
+    """Documents, dicts of "title", "text" and "meta", and what is shown of them at each λ, rising; as the browser takes
+    them encoded once, however often they are drawn."""
+
+    documents: Sequence[Mapping[str, str]]
+    points: Sequence[LivePoint]
+
+    @cached_property
+    def payload(self) -> bytes:
+        """What is sent: JSON."""
+        plain = [encode_document({**document, "pointers": _NONE}) for document in self.documents]
+        shared = [{name: document[name] for name in _SHARED} for document in plain]
+        view = {"documents": shared, "points": [_point(self.documents, point) for point in self.points]}
+        return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+    @cached_property
+    def version(self) -> str:
+        """By which the browser knows that it has them already."""
+        return hashlib.blake2b(self.payload, digest_size=12).hexdigest()
+
+
 def live_text(
-    documents: Sequence[Mapping[str, str]],
-    points: Sequence[LivePoint],
+    shown: LiveDocuments,
     *,
     key: str,
     lam: float,
@@ -78,27 +100,26 @@ def live_text(
     on_move: Callable[[], None] | None = None,
     on_choose: Callable[[], None] | None = None,
 ) -> None:
-    """Show documents at every λ of ``points``, by rising λ, the slider at the one nearest to ``lam``.
+    """Show documents at every λ, the slider at the one nearest to ``lam``.
 
-    documents: dicts of "title", "text" and "meta". selected: a gram that is framed; alone: without the most used
-    phrases. found: spans (document, start, end) of a search, each lit. height: of the text, in pixels, at most.
+    selected: a gram that is framed; alone: without the most used phrases. found: spans (document, start, end) of a
+    search, each lit. height: of the text, in pixels, at most.
     ``on_move`` is called before the run that follows when the slider is let go, with {"lam"} in
     ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen, {"gram", "lam"} in "choose".
     """
-    payload = _encoded(documents, points)
     header = {
-        "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
+        "version": shown.version,
         "lam": lam,
         "selected": selected,
         "alone": alone,
-        "found": spans_found(documents, found),
+        "found": spans_found(shown.documents, found),
         "height": height,
         "unit": "word",
         "counted": "used",
     }
     _component(
         key=key,
-        data=json.dumps(header).encode() + b"\n" + payload,
+        data=json.dumps(header).encode() + b"\n" + shown.payload,
         on_move_change=on_move or _nothing,
         on_choose_change=on_choose or _nothing,
     )
@@ -106,13 +127,6 @@ def live_text(
 
 def _nothing() -> None:
     """Streamlit reports only events that have a callback."""
-
-
-def _encoded(documents: Sequence[Mapping[str, str]], points: Sequence[LivePoint]) -> bytes:
-    plain = [encode_document({**document, "pointers": _NONE}) for document in documents]
-    shared = [{name: document[name] for name in _SHARED} for document in plain]
-    view = {"documents": shared, "points": [_point(documents, point) for point in points]}
-    return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 _NONE: dict[str, list[int]] = {"start": [], "end": [], "gram": [], "length": []}

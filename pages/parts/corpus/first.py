@@ -3,12 +3,10 @@ work on the same text."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from pages.parts.components.live_chart import live_trace_chart
-from pages.parts.components.live_text import live_text
+from pages.parts.components.live_text import LiveDocuments, live_text
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.read.points import live_points, telling_documents
@@ -50,9 +48,8 @@ def _first(job_id: str) -> None:
 
 def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     state = st.session_state
-    documents, points = _shown(run, loaded)
     live_text(
-        documents, points, key=KEY, lam=settings().lam, selected=state.get("path_gram"), height=HEIGHT,
+        _shown(run, loaded), key=KEY, lam=settings().lam, selected=state.get("path_gram"), height=HEIGHT,
         on_move=lambda: change_settings(lam=state[KEY]["move"]["lam"]),
         on_choose=lambda: state.update(path_gram=state[KEY]["choose"]["gram"]),
     )  # fmt: skip
@@ -66,8 +63,8 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
             draw_scrubber(run.model(first.lam), loaded.corpus, run.stages)
 
 
-def _shown(run: PathRun, loaded: LoadedCorpus) -> tuple[list[dict[str, Any]], list[Any]]:
-    """The documents, which stay the same while points come in, and all that is said of them; kept for the session
+def _shown(run: PathRun, loaded: LoadedCorpus) -> LiveDocuments:
+    """The documents, which stay the same while points come in, with all that is said of them; kept for the session
     until there are other points."""
     state = st.session_state
     if state.get("first_of") is not run:

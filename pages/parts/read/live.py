@@ -33,10 +33,9 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
     known = state.get("read_points")
     if known is None or known[0] is not run.points or known[1] != shown:
         known = state.read_points = (run.points, shown, live_points(run, corpus, shown))
-    documents, points = known[2]
     gram = state.get("gram")
     live_text(
-        documents, points, key=KEY, lam=settings().lam, alone=True, height=600,
+        known[2], key=KEY, lam=settings().lam, alone=True, height=600,
         found=places_found(corpus, shown),
         selected=None if gram is None else int(found.model.gram_ids_[gram]), on_move=_move, on_choose=_choose(found),
     )  # fmt: skip

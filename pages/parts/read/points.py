@@ -8,7 +8,7 @@ import numpy as np
 
 from cflengine import Corpus
 from cflengine.compression import PathPoint
-from pages.parts.components.live_text import LivePoint
+from pages.parts.components.live_text import LiveDocuments, LivePoint
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import number, proved_sentence
@@ -24,8 +24,8 @@ def live_points(
     one: str = "document",
     most: int | None = None,
     meta: bool = True,
-) -> tuple[list[dict[str, Any]], list[LivePoint]]:
-    """The documents, and what is shown of them at each λ that is solved. one: what a document is called; most: tokens
+) -> LiveDocuments:
+    """The documents, with what is shown of them at each λ that is solved. one: what a document is called; most: tokens
     of each that are shown; meta: whether their other columns are."""
     assert run.corpus is not None
     shown: list[dict[str, Any]] = []
@@ -45,7 +45,7 @@ def live_points(
             )
         )  # fmt: skip
     titles = [{"title": view["title"], "meta": view["meta"] if meta else "", "text": view["text"]} for view in shown]
-    return titles, points
+    return LiveDocuments(titles, points)
 
 
 def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:
