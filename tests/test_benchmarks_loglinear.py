@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.evidence.loglinear import figure_parts
+from benchmarks.evidence.page import Evidence
 from benchmarks.loglinear import tasks as loglinear_tasks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +49,7 @@ def test_every_section_prints_its_table(corpora, capsys, tmp_path):
     options = ["--quick", "--limit", "2", "--data", str(corpora), "--json", str(file)]
     assert main(["loglinear", *options]) == 0
     said = capsys.readouterr().out
-    headings = [f"== {name} ==" for name in ("logistic", "scheme", "dense", "crf", "parsimony")]
+    headings = [f"== {name} ==" for name in ("logistic", "scheme", "dense", "crf", "parsimony", "figures")]
     rows = ["auto / best", "random, rounds 2", "clusters over bfgs", "lbfgs, one thread", "F1 by different weights"]
     assert all(words in said for words in headings + rows)
     figures = json.loads(file.read_text())["corpora"]
@@ -57,6 +59,13 @@ def test_every_section_prints_its_table(corpora, capsys, tmp_path):
     for name in ("money-fx", "CoNLL-2003, testb"):
         tied = figures[f"parsimony: {name}"]
         assert tied["128"] == pytest.approx(tied["0"], abs=10)
+    drawn = {name: one for name, one in figures.items() if name.startswith("figures: ")}
+    for name in ("scheme, money-fx 1e-07", "scheme, named entities"):
+        plain, scheme = drawn[f"figures: {name}"]["plain"], drawn[f"figures: {name}"]["clustered"]
+        assert plain["coarse steps"] == 0 < scheme["coarse steps"] and plain["passes"] == sorted(plain["passes"])
+        assert 0 < scheme["clustering_s"] < scheme["coarse_s"]
+    page = "\n".join(line for part in figure_parts(Evidence({"corpora": drawn})) for line in part.lines())
+    assert all(figure in page for figure in ("Figures 2, 3", "Figures 6 and 7", "Table IV", "Figures 12 and 13"))
 
 
 def test_nothing_to_measure_and_wrong_names(tmp_path, capsys):

@@ -3,7 +3,8 @@
 Sections, each printed as soon as it is done: "logistic" (Reuters ModApte and 1- to 3-grams of movie reviews: seconds to
 a certified 1e-4 of the default solver and of scikit-learn's), "scheme" (Tables II to V of the paper in passes over the
 data: plain, clustered by every policy, controls, scipy), "dense" (BFGS, iterative scaling, and clusters over BFGS on
-500 words), "crf" (CoNLL-2003 beside python-crfsuite), "parsimony" (F1 against the number of different weights).
+500 words), "crf" (CoNLL-2003 beside python-crfsuite), "parsimony" (F1 against the number of different weights),
+"figures" (what the paper draws of Reuters and of named entities).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.loglinear import crf as loglinear_crf
+from benchmarks.loglinear import figures as loglinear_figures
 from benchmarks.loglinear import logistic as loglinear_logistic
 from benchmarks.loglinear import scheme as loglinear_scheme
 from benchmarks.loglinear.tasks import CLASSES, RIDGES, Reuters, movies, reuters
@@ -21,7 +23,7 @@ from cflengine.engine import threads
 from cflengine.linear import Design
 from cflengine.loglinear import BinaryModel, NewtonSettings, parsimony, solve, warm_up
 
-SECTIONS = ("logistic", "scheme", "dense", "crf", "parsimony")
+SECTIONS = ("logistic", "scheme", "dense", "crf", "parsimony", "figures")
 TIES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
 
 
@@ -69,6 +71,9 @@ def _section(name: str, task: Reuters | None, arguments: argparse.Namespace) -> 
     if name == "crf":
         measured = loglinear_crf.measure(arguments.data, quick, say)
         return measured, loglinear_crf.show(measured)
+    if name == "figures":
+        measured = loglinear_figures.measure(task, arguments.data, classes, limit, quick, say)
+        return measured, loglinear_figures.show(measured)
     if name == "logistic":
         measured = loglinear_logistic.measure(task, classes, ridges, limit, say) if task else {}
         found = movies(arguments.data, say, 200 if quick else None)

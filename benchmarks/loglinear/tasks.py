@@ -20,8 +20,9 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Reuters:
-    """Binary words of the training and the test documents, and the topics of each."""
+    """Binary words of the training and the test documents, which words, and the topics of each document."""
 
+    words: np.ndarray
     X: sparse.csr_matrix
     test: sparse.csr_matrix
     topics: list[list[str]]
@@ -50,7 +51,7 @@ def reuters(data: str | None, say: Say, most: int | None = None) -> Reuters | No
     words = CountVectorizer(token_pattern=r"\w+", binary=True, dtype=np.float64)
     X = words.fit_transform([one["text"] for one in train])
     topics = [[one["topics"] or [] for one in part] for part in (train, test)]
-    return Reuters(X, words.transform([one["text"] for one in test]), *topics)
+    return Reuters(words.get_feature_names_out(), X, words.transform([one["text"] for one in test]), *topics)
 
 
 def movies(data: str | None, say: Say, most: int | None = None) -> tuple[sparse.csr_matrix, np.ndarray] | None:
