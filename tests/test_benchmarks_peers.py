@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
@@ -16,6 +17,8 @@ from benchmarks.compression.peers import alphabet, lam_path, lp, ours, relaxatio
 from benchmarks.compression.peers import command as compression_peers
 from benchmarks.compression.peers.cases import LETTERS, Case, Context, megabytes, quick_case
 from benchmarks.compression.peers.runner import ABSENT, DONE, FAILED, KILLED, Answer, run_peer
+from benchmarks.evidence.compression import path_parts, trial_parts
+from benchmarks.evidence.page import Evidence
 from cflengine.compression.model.problem import coverage_matrix
 from cflengine.text.tokens import Tokenizer
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases
@@ -252,9 +255,43 @@ def test_the_other_solvers_as_tasks(solver):
 
 
 def test_the_path_as_a_task():
-    facts, _ = ours.path(corpus_of(SMALL["repeated phrases"]), [0.1, 1.0], limit=30.0, n_threads=1)
-    assert [point["lam"] for point in facts["points"]] == [0.1, 1.0]
+    facts, _ = ours.path(corpus_of(SMALL["repeated phrases"]), [0.0, 0.1, 1.0], limit=30.0, n_threads=1)
+    assert [point["lam"] for point in facts["points"]] == [0.0, 0.1, 1.0]
     assert all(point["lower_bound"] <= point["objective"] for point in facts["points"])
+    assert facts["points"][0]["shares"][0] == 1.0, "single words, where pointers are free"
+    assert facts["n_grams"] == index_of(SMALL["repeated phrases"], 2).n_grams
+    page = "\n".join(
+        line for part in path_parts(Evidence({"corpora": {"path: small": {"path": facts}}})) for line in part.lines()
+    )
+    assert "1 of 1" in page and "holds" in page
+
+
+def test_the_marks_of_a_trial():
+    texts, found = corpus_of(SMALL["repeated phrases"]), {}
+    for solver in ("homotopy", "reweighting"):
+        facts, _ = ours.trial(texts, solver, limit=30.0, n_threads=1)
+        assert facts["lower_bound"] <= facts["relaxation"] * (1 + 1e-6) and facts["start"] >= 1 + facts["gap"]
+        assert 0 < facts["start_s"] <= facts["near_s"] <= facts["seconds"]
+        found[solver] = facts
+    assert 1 < found["homotopy"]["left_zeta"] < found["homotopy"]["steps"]
+    assert found["reweighting"]["rounds"] == len(found["reweighting"]["jumps"]) + 1
+    (part,) = trial_parts(Evidence({"corpora": {"trial: small": {"solvers": found}}}))
+    assert [row[1] for row in part.rows] == ["homotopy", "reweighting"] and len(part.claims) >= 3
+
+
+def test_the_marks_are_read_off_the_trace():
+    nothing = float("nan")
+    trace = pd.DataFrame({
+        "iteration": [0, 1, 2, 3, 4], "elapsed_s": [0.0, 1.0, 2.0, 4.0, 6.0],
+        "stage": ["relaxation"] * 3 + ["homotopy"] * 2,
+        "objective": [nothing, nothing, 150.0, 103.0, 101.0], "best_objective": [200.0, 200.0, 150.0, 103.0, 101.0],
+    })  # fmt: skip
+    marks = ours.marks_of(trace, 100.0)
+    assert (marks["start"], marks["start_s"], marks["near_s"], marks["left_zeta"]) == (1.5, 2.0, 6.0, 3)
+    assert marks["s_per_step"] == [1.0, 2.0]
+    trace["round"] = [1.0, 1.0, 1.0, 2.0, 2.0]
+    trace["objective"] = [nothing, 300.0, 150.0, 225.0, 101.0]
+    assert ours.marks_of(trace.assign(best_objective=150.0), 100.0)["jumps"] == [1.5]
 
 
 # what is measured and shown
@@ -347,15 +384,17 @@ def test_binary_solutions_are_compared_with_guided():
 
 def test_the_path_is_shown_with_its_ratio_to_a_cold_solve():
     point = {"lam": 0.01, "objective": 101.0, "lower_bound": 100.0, "gap": 0.01, "seconds": 3.0}
-    point |= {"dictionary_size": 12, "reason": "converged"}
+    point |= {"dictionary_size": 12, "reason": "converged", "shares": [0.75, 0.25]}
     path = {"status": "done", "note": "", "peak_mb": 5.0, "seconds": 20.0, "points": [point, point | {"lam": 3.0}]}
+    path["n_grams"] = 1234
     cold = {"status": "done", "note": "", "peak_mb": 5.0, "seconds": 8.0, "gap": 0.01}
     text = lam_path.show({"a corpus": {"tokens": 9, "cold_lam": 1.0, "cold": cold, "path": path}})
     assert "path / cold solve: 2.50" in text and "0.01" in text and "1.000%" in text
+    assert "1,234 K-grams" in text and cell(text, "lam", "pointers of 2 words").strip() == "25.0%"
     failed = {"status": "failed", "note": "no module", "peak_mb": None}
     text = lam_path.show({"a corpus": {"tokens": 9, "cold_lam": 1.0, "cold": failed, "path": failed}})
     assert "cold solve: failed no module" in text and "path: failed no module" in text
-    assert len(lam_path.LAMS) == 10 and lam_path.LAMS[0] == 0.01 and lam_path.LAMS[-1] == pytest.approx(3.0)
+    assert len(lam_path.LAMS) == 11 and lam_path.LAMS[:2] == (0.0, 0.01) and lam_path.LAMS[-1] == pytest.approx(3.0)
 
 
 def test_vocabularies_are_held_against_our_bound():
@@ -402,4 +441,4 @@ def test_what_cannot_be_measured_is_said(command, tmp_path, capsys):
     assert command("--sections", "lp", "--data", str(tmp_path)) == 2
     assert "CFLENGINE_DATA" in capsys.readouterr().err
     assert command("--quick", "--cases", "no such case") == 2
-    assert set(compression_peers.SECTIONS) == {"lp", "solvers", "path", "vocabularies"}
+    assert set(compression_peers.SECTIONS) == {"lp", "solvers", "path", "trial", "vocabularies"}

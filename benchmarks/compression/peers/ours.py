@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import cflengine
 from cflengine.compression import SOLVERS, StorageCosts, storage_costs
@@ -20,6 +21,7 @@ from cflengine.text import KGramIndex, index_kgrams
 Facts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 TARGET_GAP = 0.006  # what the homotopy's paper reached, and every solver is timed to
+NEAR, JUMP = 0.02, 10  # above the bound: a good solution; steps of a round in which it may fall back
 _REHEARSAL_TOKENS = 2000
 
 
@@ -77,8 +79,47 @@ def path(corpus: dict[str, np.ndarray], lams: list[float], limit: float, n_threa
     began = time.perf_counter()
     points = solve_path(index, lams, settings=settings, n_threads=n_threads)
     seconds = time.perf_counter() - began
-    values = [_facts(point.result) | {"lam": point.lam, "seconds": point.seconds} for point in points]
-    return {"seconds": seconds, "points": values}, {}
+    values = [
+        _facts(point.result) | {"lam": point.lam, "seconds": point.seconds, "shares": point.shares.tolist()}
+        for point in points
+    ]
+    return {"seconds": seconds, "points": values, "n_grams": index.n_grams}, {}
+
+
+def trial(corpus: dict[str, np.ndarray], solver: str, limit: float, n_threads: int) -> Facts:
+    """ "homotopy" or "reweighting" with the paper's settings, and the marks of Figure 4 on its way."""
+    (index, costs), solve = _problem(corpus), _solver(solver, n_threads, limit, {})
+    _rehearse(solve, corpus)
+    result = solve(index, costs)
+    marks = marks_of(result.trace, result.lower_bound)
+    return _facts(result) | marks | {"seconds": result.seconds, "relaxation": result.relaxation_upper}, {}
+
+
+def marks_of(trace: pd.DataFrame, bound: float) -> dict[str, Any]:
+    """The first binary solution met, the step at which ζ leaves 0, rounds and how far each falls back, and when the
+    best solution came near the bound; objectives over the bound. Of columns that a solver has not, nothing."""
+    steps = trace[trace["iteration"] > 0]
+    met = steps[steps["objective"].notna()].iloc[0]
+    near = steps[steps["best_objective"] <= (1.0 + NEAR) * bound]
+    found: dict[str, Any] = {
+        "start": met["objective"] / bound, "start_s": met["elapsed_s"],
+        "near_s": float(near["elapsed_s"].iloc[0]) if len(near) else None,
+    }  # fmt: skip
+    if "round" in trace:
+        rounds = steps[steps["round"].notna()]
+        jumps = [
+            float((one["objective"].iloc[:JUMP] / one["best_objective"].iloc[0]).max())
+            for _, one in rounds.groupby("round") if len(one)
+        ]  # fmt: skip
+        return found | {"rounds": len(jumps), "jumps": jumps[1:]}
+    first, then = steps[steps["stage"] == "relaxation"], steps[steps["stage"] == "homotopy"]
+    if not len(then):
+        return found | {"left_zeta": None}
+    seconds = [float(np.median(np.diff(part["elapsed_s"]))) if len(part) > 1 else None for part in (first, then)]
+    return found | {
+        "left_zeta": int(then["iteration"].iloc[0]), "left_zeta_s": float(then["elapsed_s"].iloc[0]),
+        "s_per_step": seconds,
+    }  # fmt: skip
 
 
 def _problem(corpus: dict[str, np.ndarray]) -> tuple[KGramIndex, StorageCosts]:
