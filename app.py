@@ -12,32 +12,32 @@ from pages.parts.components.backend_address import BackendAddress
 from pages.parts.components.static_routes import plotly_js_route
 from pages.parts.shared.jobs import trace_route
 
-#: section -> pages: file, title, icon, and the letter that opens it after g (shared/keys.py)
+#: section -> pages: file, title, and the letter that opens it after g (shared/keys.py)
 PAGES = {
-    "": (("pages/corpus.py", "Corpus", "📚", "c"),),
+    "": (("pages/corpus.py", "Corpus", "c"),),
     "Explore": (
-        ("pages/pointers.py", "Read", "📖", "r"),
-        ("pages/path.py", "Words to phrases", "🌈", "w"),
-        ("pages/phrases.py", "Phrases", "🔎", "p"),
-        ("pages/compare.py", "Compare", "🆚", "m"),
-        ("pages/overtime.py", "Over time", "📅", "o"),
-        ("pages/boilerplate.py", "Boilerplate", "♻️", "b"),
+        ("pages/pointers.py", "Read", "r"),
+        ("pages/path.py", "Words to phrases", "w"),
+        ("pages/phrases.py", "Phrases", "p"),
+        ("pages/compare.py", "Compare", "m"),
+        ("pages/overtime.py", "Over time", "o"),
+        ("pages/boilerplate.py", "Boilerplate", "b"),
     ),
     "Explain labels": (
-        ("pages/tasks.py", "Tasks", "🎯", "t"),
-        ("pages/sentences.py", "Telling sentences", "💬", "s"),
-        ("pages/clusters.py", "Word groups", "🪢", "g"),
-        ("pages/tagger.py", "Names", "🏷️", "n"),
-        ("pages/losses.py", "Losses", "⚖️", "l"),
-        ("pages/embeddings.py", "Embeddings", "🧭", "e"),
+        ("pages/tasks.py", "Tasks", "t"),
+        ("pages/sentences.py", "Telling sentences", "s"),
+        ("pages/clusters.py", "Word groups", "g"),
+        ("pages/tagger.py", "Names", "n"),
+        ("pages/losses.py", "Losses", "l"),
+        ("pages/embeddings.py", "Embeddings", "e"),
     ),
-    "Take away": (("pages/features.py", "Export", "🧮", "x"), ("pages/models.py", "Saved models", "📦", "d")),
+    "Take away": (("pages/features.py", "Export", "x"), ("pages/models.py", "Saved models", "d")),
     "Lab": (
-        ("pages/solve.py", "Watch the solver", "📈", "v"),
-        ("pages/race.py", "Race", "🏁", "a"),
-        ("pages/vocabulary.py", "My word list", "📝", "y"),
-        ("pages/tokenizer.py", "Tokenizer", "✂️", "z"),
-        ("pages/toy.py", "How it works", "🧩", "h"),
+        ("pages/solve.py", "Watch the solver", "v"),
+        ("pages/race.py", "Race", "a"),
+        ("pages/vocabulary.py", "My word list", "y"),
+        ("pages/tokenizer.py", "Tokenizer", "z"),
+        ("pages/toy.py", "How it works", "h"),
     ),
 }
 MOVED = ("pages/homotopy.py",)  # addresses of earlier versions
@@ -85,6 +85,7 @@ def main() -> None:
     from pages.parts.corpus.reading import take_read
     from pages.parts.shared.bar import draw_bar
     from pages.parts.shared.glossary import draw_next
+    from pages.parts.shared.icons import ICONS
     from pages.parts.shared.keys import key_data
     from pages.parts.shared.sidebar import draw_sidebar
     from pages.parts.shared.state import start_session, warm_engine
@@ -94,9 +95,10 @@ def main() -> None:
     take_read()
     st.html(STYLE)
     sections = {
-        name: [st.Page(path, title=title, icon=icon) for path, title, icon, _ in pages] for name, pages in PAGES.items()
+        name: [st.Page(path, title=title, icon=ICONS[Path(path).stem]) for path, title, _ in pages]
+        for name, pages in PAGES.items()
     }
-    keys = {letter: (Path(path).stem, title) for pages in PAGES.values() for path, title, _, letter in pages}
+    keys = {letter: (Path(path).stem, title) for pages in PAGES.values() for path, title, letter in pages}
     moved = [st.Page(path, visibility="hidden") for path in MOVED]
     sections[""] += moved
     page = st.navigation(sections, expanded=True)

@@ -46,6 +46,7 @@ PARTS = {
     "embedding-speed": (embedding.speed_parts, "embedding --sections speed"),
     "tokenizers": (tokenizers.parts, "tokenizers"),
     "app": (feel.parts, "app --minutes 6"),
+    "app-hour": (feel.hour_parts, "app --minutes 60"),
 }
 MISSING = ("compression: Table 3 for RateBeer, IMDb and K = 5 (AISTATS 2014)",)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part
 
+FLAT = 0.05  # of itself
 ASKED = (
     ("first screen", "median of five more, s", 2.0, "First screen within 2 s"),
     ("first screen", "first visit, s", 2.0, "First screen within 2 s on the first visit"),
@@ -27,3 +30,22 @@ def parts(evidence: Evidence) -> list[Part]:
     return [
         Part("The app", "Headless Chromium, drawing in software, on the same two cores as the server.", claims=claims)
     ]
+
+
+def hour_parts(evidence: Evidence) -> list[Part]:
+    """Memory over an hour of use, in medians of its tenths, and how much it grows over the second half."""
+    memory = evidence.corpora["memory"]
+    rows, claims = [], []
+    for name in ("server", "tab"):
+        rows.append((name, *(f"{np.median(part):,.0f}" for part in np.array_split(np.array(memory[name]), 10))))
+        grown = memory[f"{name} grows, MiB a round"] * len(memory[name]) / 2 / float(np.median(memory[name]))
+        claims.append(
+            Claim(f"Memory of the {name} is flat over an hour: the line through the second half rises by "
+                  f"{100 * FLAT:.0f} % at most", f"{100 * grown:+.1f} %", HOLDS if grown <= FLAT else DOES_NOT)
+        )  # fmt: skip
+    note = (
+        f"{memory['rounds']:,} rounds in {memory['minutes']:.0f} minutes, each through seven pages, the slider and a "
+        "classifier learnt. MiB, medians of the tenths of the hour: resident memory of the server, which compiled its "
+        "kernels at the start of it, and the heap of the tab, as the browser left it uncollected."
+    )
+    return [Part("The app: an hour of use", note, ("", *(f"{k}" for k in range(1, 11))), rows, claims)]

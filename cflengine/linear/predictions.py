@@ -111,4 +111,5 @@ def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:
     if not off.notna().any():
         return ""
     below = 100 * float((numbers <= predicted)[off.notna()].mean())
-    return f"{target}: off by {off.mean():.3g} on average; {below:.1f} % are at or below what is predicted"
+    known = int(off.notna().sum())
+    return f"{target} of {known:,}: off by {off.mean():.3g} on average; {below:.1f} % are at or below what is predicted"

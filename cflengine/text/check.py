@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from charset_normalizer import from_bytes
 
 from cflengine.text.corpus import Corpus
+from cflengine.text.languages import language_of_sample
 from cflengine.text.token_presets import has_dictionary
 from cflengine.text.token_table import TokenTable
 
@@ -30,8 +30,6 @@ MARKED = frozenset(
 _SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\u27bf]")
 _SAMPLED = 200_000  # characters that scripts are counted in
 _FROM_EACH = 1000  # characters, for the language
-_FEWEST_LETTERS = 1500
-_SURE_LATIN = 0.7  # correlation of ranks, as charset-normalizer has it; other scripts have few languages each
 _FEWEST_CHARS = 200
 _MOST_LABELS = 50
 
@@ -94,16 +92,10 @@ def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
 
 
 def language_of(texts: Sequence[str]) -> str:
-    """The language of most of a sample, by how often each letter stands ("English", "German"); empty where
-    charset-normalizer is not sure, or there is too little to tell."""
+    """The language of most of a sample ("English", "German"); empty where that is not sure (languages.py)."""
     sample = " ".join(text[:_FROM_EACH] for text in texts[:: max(1, len(texts) * _FROM_EACH // _SAMPLED)])[:_SAMPLED]
-    if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
-        return ""
-    best = from_bytes(sample.encode("utf-8", "replace"), steps=10, chunk_size=4096, cp_isolation=["utf_8"]).best()
-    if best is None or best.language == "Unknown":
-        return ""
-    sure = best.coherence >= _SURE_LATIN or scripts_of([sample])[0][0] != "LATIN"
-    return best.language if sure else ""
+    scripts = scripts_of([sample])
+    return language_of_sample(sample, scripts[0][0]) if scripts else ""
 
 
 def suggested_tokens(texts: Sequence[str]) -> str:

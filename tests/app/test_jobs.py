@@ -182,6 +182,20 @@ def test_old_finished_jobs_are_forgotten_and_running_ones_are_not(own_board):
     assert own_board.get(running.id) is None
 
 
+def test_what_an_open_tab_shows_is_not_forgotten(own_board):
+    shown = Job("shown", (), lambda job: 1, size=jobs.KEEP_TOKENS)
+    own_board.submit(shown).result(timeout=10)
+    own_board.hold(1, [shown.id, "of another server"])
+    for n in range(jobs.KEEP_JOBS + 3):
+        own_board.submit(other := Job(str(n), (), lambda job: 1, size=1000)).result(timeout=10)
+    assert own_board.get(shown.id) is shown and own_board.get(other.id) is other
+    own_board.hold(1, [other.id])
+    own_board.hold(2, [shown.id])
+    own_board.release(2)
+    own_board.submit(Job("last", (), lambda job: 1)).result(timeout=10)
+    assert own_board.get(shown.id) is None and own_board.get(other.id) is other
+
+
 def test_jobs_in_passing_are_forgotten_before_any_other(own_board):
     kept = Job("kept", (), lambda job: 1)
     own_board.submit(kept).result(timeout=10)

@@ -47,6 +47,26 @@ def test_the_first_screen_is_drawn_once(open_app, monkeypatch):
     assert drawn == ["once"]
 
 
+def test_the_path_that_pages_rest_on_outlives_all_other_jobs(open_app, board):
+    app = use(open_app())
+    press(show(app, "features"), "Compress it")
+    job = jobs.BOARD.get(in_address(app, "path"))
+    until(lambda: not job.active)
+    sound(app.run())
+    for n in range(jobs.KEEP_JOBS + 2):  # of this tab and of others
+        board.submit(jobs.Job(str(n), ("another corpus",), lambda job: 1)).result(timeout=10)
+    assert in_address(sound(app.run()), "path") == job.id and jobs.BOARD.get(job.id) is job
+
+
+def test_the_bar_says_that_a_corpus_is_being_compressed(open_app, board, monkeypatch):
+    app, go_on = use(open_app()), threading.Event()
+    assert "not compressed yet" in captions(app)
+    monkeypatch.setattr(PathRun, "solve", lambda *given, **named: go_on.wait(30))
+    press(show(app, "features"), "Compress it")
+    assert "being compressed" in captions(sound(app.run())) and "not compressed yet" not in captions(app)
+    go_on.set()
+
+
 def test_a_stop_stays_at_its_place_whatever_the_sidebar_says_above_it(open_app, board, monkeypatch):
     """Streamlit drops the click on a button whose fragment has moved since it was drawn."""
     app, go_on = use(open_app()), threading.Event()

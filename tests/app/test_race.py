@@ -211,7 +211,7 @@ def test_a_race_is_stopped_from_its_page_and_from_the_sidebar(open_app):
         until(lambda job=job: not job.active)
         sound(app.run())
         assert [one.ended for one in job.result.over] == ["interrupted"]
-        assert app.dataframe[0].value["ended"].tolist() == ["interrupted", "to come"]
+        assert app.dataframe[0].value["ended"].tolist() == ["interrupted", "not begun"], "none is to come any more"
         assert "Race" not in sidebar(app)
 
 

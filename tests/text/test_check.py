@@ -84,6 +84,26 @@ def test_the_language_is_named_only_where_it_is_sure():
     assert language_of(["too little to tell"]) == language_of([]) == language_of(["12 34 " * 900]) == ""
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("English", "Dear team, my order {n} has not been delivered yet, and the tracking page says that it was sent."),
+        ("Dutch", "Beste mensen, mijn bestelling {n} is nog niet geleverd en ik wil graag weten waar het pakket is."),
+        ("German", "Guten Tag, meine Bestellung {n} ist noch nicht da, und ich möchte wissen, wo das Paket ist."),
+        ("French", "Bonjour, la commande {n} n'est pas encore arrivée et je voudrais savoir où est le paquet."),
+        ("Spanish", "Buenos días, el pedido {n} no ha llegado y me gustaría saber en qué lugar está el paquete."),
+        ("", "order {n} delivery refund invoice {n} total net gross rebate parcel {n} courier label barcode"),
+    ],
+)
+def test_short_mails_are_not_taken_for_another_language(language, line):
+    assert language_of([line.format(n=1000 + n) for n in range(60)]) == language
+
+
+def test_other_scripts_are_told_by_their_letters():
+    russian = "Здравствуйте, заказ номер сорок два до сих пор не доставлен, и я хотел бы узнать, где сейчас посылка. "
+    assert language_of([russian] * 40) == "Russian"
+
+
 def test_the_whole_look():
     texts = [prose(), prose(), "这家餐厅的菜很好吃" * 400]
     corpus = Corpus.from_texts(texts)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cflengine.text.corpus import CorpusError
+from cflengine.text.reading.columns import natural_series
 from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 
@@ -18,6 +19,29 @@ def csv_bytes(rows, delimiter=",") -> bytes:
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter).writerows(rows)
     return out.getvalue().encode()
+
+
+@pytest.mark.parametrize(
+    ("spelt", "read"),
+    [
+        (["28/01/2014", "03/02/2014", None], ["2014-01-28", "2014-02-03", None]),
+        (["01/28/2014", "2/3/2014"], ["2014-01-28", "2014-02-03"]),
+        (["03.02.2014", "1.1.2015"], ["2014-02-03", "2015-01-01"]),
+        (["28-1-2014"], ["2014-01-28"]),
+        (["03/02/2014", "04/05/2014"], None),  # either reading
+        (["28/01/2014", "01/28/2014"], None),  # neither
+        (["31/02/2014"], None),
+        (["28/01/2014", "28.01.2014"], None),
+        (["28/01/2014", "2014-01-28"], None),
+        (["28/01/2014", "soon"], None),
+    ],
+)
+def test_dates_with_the_year_at_the_end_are_taken_where_one_reading_is_left(spelt, read):
+    series = natural_series(spelt, untyped=True)
+    if read is None:
+        assert series.tolist() == spelt
+    else:
+        assert [None if pd.isna(day) else str(day.date()) for day in series] == read
 
 
 def test_csv_null_cover_are_missing_but_answers_are_not():

@@ -39,6 +39,7 @@ _SOFT_MARKS = frozenset({"NA", "N/A", "n/a", "None", "none", "-", "?"})
 _INTEGER = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _FLOAT = re.compile(r"\s*[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2\d{4}")
 _LETTER = re.compile(r"[^\W\d_]")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TRUTH = {"true": True, "false": False}
@@ -180,8 +181,8 @@ def natural_series(values: Sequence[Any], untyped: bool) -> pd.Series:
 
     int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for ISO 8601 dates and for dates,
     else strings; nested and mixed values become JSON strings. Digits with leading zeros, or more of them than
-    the type holds exactly, stay strings, and so do dates written in any other way: 01/02/2024 has two
-    readings.
+    the type holds exactly, stay strings. Dates such as 28/01/2024 or 28.01.2024 are taken where the column leaves one
+    reading (a number above 12, or points, which put the day first); 01/02/2024 alone has two, and stays a string.
     """
     if untyped:
         values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
@@ -220,6 +221,8 @@ def _typed_strings(values: Sequence[str | None], present: Sequence[str]) -> pd.S
 
 def _dates(values: Sequence[str | None], present: Sequence[str]) -> pd.Series:
     strings = pd.Series(values)
+    if present and _NUMBERED.fullmatch(present[0]):
+        return _numbered_dates(strings, present)
     zoned = set()
     for value in present:
         match = _ISO.fullmatch(value)
@@ -232,6 +235,22 @@ def _dates(values: Sequence[str | None], present: Sequence[str]) -> pd.Series:
         return pd.to_datetime(strings, format="ISO8601", utc=True in zoned)
     except (ValueError, OverflowError):
         # Shaped like a date but none, such as 2024-02-31.
+        return strings
+
+
+def _numbered_dates(strings: pd.Series, present: Sequence[str]) -> pd.Series:
+    """Dates with the year at the end, where one order of day and month is possible, else the strings."""
+    found = [_NUMBERED.fullmatch(value) for value in present]
+    if None in found or len({match[2] for match in found if match}) > 1:
+        return strings
+    first, second = (max(int(match[k]) for match in found if match) for k in (1, 3))
+    mark = found[0][2] if found[0] else ""
+    if not ((first > 12) ^ (second > 12)) and mark != ".":
+        return strings
+    order = "%m{0}%d{0}%Y" if second > 12 else "%d{0}%m{0}%Y"
+    try:
+        return pd.to_datetime(strings, format=order.format(mark))
+    except (ValueError, OverflowError):
         return strings
 
 

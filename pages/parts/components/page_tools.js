@@ -14,6 +14,7 @@ export default function (component) {
       if (parentElement.isConnected || !window.cflPageTools) return;
       window.cflPageTools.observer.disconnect();
       window.cflPageTools.forgetKeys();
+      history.pushState = window.cflPageTools.push;
       window.cflPageTools = undefined;
     });
 }
@@ -36,9 +37,19 @@ function watch() {
   });
   tools.observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["role"] });
   tools.forgetKeys = followKeys(tools);
+  tools.push = history.pushState;
+  history.pushState = onePagePerEntry(tools.push);
   mendRoles();
   look();
   return tools;
+}
+
+// Streamlit makes an entry of every parameter that the address is given, so that "back" would stay on the page.
+function onePagePerEntry(push) {
+  return function (state, title, url) {
+    const same = url != null && new URL(url, location.href).pathname === location.pathname;
+    return same ? history.replaceState(state, title, url) : push.call(history, state, title, url);
+  };
 }
 
 // Navigation in groups is a list of boxes of entries; the uploader is called a presentation and has a name.

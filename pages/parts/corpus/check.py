@@ -49,7 +49,7 @@ def sentences(check: CorpusCheck, tokens: TokenChoice) -> list[str]:
     scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
     found = [
         f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer.",
-        (f"Language: {check.language}, by its letters. " if check.language else "") + f"Letters: {scripts or 'none'}.",
+        (f"Language: {check.language}, it seems. " if check.language else "") + f"Letters: {scripts or 'none'}.",
     ]
     if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:
         found.append(

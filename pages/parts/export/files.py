@@ -147,5 +147,6 @@ def draw_files(
         model_download(model, about, key="download_model", label="Model file", name="k-grams.cflm")
     st.caption(
         "The model file holds the dictionary, so that new documents get the same features: "
-        '`load_model("k-grams.cflm").transform(texts)`, or the page Saved models.'
+        '`load_model("k-grams.cflm").transform(texts)` in Python, or '
+        "`cflengine encode k-grams.cflm INPUT` on the command line."
     )

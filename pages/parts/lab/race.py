@@ -122,8 +122,8 @@ def standings(race: Race, rows: Sequence[dict[str, Any]]) -> list[Standing]:
     return found
 
 
-def race_table(found: Sequence[Standing]) -> pd.DataFrame:
-    """Table 3's form: a row a contestant, a dash where there is nothing to say."""
+def race_table(found: Sequence[Standing], *, over: bool = False) -> pd.DataFrame:
+    """Table 3's form: a row a contestant, a dash where there is nothing to say. over: whether none is to come."""
     rows = []
     whole = all(one.objective == round(one.objective) for one in found if math.isfinite(one.objective))
     for one in found:
@@ -132,7 +132,7 @@ def race_table(found: Sequence[Standing]) -> pd.DataFrame:
         row |= {"s in all": number(one.seconds, 1), "steps": number(one.steps or math.nan)}
         row |= {"cost": number(one.objective, 0 if whole else 1), "proved gap": percent(one.gap, 3)}
         row |= {"K-grams": number(one.dictionary_size if one.dictionary_size >= 0 else math.nan)}
-        rows.append(row | {"ended": one.ended or ("running …" if one.steps else "to come")})
+        rows.append(row | {"ended": one.ended or ("not begun" if over else "running …" if one.steps else "to come")})
     return pd.DataFrame(rows)
 
 
@@ -216,7 +216,7 @@ def _standings(job_id: str) -> None:
         found = standings(race, list(job.rows))
         if not job.active and verdict(found):
             st.markdown(f"**{plain(verdict(found))}**")
-        frame = race_table(found)
+        frame = race_table(found, over=not job.active)
         text = {name: st.column_config.TextColumn(alignment="right") for name in frame.columns[1:-1]}
         st.dataframe(frame, hide_index=True, column_config=text, alt="Seconds to each gap, steps, cost and gap")
         st.caption(

@@ -54,7 +54,7 @@ def _choose(found: Solution) -> object:
         if gram is None:
             state.gram = None
             return
-        row = int(np.searchsorted(ids, gram))
-        state.gram = row if row < len(ids) and int(ids[row]) == gram else None
+        row = np.flatnonzero(ids == gram)  # they are in the order of the columns, not sorted
+        state.gram = int(row[0]) if len(row) else None
 
     return chosen

@@ -13,7 +13,7 @@ from pages.parts.shared.glossary import draw_glossary
 from pages.parts.shared.keys import draw_keys
 from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
 from pages.parts.shared.solution import current_standing, path_lams_here
-from pages.parts.shared.state import change_settings, current_corpus, settings
+from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
 from pages.parts.shared.words import gap_words, many, plain
 
 
@@ -24,7 +24,9 @@ def draw_bar(pages: Mapping[str, str]) -> None:
         st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
         _lam()
         if found is None:
-            st.caption("not compressed yet", width="content")
+            job = current_job(PATH)
+            busy = job is not None and job.active
+            st.caption("being compressed …" if busy else "not compressed yet", width="content")
         else:
             gap = gap_words(found.gap)
             proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"

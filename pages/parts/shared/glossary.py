@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.shared.icons import ICONS
+
 TERMS = (
     ("piece", "pointer", "One use of a word or phrase: the text is a row of pieces."),
     ("phrase of up to K words", "K-gram", "A sequence of words that is stored once and used wherever it stands."),
@@ -36,25 +38,25 @@ TERMS = (
 
 #: page -> the next one, with what to expect there
 NEXT = {
-    "pointers": ("phrases", "Every phrase, and all places where it stands", "🔎"),
-    "path": ("pointers", "Read a document at this λ", "📖"),
-    "phrases": ("compare", "Which groups of documents say what", "🆚"),
-    "compare": ("overtime", "And when they say it", "📅"),
-    "overtime": ("boilerplate", "What documents repeat from each other", "♻️"),
-    "boilerplate": ("phrases", "The phrases of the corpus", "🔎"),
-    "tasks": ("sentences", "Which sentences the labels hang on", "💬"),
-    "sentences": ("tasks", "How well phrases predict these labels", "🎯"),
-    "clusters": ("losses", "Choose what an error costs", "⚖️"),
-    "tagger": ("sentences", "Which sentences labels hang on", "💬"),
-    "losses": ("embeddings", "Whether classes differ in their words", "🧭"),
-    "embeddings": ("tasks", "How well phrases tell the classes apart", "🎯"),
-    "features": ("tasks", "What the features are worth", "🎯"),
-    "models": ("features", "Export the features", "🧮"),
-    "solve": ("race", "The solvers side by side", "🏁"),
-    "race": ("toy", "How it works, on a line of text", "🧩"),
-    "vocabulary": ("pointers", "Read the corpus in pieces", "📖"),
-    "tokenizer": ("pointers", "Read the corpus in words and phrases", "📖"),
-    "toy": ("solve", "Watch the solver on the corpus", "📈"),
+    "pointers": ("phrases", "Every phrase, and all places where it stands"),
+    "path": ("pointers", "Read a document at this λ"),
+    "phrases": ("compare", "Which groups of documents say what"),
+    "compare": ("overtime", "And when they say it"),
+    "overtime": ("boilerplate", "What documents repeat from each other"),
+    "boilerplate": ("phrases", "The phrases of the corpus"),
+    "tasks": ("sentences", "Which sentences the labels hang on"),
+    "sentences": ("tasks", "How well phrases predict these labels"),
+    "clusters": ("losses", "Choose what an error costs"),
+    "tagger": ("sentences", "Which sentences labels hang on"),
+    "losses": ("embeddings", "Whether classes differ in their words"),
+    "embeddings": ("tasks", "How well phrases tell the classes apart"),
+    "features": ("tasks", "What the features are worth"),
+    "models": ("features", "Export the features"),
+    "solve": ("race", "The solvers side by side"),
+    "race": ("toy", "How it works, on a line of text"),
+    "vocabulary": ("pointers", "Read the corpus in pieces"),
+    "tokenizer": ("pointers", "Read the corpus in words and phrases"),
+    "toy": ("solve", "Watch the solver on the corpus"),
 }
 
 
@@ -62,8 +64,8 @@ def draw_next(page: str) -> None:
     """The one next step at the end of a page."""
     found = NEXT.get(page)
     if found is not None:
-        target, label, icon = found
-        st.page_link(f"pages/{target}.py", label=f"Next: {label}", icon=icon)
+        target, label = found
+        st.page_link(f"pages/{target}.py", label=f"Next: {label}", icon=ICONS[target])
 
 
 def draw_glossary() -> None:

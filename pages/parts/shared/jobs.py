@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
 STOPPING_S = 0.7  # a Stop is waited for: mostly the page that follows it shows the result
 SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
-KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results held for reloads and other tabs
+KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results kept beside those that open tabs show
 TRACE_PATH = "/cfl/trace"
 
 
@@ -148,6 +148,7 @@ class JobBoard:
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._kept: dict[str, Job] = {}
+        self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
 
@@ -168,10 +169,21 @@ class JobBoard:
         """List a job, and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
+            held = frozenset[str]().union(*self._held.values())
             for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
                 tokens = sum(other.size for other in self._jobs.values())
-                if old.passing or len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS:
+                if old.passing or (old.id not in held and (len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS)):
                     del self._jobs[old.id]
+
+    def hold(self, session: int, job_ids: Iterable[str]) -> None:
+        """These jobs are what an open tab shows: they stay until it holds others, or none."""
+        with self._lock:
+            self._held[session] = frozenset(job_ids)
+
+    def release(self, session: int) -> None:
+        """A tab is gone."""
+        with self._lock:
+            self._held.pop(session, None)
 
     def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
         """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""

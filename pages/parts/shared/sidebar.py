@@ -57,7 +57,7 @@ def draw_sidebar() -> None:
 def _warming() -> None:
     if engine_is_warm():
         st.rerun()
-    st.caption("⏳ Compiling the engine: once after an installation, about half a minute.")
+    st.caption(":material/hourglass_top: Compiling the engine: once after an installation, about half a minute.")
 
 
 def _job_status(job_id: str, kind: str) -> None:

@@ -81,6 +81,7 @@ def engine_is_warm() -> bool:
 
 
 def _orphan(job_ids: list[str]) -> None:
+    BOARD.release(id(job_ids))
     for job_id in job_ids:
         job = BOARD.get(job_id)
         if job is not None and job.active:
@@ -128,7 +129,15 @@ def start_session() -> None:
             _session_jobs().append(job.id)
         if job is not None and not job.active:
             ended_jobs().add(job.id)
+    _hold_jobs()
     _write_query()
+
+
+def _hold_jobs() -> None:
+    """What the session shows is not forgotten, however much is done here and in other tabs."""
+    state = st.session_state
+    shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("opened_path", ("", ""))[1]]
+    BOARD.hold(id(_session_jobs()), [job_id for job_id in shown if job_id])
 
 
 def ended_jobs() -> set[str]:

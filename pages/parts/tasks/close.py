@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shlex
 from typing import Any
 
@@ -17,6 +18,7 @@ from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.icons import ICONS
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import change_settings
@@ -231,8 +233,10 @@ def _use(best: Any) -> None:
     lam = min(LAMBDAS, key=lambda choice: abs(choice - label["lam"]))
     own = {"lam": lam, "counting": counting}
     own |= {"temperature": label["temperature"]} if "temperature" in label else {}
+    if not math.isclose(lam, label["lam"], rel_tol=0.01):
+        st.caption(f"The other pages offer λ = {lam:g}, the nearest to the one recommended here ({label['lam']:.3g}).")
     if st.button(
-        f"Use λ = {lam:g} and {counting} on the other pages", key=f"tasks_use_{lam}_{counting}", icon="📈",
+        f"Use λ = {lam:g} and {counting} on the other pages", key=f"tasks_use_{lam}_{counting}", icon=ICONS["solve"],
         on_click=lambda: change_settings(**own),
     ):  # fmt: skip
         st.switch_page("pages/solve.py")

@@ -81,7 +81,10 @@ def lam_figure(
     figure.update_yaxes(title_text=title, tickformat=".0%" if percent else None)
     if len(frame) < 3:  # one point alone would get an axis of its own making
         value = float(frame[part].iloc[0]) if len(frame) else 0.5
-        figure.update_yaxes(range=[0.8 * value, 1.2 * value])
+        figure.update_yaxes(range=[0.8 * value, min(1.2 * value, 1.02) if percent else 1.2 * value])
+    elif percent:  # where all are right, Plotly's own axis would go on to 200 %
+        low = float(frame[part].min())
+        figure.update_yaxes(range=[low - 0.1 * (1.02 - low), 1.02] if low > 0.95 else None)
     return _sized(figure)
 
 

@@ -9,6 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 from browsing import CHROMIUM, FLAGS, ROOT, served
 
+#: Every icon that the tab is given: Chromium without a window fetches none, so that no request would tell.
+ICONS = """window.icons = []; new MutationObserver(() => {
+  for (const link of document.querySelectorAll("link[rel*=icon]"))
+    if (!window.icons.includes(link.href)) window.icons.push(link.href);
+}).observe(document, {subtree: true, childList: true, attributes: true});"""
 HOW = {"viewport": {"width": 1400, "height": 1000}, "accept_downloads": True}
 
 
@@ -71,6 +76,7 @@ def open_tab(chromium, server) -> Iterator[Callable]:
         pages.append(page)
         page.set_default_timeout(30_000)
         watch.attach(page)
+        page.add_init_script(ICONS)
         page.goto(server + address)
         page.watch = watch
         return page

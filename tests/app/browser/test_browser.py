@@ -91,7 +91,8 @@ def stop_exploring(page) -> None:
     """Stop the λ-path that a corpus begins with, unless it has ended; the button is drawn anew every second."""
     from playwright.sync_api import TimeoutError as NotThere
 
-    stop = page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop")
+    # the first: while the page is drawn anew, the Stop of the reading that has just ended may stand there, too
+    stop = page.locator("[data-testid=stSidebar]").get_by_role("button", name="Stop").first
     with suppress(NotThere):
         stop.wait_for(timeout=5_000)
     ends = time.monotonic() + 30
@@ -125,6 +126,15 @@ def test_the_first_deep_link_after_a_start_goes_through_the_router(open_tab):
     assert sidebar.get_by_role("link").all_inner_texts() != []
     assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 1000, "the wide layout"
     assert page.title() == "Read" or "cflengine" in page.title()
+    entries = page.evaluate("history.length")
+    go(page, "Names")
+    heading(page, "Names").wait_for()
+    page.wait_for_url("**/tagger?lam=3")
+    assert page.evaluate("history.length") == entries + 1, "a page is one step back, whatever stands in its address"
+    page.go_back()
+    heading(page, "Read").wait_for()
+    icons, here = page.evaluate("window.icons"), f"http://{urlsplit(page.url).netloc}/"
+    assert icons and all(icon.startswith(("data:", here)) for icon in icons), "nothing is fetched from elsewhere"
 
 
 def test_keys_do_what_clicks_do_and_nothing_while_somebody_types(open_tab):
