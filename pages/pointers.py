@@ -68,4 +68,6 @@ else:
 if state.get("gram") is not None:
     select_phrase(names["gram"].loc[state.gram])
     state.phrase_read = selected_phrase()
+    if state.phrase_read != phrase:
+        st.rerun()  # the bar was drawn before it was chosen
     draw_gram(found, corpus, state.gram, names["gram"].loc[state.gram])

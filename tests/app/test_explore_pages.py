@@ -86,6 +86,8 @@ def test_a_regular_expression_and_a_bad_one(corpus):
     assert set(corpus.dataframe[1].value["match"]) == {"low taxes"}
     sound(corpus.text_input(key="widget_query").set_value("(").run())
     assert "not a usable regular expression" in corpus.error[0].value.replace("\\", "")
+    show(corpus, "compare")
+    assert not [button.label for button in corpus.button if "✕" in button.label], "a pattern is no phrase to go along"
 
 
 # ---- Compare

@@ -140,6 +140,14 @@ def test_label_columns_the_likeliest_first():
     assert label_columns(pd.DataFrame(index=range(5))) == {}
 
 
+def test_of_many_values_the_most_frequent_are_offered_where_some_are_chosen():
+    many = pd.DataFrame({"section": [f"s{k % 60:02}" for k in range(600)] + ["s07"] * 3 + ["rare"]})
+    assert label_columns(many) == {}
+    some = label_columns(many, some=True)["section"]
+    assert len(some) == 50 and some[0] == "s07" and "rare" not in some
+    assert label_columns(pd.DataFrame({"id": [str(k) for k in range(600)]}), some=True) == {}
+
+
 # ---- the page
 
 

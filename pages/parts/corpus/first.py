@@ -91,8 +91,8 @@ def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     chart, text = st.columns([3, 2], gap="medium")
     with chart:
         live_trace_chart(
-            rows=None, stream_url=stream_url(job), key=f"first_chart_{job.id}", zeta=True, phase=PHASES["relay"],
-            height=HEIGHT - 90,
+            rows=None, stream_url=stream_url(job), key=f"first_chart_{job.id}", zeta=run.by_homotopy,
+            phase=PHASES["relay" if run.by_homotopy else "guided"], height=HEIGHT - 90,
         )  # fmt: skip
     if picture is not None and run.corpus is not None:
         documents = list(range(min(SHOWN, len(loaded.corpus))))

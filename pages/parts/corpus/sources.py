@@ -16,7 +16,7 @@ from pages.parts.corpus.reading import Reading, choose, draw_reading, take_corpu
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.state import choose_corpus, current_corpus
+from pages.parts.shared.state import active_jobs, choose_corpus, current_corpus
 from pages.parts.shared.views import shortened
 from pages.parts.shared.words import plain
 
@@ -48,13 +48,20 @@ def _pending() -> None:
     waiting = corpora.recall(st.session_state.get("pending_corpus"))
     if waiting is None:
         return
-    st.warning(
-        f"Work on {plain(current_corpus().corpus.name)} is still running. Stop it and go on with "
-        f"{plain(waiting.corpus.name)}?"
-    )
+    before, name = plain(current_corpus().corpus.name), plain(waiting.corpus.name)
+    busy = bool(active_jobs())
+    doing = "is still running. Stop it and go on" if busy else "has ended. Go on"
+    st.warning(f"Work on {before} {doing} with {name}?")
     with st.container(horizontal=True, gap="small"):
-        st.button("Stop it and go on", type="primary", key="pending_yes", on_click=_take_pending, args=(waiting.id,))
-        st.button("Let it run", key="pending_no", on_click=lambda: st.session_state.update(pending_corpus=None))
+        st.button(
+            "Stop it and go on" if busy else "Go on", type="primary", key="pending_yes", on_click=_take_pending,
+            args=(waiting.id,),
+        )  # fmt: skip
+        st.button(
+            "Let it run" if busy else f"Stay with {before}",
+            key="pending_no",
+            on_click=lambda: st.session_state.update(pending_corpus=None),
+        )
 
 
 def _take_pending(corpus_id: str) -> None:

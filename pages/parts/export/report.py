@@ -41,6 +41,7 @@ pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; paddi
 .soft { color: var(--soft); font-size: .92rem } .key { font-size: 1.15rem }
 .piece { border-radius: 3px; padding: 0 1px; border-bottom: 2px solid transparent; overflow-wrap: anywhere }
 figure { margin: 1rem 0; background: #fff; border-radius: 8px; color-scheme: light }
+@media (max-width: 40rem) { table { display: block; overflow-x: auto } }
 @media print { body { max-width: none } }
 """ + "\n".join(
     f".w{k + 1} {{ background: color-mix(in srgb, {hue} {0 if k == 0 else 38}%, transparent); border-color: {hue} }}"

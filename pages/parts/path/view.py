@@ -21,6 +21,7 @@ from pages.parts.shared.controls import gram_slider, queue_notes, rerun_at_end, 
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import Here, PathRun
 from pages.parts.shared.state import (
+    OPENED,
     PATH,
     SAMPLE_JOB,
     current_corpus,
@@ -76,8 +77,13 @@ def draw_path_controls() -> None:
             run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
     if not first < last:
         st.caption("⚠ The path goes upwards: the last λ must be above the first.")
-    elif job is not None and not job.active and job.id != SAMPLE_JOB and job.key != path_key():
+    elif job is not None and not job.active and _settings_changed(job):
         st.caption("⚠ The settings have changed since this path was solved.")
+
+
+def _settings_changed(job: Job) -> bool:
+    """Since it was solved; a path that was brought along, in a project or with the sample, has none of this session."""
+    return job.id != SAMPLE_JOB and job.key[2:] != (OPENED,) and job.key != path_key()
 
 
 # ---- the path and what is under its slider

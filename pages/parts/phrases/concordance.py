@@ -14,7 +14,7 @@ from cflengine.text import ORDERS, Places, TokenTable, context_frame, find_patte
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.icons import ICONS
-from pages.parts.shared.selection import selected_group
+from pages.parts.shared.selection import PATTERN, selected_group
 from pages.parts.shared.views import without_midnight
 from pages.parts.shared.words import many, number, plain, said
 
@@ -32,7 +32,7 @@ def draw_search(loaded: LoadedCorpus) -> None:
             "Look for", key="widget_query", placeholder="words; * stands for any letters", width=240,
             on_change=lambda: state.update(phrase_query=state.widget_query),
         )  # fmt: skip
-        regular = st.toggle("Regular expression", key="phrase_regular")
+        regular = state[PATTERN] = st.toggle("Regular expression", key="phrase_regular")
         orders = st.multiselect(
             "Sort by", ORDERS, key="phrase_orders", placeholder="as in the text", width=190,
             help="R1 is the word to the right, L1 the one to the left; several are sorted by one after the other.",

@@ -32,6 +32,8 @@ def draw_bar(pages: Mapping[str, str]) -> None:
             proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
             proved = "none is cheaper, proved" if found.optimal else proved
             more = " · still improving" if found.improving and not found.optimal else ""
+            wanted = settings().max_gram
+            more += f" · K = {wanted} is set and not solved for yet" if wanted != found.max_gram else ""
             st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
         _selection()
         with st.popover("Share", width="content"):

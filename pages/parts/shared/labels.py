@@ -12,13 +12,21 @@ from pages.parts.shared.state import current_corpus
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
 
 
-def label_columns(metadata: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text)."""
+_FEWEST = 5  # documents of a class
+
+
+def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, list[str]]:
+    """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text).
+
+    some: also columns of more than MOST_CLASSES values, of which so many, the most frequent, are to be chosen from.
+    """
     found: dict[str, list[str]] = {}
     for column in metadata.columns:
         values = metadata[column].dropna().astype(str)
         counts = values.value_counts()
-        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= 5:
+        if some and len(counts) > MOST_CLASSES:
+            counts = counts[counts >= _FEWEST].iloc[:MOST_CLASSES]
+        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= _FEWEST:
             found[str(column)] = [str(name) for name in counts.index]
 
     def unlikely(column: str) -> tuple[bool, int]:
@@ -36,7 +44,7 @@ def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     """The label columns of a corpus, looked for once."""
     known = st.session_state.get("comparison_columns")
     if known is None or known[0] != loaded.id:
-        known = st.session_state.comparison_columns = (loaded.id, label_columns(loaded.corpus.metadata))
+        known = st.session_state.comparison_columns = (loaded.id, label_columns(loaded.corpus.metadata, some=True))
     return known[1]
 
 
@@ -45,7 +53,7 @@ def current_label_columns() -> dict[str, list[str]]:
     columns = _columns(current_corpus())
     if not columns:
         st.info(
-            "This corpus has no column with labels: a column of 2 to 50 different values. Choose another corpus, or "
-            "one with a label for every document."
+            "This corpus has no column with labels: a column in which at least two values stand in five documents "
+            "each. Choose another corpus, or one with a label for every document."
         )
     return columns

@@ -102,6 +102,7 @@ class PathRun:
         self.max_gram, self.settings, self.texts = max_gram, settings, texts
         self.points = CompressionPath(())
         self.corpus: PreparedCorpus | None = None
+        self.by_homotopy = False  # whether the first λ is solved by it
         self.stages: tuple[StageSnapshot, ...] = ()  # of the homotopy, where one was run
         self.first = NAN  # the λ that is solved before all others
         self.picture: Picture | None = None  # of the first λ, while it is solved
@@ -180,7 +181,8 @@ class PathRun:
         """The λ that is solved first; whether to go on."""
         assert self.corpus is not None
         began, corpus, self.first = time.perf_counter(), self.corpus, lam
-        if estimated_seconds(self.max_gram * corpus.table.n_tokens, "homotopy") < QUICK_S:
+        self.by_homotopy = estimated_seconds(self.max_gram * corpus.table.n_tokens, "homotopy") < QUICK_S
+        if self.by_homotopy:
             homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
             settings = RelaySettings(tol=self.settings.tol, homotopy=homotopy)
             result = solve_relay(

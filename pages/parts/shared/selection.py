@@ -6,16 +6,17 @@ import pandas as pd
 import streamlit as st
 
 PHRASE, GROUP = "phrase_query", "selected_group"
+PATTERN = "phrase_is_pattern"  # the toggle's own key is forgotten on other pages
 
 
 def select_phrase(phrase: str) -> None:
     """A phrase as the text spells it; empty for none."""
-    st.session_state.update({PHRASE: phrase, "phrase_regular": False})
+    st.session_state.update({PHRASE: phrase, "phrase_regular": False, PATTERN: False})
 
 
 def selected_phrase() -> str:
-    """The phrase, empty if there is none."""
-    return str(st.session_state.get(PHRASE) or "")
+    """The phrase, empty if there is none; what is looked for as a regular expression is none."""
+    return "" if st.session_state.get(PATTERN) else str(st.session_state.get(PHRASE) or "")
 
 
 def select_group(column: str, value: str) -> None:

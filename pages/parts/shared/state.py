@@ -41,6 +41,7 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (1 << 62, (1.0,)),
 )
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
+OPENED = "opened"  # in the key of a path that came with a project
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
 BOILERPLATE, NAMES, READ, SUBWORDS = "boilerplate", "names", "reading", "subwords"
 KINDS = (
@@ -338,7 +339,7 @@ def explore() -> None:
 
 def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     """A path that is there already, as the session's once ``loaded`` is chosen."""
-    key, size = (loaded.id, PATH, "opened"), 2 * loaded.table.n_tokens
+    key, size = (loaded.id, PATH, OPENED), 2 * loaded.table.n_tokens
     job = Job(loaded.corpus.name, key, lambda job: run, size=size, so_far=run)
     job.result, job.state = run, DONE
     BOARD.add(job)
