@@ -46,6 +46,7 @@ FOLDS = 3
 WORDS, EARLY, FACTOR, TAGGER_FACTOR = 500, 5, 15.0, 5.0
 NEAR = 0.98  # of the best F1
 TAGGER_C2, TAGGER_POINTS = 1.0, 60
+CURVE = 60  # points of F1 that are written down
 #: The words of two tight clusters of Figure 3, class grain: the second's say little.
 PAPERS_CLUSTERS = {
     "marketing, price …": ["marketing", "price", "imports", "annual", "average", "traders", "credit", "exporters"],
@@ -224,7 +225,13 @@ def contest(
     for one in found.values():
         near = [work for work, f1 in one["curve"] if f1 >= goal]
         one["passes to f1"] = near[0] if near else None
+        one["curve"] = thinned(one["curve"])
     return found
+
+
+def thinned(curve: list[list[float]]) -> list[list[float]]:
+    """At most CURVE points of it, evenly by steps."""
+    return [curve[k] for k in np.unique(np.linspace(0, len(curve) - 1, min(CURVE, len(curve))).astype(int))]
 
 
 def _shares(result: LoglinearResult, end: int | None) -> dict[str, Any]:

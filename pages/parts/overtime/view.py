@@ -45,7 +45,10 @@ def choose_periods(loaded: LoadedCorpus) -> Periods | None:
     """The column and the length of a period; None, and a sentence, where there is none."""
     columns = time_columns(loaded.corpus.metadata)
     if not columns:
-        st.info("This corpus has no column of dates or years. Choose another corpus, or one with a date a document.")
+        st.info(
+            "This corpus has no column of dates (2024-01-31, 31.1.2024, 31/1/2024) or years. Choose another corpus, or "
+            "one with a date a document."
+        )
         return None
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         column = st.selectbox("By", columns, key="time_column", width=200)

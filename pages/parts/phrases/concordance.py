@@ -120,10 +120,11 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
 
 
 _CONTEXT: Mapping[str, Any] = {
-    "document": st.column_config.NumberColumn("doc", width=55),
-    "before": st.column_config.TextColumn(alignment="right", width=300),
-    "match": st.column_config.TextColumn(alignment="center", width=150),
-    "after": st.column_config.TextColumn(width=300),
+    # what is next to the match is in sight on a phone, too: a text aligned right shows its end
+    "document": st.column_config.NumberColumn("doc", width=48),
+    "before": st.column_config.TextColumn(alignment="right", width=150),
+    "match": st.column_config.TextColumn(alignment="center", width=115),
+    "after": st.column_config.TextColumn(width=200),
 }
 
 

@@ -14,7 +14,7 @@ from pages.parts.shared.words import many
 
 LISTED = 5_000
 COLUMNS = {
-    "phrase": st.column_config.TextColumn("phrase", width=165),
+    "phrase": st.column_config.TextColumn("phrase", width=145),
     "words": st.column_config.NumberColumn("words", width=48),
     "uses": st.column_config.NumberColumn("uses", width=48, help="How often the text is built from it (pointers)"),
     "stands": st.column_config.NumberColumn("stands", width=52, help="How often these words stand in the text"),
