@@ -7,6 +7,7 @@ import math
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -94,6 +95,12 @@ def test_the_slider_has_the_path_and_round_values_between(solved):
     assert all(value == float(f"{value:.3g}") for value in choices)
     ratios = np.diff(np.log(choices[:11]))
     assert np.allclose(ratios, ratios[0], rtol=0.05)
+    uneven = PathRun([0.1, 0.2, 1.0, 8.0], 3, SETTINGS, TEXTS)
+    uneven.points = [SimpleNamespace(lam=lam) for lam in uneven.lams]
+    ratios = np.diff(np.log(uneven.choices))
+    assert len(ratios) == 30 and ratios.max() < 1.25 * ratios.min(), "as the chart's axis, which is logarithmic"
+    uneven.points = uneven.points[1::2]  # two that are solved, one between them that is not
+    assert uneven.choices[0] == 0.2 and uneven.choices[-1] == 8.0 and np.diff(np.log(uneven.choices)).max() < 0.2
     near = PathRun([1.0, 1.001], 3, SETTINGS, TEXTS)
     assert near.choices == [] and not near.points
     with pytest.raises(ValueError, match="no λ is solved yet"):

@@ -48,24 +48,21 @@ class Passages:
         return len(self.start)
 
     def frame(self) -> pd.DataFrame:
-        """A row a group: group, words, documents (that repeat it, and the first), times (as often it stands), saved
-        (words that would be left out), place (its first token), the one that saves most first."""
-        rows = pd.DataFrame(
-            {
-                "group": self.group, "length": self.length, "document": self.document, "source": self.source,
-                "start": self.start,
-            }
-        )  # fmt: skip
+        """A row a group: group, words, documents (that hold it, also within a longer passage of another group), times
+        (as often it stands in them), saved (words that would be left out), place (its first token), the one that saves
+        most first."""
+        rows = pd.DataFrame({"group": self.group, "words": self.length, "start": self.start})
         found = rows.groupby("group", sort=False).agg(
-            words=("length", "first"),
-            times=("start", "size"),
-            documents=("document", "nunique"),
-            place=("start", "min"),
+            words=("words", "first"), saved=("words", "sum"), times=("start", "size"), place=("start", "min")
         )
-        found["times"] += 1  # where it stands first
-        found["documents"] += 1
-        found["saved"] = found["words"] * (found["times"] - 1)
-        return found.reset_index().sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
+        copies = pd.DataFrame({"group": self.group, "document": self.document}).drop_duplicates()
+        sources = pd.DataFrame({"group": self.group, "document": self.source}).drop_duplicates()
+        either = pd.concat([copies, sources]).drop_duplicates()
+        found["documents"] = either.groupby("group").size()
+        found["times"] += found["documents"] - copies.groupby("group").size()  # where it stands and is no copy
+        columns = ["group", "words", "times", "documents", "place", "saved"]
+        found = found.reset_index()[columns]
+        return found.sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
 
     def repeated_share(self, doc_ptr: np.ndarray) -> np.ndarray:
         """float64 (N,): of each document the share of its tokens that stand in repeated passages; 0 without tokens."""

@@ -98,7 +98,7 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             on_select="rerun", selection_mode="single-row", key=f"boilerplate_passages_{everything}",
             column_config={
                 "passage": st.column_config.TextColumn(width="large"),
-                "saved": st.column_config.NumberColumn(help="words × (times − 1): what leaving the others out saves"),
+                "saved": st.column_config.NumberColumn(help="Words of all copies: what leaving them out saves"),
             },
             alt="Repeated passages with how often they stand",
         )  # fmt: skip

@@ -181,7 +181,12 @@ class PathChart {
     if (this.cursor.hidden) return;
     const { left, width } = this.axisBox();
     const [from, to] = this.data.span.map(Math.log);
-    const share = (Math.log(lam) - from) / (to - from || 1);
+    const shareOf = (value) => (Math.log(value) - from) / (to - from || 1);
+    const share = shareOf(lam);
+    // the track lies below what is solved of the axis, half of its thumb standing out on either side
+    const [first, last] = [this.choices[0], this.choices.at(-1)].map((value) => left + shareOf(value) * width);
+    this.slider.style.marginInlineStart = `${first - 8}px`;
+    this.slider.style.width = `${last - first + 16}px`;
     this.cursor.style.height = `${this.data.height - MARGIN.b}px`;
     this.cursor.style.transform = `translateX(${left + share * width - 1}px)`;
     this.cursor.classList.toggle("late", share > 0.8);

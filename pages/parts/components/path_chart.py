@@ -42,11 +42,10 @@ _HTML = """
 </div>
 """
 
-# In the page's own DOM, as the live chart is, hence the prefixes. The slider's track is as wide as the plot's axis,
-# and half of its thumb stands out on either side.
+# In the page's own DOM, as the live chart is, hence the prefixes.
 _CSS = """
 .cfl-path {
-  --left: 52px; --right: 14px; color: var(--st-text-color); font-family: var(--st-font); font-size: 0.875rem;
+  --left: 52px; color: var(--st-text-color); font-family: var(--st-font); font-size: 0.875rem;
 }
 .cfl-path [hidden] { display: none; }
 .cfl-path-stage { position: relative; overflow: hidden; touch-action: pan-y; }
@@ -61,8 +60,7 @@ _CSS = """
 }
 .cfl-path-cursor.late span { left: auto; right: 4px; }
 .cfl-path-bar input {
-  display: block; height: 1.5rem; margin: 0 calc(var(--right) - 8px) 0 calc(var(--left) - 8px);
-  width: calc(100% - var(--left) - var(--right) + 16px); accent-color: var(--st-primary-color); cursor: pointer;
+  display: block; height: 1.5rem; margin: 0; accent-color: var(--st-primary-color); cursor: pointer;
 }
 .cfl-path-bar > div {
   display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; align-items: center; margin-inline-start: var(--left);

@@ -9,6 +9,7 @@ has a certified solution, the cheapest of all that are known, at once; solving t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ from cflengine.engine import NAN, IterationStats, Listener, TerminationReason, r
 from cflengine.text import USUAL_TOKENS, KGramIndex, Phrasebook, TokenChoice, TokenTable, index_by_sorting
 
 QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
-BETWEEN = 9  # values of the slider between two λ of the path
+BETWEEN = 9  # values of the slider between two λ of the path, on average
 _CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
@@ -233,11 +234,13 @@ class PathRun:
 
     @property
     def choices(self) -> list[float]:
-        """The slider's values: the λ of the points that are there, and ``BETWEEN`` rounded ones between two."""
+        """The slider's values: the λ of the points that are there, and rounded ones between, ``BETWEEN`` on average, at
+        nearly equal ratios: so the slider moves as the chart's axis does, which is logarithmic."""
         lams = [lam for lam in self.lams if any(point.lam == lam for point in self.points)]
         values = set(lams)
+        step = math.log(self.lams[-1] / self.lams[0]) / ((len(self.lams) - 1) * (BETWEEN + 1)) if len(lams) > 1 else 1.0
         for low, high in pairwise(lams):
-            between = np.geomspace(low, high, BETWEEN + 2)[1:-1]
+            between = np.geomspace(low, high, max(1, round(math.log(high / low) / step)) + 1)[1:-1]
             values.update(value for value in (float(f"{x:.3g}") for x in between) if low < value < high)
         return sorted(values)
 

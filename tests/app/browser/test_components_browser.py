@@ -145,6 +145,9 @@ def test_the_slider_tells_of_every_move_it_can_and_of_its_end(page, demo_url, sl
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(f"({MOVES}).split(\"'lam': 1.77\").length > 1")
     assert slider.get_attribute("aria-valuetext") == "λ = 1.78"
+    track, line = slider.bounding_box(), page.locator(".cfl-path-cursor").bounding_box()
+    share = float(slider.evaluate("node => node.value / node.max"))
+    assert abs(track["x"] + 8 + share * (track["width"] - 16) - line["x"]) < 4, "the thumb is below the line"
 
 
 def test_play_goes_through_the_path_and_ends(page, demo_url):
