@@ -159,6 +159,32 @@ def test_every_file_of_a_path(run, tmp_path):
     assert len(pd.read_csv(tmp_path / "out" / "documents.csv")) == report["n_documents"] == 60
 
 
+def test_what_a_path_does_not_come_to_is_said(run, tmp_path, monkeypatch):
+    from cflengine.compression import estimator
+
+    solve = estimator.solve_path
+    monkeypatch.setattr(
+        estimator, "solve_path", lambda index, lams, *given, **named: solve(index, list(lams)[:1], *given, **named)
+    )
+    end = run("path", SAMPLE, "--limit", 30, "--lams", "0.1,0.5,1", "--out", tmp_path / "out")
+    assert end.code == 0 and "not solved: λ 0.5, 1 (the time limit came first)" in end.out
+    report = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    assert report["lams_not_solved"] == [0.5, 1.0] and len(report["points"]) == 1
+
+
+def test_documents_that_are_left_out_and_scripts_that_are_cut_wrongly_are_said(run, tmp_path):
+    rows = [f"{text},{label}" for text, label in (("की यह पाठ है", "a"), ("कि यह पाठ है", "b")) for _ in range(40)]
+    (tmp_path / "hindi.csv").write_text("\n".join(["text,label", *rows, ",a", "और यह,"]) + "\n", encoding="utf-8")
+    end = run("train-logistic", tmp_path / "hindi.csv", "--label-column", "label", "--out", tmp_path / "out")
+    assert end.code == 0 and "1 of 82 records left out" in end.err and "--tokens" in end.err
+    assert "(1 without a label are left out)" in end.out
+    end = run(
+        "train-logistic", tmp_path / "hindi.csv", "--label-column", "label", "--tokens", "characters", "--quiet",
+        "--out", tmp_path / "out2",
+    )  # fmt: skip
+    assert end.code == 0 and "--tokens" not in end.err
+
+
 @pytest.mark.parametrize("lams", ["", "1:2", "0:1:5", "3:1:5", "1:2:0", "0.1,much", "-1", "1:2:1e3", "1:2:3:4"])
 def test_bad_lams_end_with_one_sentence(run, tmp_path, lams):
     ends_with_one_line(run("path", SAMPLE, f"--lams={lams}", "--out", tmp_path / "out"), "0.01:3:10")

@@ -331,7 +331,7 @@ def results(out: Path) -> Iterator[Path]:
     from cflengine.engine import new_files
 
     try:
-        with new_files(out) as folder:
+        with new_files(out, lambda text: print(f"cflengine: {text}", file=sys.stderr)) as folder:
             yield folder
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"and {out} is as it was before") from None
@@ -352,6 +352,26 @@ def read(arguments: argparse.Namespace, clock: Clock) -> Any:
         corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})
     report = corpus.report
     notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
-    for note in [*notes, *report.warnings]:
+    lost = _left_out(report) if arguments.command != "compress" else []  # whose summary says it
+    for note in [*notes, *report.warnings, *lost, *_borders(corpus, arguments)]:
         print(f"cflengine {arguments.command}: {report.source}: {' '.join(note.split())}", file=sys.stderr)
     return corpus
+
+
+def _left_out(report: Any) -> list[str]:
+    """How many records are no documents."""
+    lost = report.n_records - report.n_kept
+    return [f"{lost:,} of {report.n_records:,} records left out: they hold no text, or cannot be read"] if lost else []
+
+
+def _borders(corpus: Any, arguments: argparse.Namespace) -> list[str]:
+    """A word about scripts that the usual tokens cut wrongly."""
+    from cflengine.text import suggested_tokens
+
+    plain = getattr(arguments, "tokens", "") in (None, "words") and getattr(arguments, "token_pattern", None) is None
+    if not plain or suggested_tokens(corpus.texts) not in ("dictionary", "characters"):
+        return []
+    return [
+        "most letters are of a script that puts no blanks between words, or whose vowel signs the usual pattern takes "
+        "for borders of words: --tokens dictionary or --tokens characters cut it better"
+    ]

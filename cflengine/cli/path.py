@@ -101,7 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
                 n_threads=arguments.threads,
                 settings=GuidedSettings(tol=arguments.gap),
             ).path(corpus.texts, arguments.lams)
+        missing = [lam for lam in arguments.lams if lam not in set(path.frame["lam"])]
         report = path_report(path, corpus, time.perf_counter() - began, run_facts(arguments))
+        report |= {"lams_not_solved": missing}
         with results(out) as folder:
             write_path(folder, path, document_table(path, corpus), report)
             write_left_out(folder, corpus)
@@ -109,5 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
         for row in path.frame.itertuples():
             size = f"{row.dictionary_size:>9,} K-grams"
             print(f"λ {row.lam:<8g} objective {row.objective:>14,.1f}  gap {percent(row.gap):>9}  {size}")
+        if missing:
+            why = "interrupted" if progress.stop else "the time limit came first"
+            print(f"not solved: λ {', '.join(f'{lam:g}' for lam in missing)} ({why})")
         print(f"written to {out}")
     return 0

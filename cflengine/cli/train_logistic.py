@@ -152,7 +152,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _summary(comparison: Any, model: Any, report: dict[str, Any], out: Any) -> None:
     counts = f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by"
-    print(f"{counts}; {len(comparison.names):,} features")
+    without = report["corpus"]["n_kept"] - len(comparison.train) - len(comparison.test)
+    note = f" ({without:,} without a label are left out)" if without else ""
+    print(f"{counts}{note}; {len(comparison.names):,} features")
     why = f" ({model.why_})" if model.why_ else ""
     print(f"solver       {model.solver}{why}")
     for result, name in zip(model.results_, report["fits"], strict=True):

@@ -65,7 +65,12 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of ``path`` once it is written whole; what fails or dies leaves ``path`` as it
-    was."""
+    was. Of a link, what it points to; what is no file (a pipe, a device, /dev/stdout) is written to as it is."""
+    if path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev")):
+        with open(path, "wb") as file:
+            yield file
+        return
+    path = path.resolve() if path.is_symlink() else path
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         with open(beside, "xb") as file:

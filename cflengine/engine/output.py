@@ -8,10 +8,11 @@ folder.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -87,23 +88,26 @@ def _is_at(path: Path, file: IO[bytes]) -> bool:
 
 
 @contextmanager
-def new_files(folder: Path) -> Iterator[Path]:
+def new_files(folder: Path, say: Callable[[str], None] = lambda text: None) -> Iterator[Path]:
     """An empty folder to write a run to; at the end, what is in it takes the place of the last run's files.
 
-    What fails or is killed before leaves the last run as it was.
+    What fails or is killed before leaves the last run as it was. A file of the same name that no run wrote is kept
+    under another, NAME.bak, which ``say`` is told.
     """
-    for old in folder.glob(_STAGING.format("*")):
+    killed = list(folder.glob(_STAGING.format("*")))
+    for old in killed:
         shutil.rmtree(old, ignore_errors=True)  # of a run that was killed: no other process holds the lock
     staging = folder / _STAGING.format(os.getpid())
     staging.mkdir()
     try:
         yield staging
-        _replace(folder, staging)
+        _replace(folder, staging, None if killed else say)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _replace(folder: Path, staging: Path) -> None:
+def _replace(folder: Path, staging: Path, say: Callable[[str], None] | None) -> None:
+    """say: who is told of files that are kept aside; None where what lies there may be of a run that was killed."""
     names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     _list_files(staging / REPORT, names)
     last = _last_files(folder)
@@ -115,18 +119,33 @@ def _replace(folder: Path, staging: Path) -> None:
             below.rmdir()  # only if nothing from elsewhere is in it
     for name in sorted(names, key=lambda name: name == REPORT):
         (folder / name).parent.mkdir(exist_ok=True)
+        if say is not None and os.path.lexists(folder / name):
+            _keep_aside(folder / name, say)
         os.replace(staging / name, folder / name)
 
 
+def _keep_aside(path: Path, say: Callable[[str], None]) -> None:
+    """Whatever still has the name of a result is not of the last run."""
+    kept = next(
+        other for k in itertools.count(1)
+        if not os.path.lexists(other := path.with_name(f"{path.name}.bak" + (str(k) if k > 1 else "")))
+    )  # fmt: skip
+    os.replace(path, kept)
+    say(f"there was a file {path} that no run had written: it is {kept.name} now")
+
+
 def _last_files(folder: Path) -> list[str]:
-    """What the last run left, report.json first; only names within the folder count."""
+    """What the last run left, report.json first; only names within the folder count. Nothing where the report is not
+    one of ours."""
     names: list[str] = []
     try:
         report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        listed = report.get("files", []) if isinstance(report, dict) else []
+        listed = report.get("files") if isinstance(report, dict) else None
+        if not isinstance(listed, list):
+            return []
         names = [name for name in listed if isinstance(name, str) and _within(name)]
     except (OSError, ValueError, RecursionError):
-        pass
+        return []
     return [REPORT, *(name for name in names if name != REPORT)]
 
 

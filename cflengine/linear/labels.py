@@ -135,7 +135,9 @@ def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
 def _column(metadata: pd.DataFrame, column: str) -> pd.Series:
     if column not in metadata.columns:
         there = ", ".join(map(str, metadata.columns)) or "none"
-        raise InputError(f"there is no column {column!r} to take labels from; the columns are: {there}.")
+        raise InputError(
+            f"there is no column {column!r} to take labels from; beside the text the columns are: {there}."
+        )
     return metadata[column]
 
 
@@ -195,7 +197,7 @@ def _part(
             raise InputError(f"there is no column {column!r} for the {what} split.")
         chosen = rest & (metadata[column].astype(str) == value).to_numpy()
         if not chosen.any():
-            values = ", ".join(sorted(set(metadata[column].astype(str)))[:6])
+            values = _some(metadata[column].dropna().astype(str).value_counts())
             raise InputError(
                 f"the {what} set is empty: no labelled document has {column} = {value} (there is {values})."
             )

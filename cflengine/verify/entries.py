@@ -15,6 +15,7 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import restore_cell
 from cflengine.linear.saving import read_model
+from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
 from cflengine.verify.findings import close, require
@@ -178,7 +179,7 @@ def _lines(path: Path) -> list[str]:
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file. Raises InputError where it cannot be read."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file, long_fields():
             return list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"'{path}' cannot be read: {error}.") from error

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from cflengine.engine import output
 from cflengine.engine.checks import InputError
+from cflengine.engine.files import replaced
 from cflengine.engine.output import LOCK, locked_folder, new_files, output_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +50,48 @@ def test_what_fails_leaves_the_last_run(tmp_path):
         (staging / "a").write_text("2")
         raise RuntimeError
     assert there(tmp_path) == {"a", "report.json"} and (tmp_path / "a").read_text() == "1"
+
+
+def test_a_file_of_the_users_is_kept_under_another_name(tmp_path):
+    said: list[str] = []
+    for name in ("features.csv", "features.csv.bak", "report.json"):
+        (tmp_path / name).write_text("mine")
+    with new_files(tmp_path, said.append) as staging:
+        (staging / "features.csv").write_text("new")
+        (staging / "report.json").write_text("{}")
+    assert (tmp_path / "features.csv").read_text() == "new"
+    assert (tmp_path / "features.csv.bak2").read_text() == (tmp_path / "report.json.bak").read_text() == "mine"
+    assert len(said) == 2 and "features.csv.bak2" in said[0]
+    with new_files(tmp_path, said.append) as staging:
+        (staging / "features.csv").write_text("newer")
+        (staging / "report.json").write_text("{}")
+    assert len(said) == 2, "that one was ours"
+
+
+def test_what_a_killed_run_left_is_no_file_of_the_users(tmp_path):
+    (tmp_path / ".cflengine-99999999.part").mkdir()
+    (tmp_path / "features.csv").write_text("of a run that was killed while its files came in")
+    with new_files(tmp_path, lambda text: pytest.fail(text)) as staging:
+        (staging / "features.csv").write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["features.csv"]
+
+
+def test_what_is_no_file_is_written_to_and_a_link_stays_one(tmp_path):
+    target, link, pipe = tmp_path / "target.csv", tmp_path / "link.csv", tmp_path / "pipe"
+    target.write_text("old")
+    link.symlink_to(target)
+    with replaced(link) as file:
+        file.write(b"new")
+    assert link.is_symlink() and target.read_text() == "new"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with replaced(pipe) as file:
+        file.write(b"through the pipe")
+    reader.join(timeout=10)
+    assert read == [b"through the pipe"] and pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "pipe", "target.csv"]
 
 
 def test_a_report_that_names_files_elsewhere_removes_none(tmp_path):
