@@ -145,7 +145,11 @@ def test_of_many_values_the_most_frequent_are_offered_where_some_are_chosen():
     assert label_columns(many) == {}
     some = label_columns(many, some=True)["section"]
     assert len(some) == 50 and some[0] == "s07" and "rare" not in some
-    assert label_columns(pd.DataFrame({"id": [str(k) for k in range(600)]}), some=True) == {}
+    others = {"id": [str(k) for k in range(600)], "year": [k % 90 for k in range(600)]}
+    others |= {"day": pd.date_range("2020-01-01", periods=100).repeat(6), "two": ["x", "y"] * 300}
+    assert list(label_columns(pd.DataFrame(others), some=True)) == ["two"]
+    both = pd.DataFrame({"section": [f"s{k % 60:02}" for k in range(600)], "two": ["x", "y"] * 300})
+    assert list(label_columns(both, some=True)) == ["two", "section"]
 
 
 # ---- the page

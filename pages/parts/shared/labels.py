@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from cflengine.linear import MOST_CLASSES
 from pages.parts.shared.corpora import LoadedCorpus
@@ -18,19 +19,23 @@ _FEWEST = 5  # documents of a class
 def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, list[str]]:
     """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text).
 
-    some: also columns of more than MOST_CLASSES values, of which so many, the most frequent, are to be chosen from.
+    some: also columns of words with more than MOST_CLASSES values, of which so many, the most frequent, are to be
+    chosen from; they come last.
     """
     found: dict[str, list[str]] = {}
+    cut: set[str] = set()
     for column in metadata.columns:
         values = metadata[column].dropna().astype(str)
         counts = values.value_counts()
-        if some and len(counts) > MOST_CLASSES:
+        of_words = not (is_numeric_dtype(metadata[column]) or is_datetime64_any_dtype(metadata[column]))
+        if some and len(counts) > MOST_CLASSES and of_words:
             counts = counts[counts >= _FEWEST].iloc[:MOST_CLASSES]
+            cut.add(str(column))
         if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= _FEWEST:
             found[str(column)] = [str(name) for name in counts.index]
 
-    def unlikely(column: str) -> tuple[bool, int]:
-        return column.lower() not in _LIKELY, len(found[column])
+    def unlikely(column: str) -> tuple[bool, bool, int]:
+        return column in cut, column.lower() not in _LIKELY, len(found[column])
 
     return {column: found[column] for column in sorted(found, key=unlikely)}
 
