@@ -162,8 +162,14 @@ def test_tokens_are_tagged_with_and_without_labels(tmp_path, capsys):
     plain = tmp_path / "plain.conll"
     lines = Path(TAGGED).read_text().splitlines()
     plain.write_text("\n".join(" ".join(line.split()[:-1]) for line in lines) + "\n")
+    capsys.readouterr()
     assert main(["tag", model, str(plain), "--out", str(tmp_path / "again.conll")]) == 0
-    assert "last column" not in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "last column" not in said.out and said.err == ""
+    latin = tmp_path / "latin.conll"
+    latin.write_bytes(("\n".join(f"{word} NN" for word in ("était", "à", "forêt", "là", "été"))).encode("latin-1"))
+    assert main(["tag", model, str(latin), "--out", str(tmp_path / "latin.out"), "--quiet"]) == 0
+    assert "latin.conll: not UTF-8; detected as" in capsys.readouterr().err
     again = [line.split() for line in (tmp_path / "again.conll").read_text().splitlines() if line]
     assert [row[-1] for row in again] == [row[-1] for row in labelled]
     assert [row[:-1] for row in again] == [row[:-2] for row in labelled]

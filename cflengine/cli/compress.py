@@ -34,7 +34,8 @@ sample (reviews written for this project), 20newsgroups (fetched by scikit-learn
 a file.
 
 Written to DIR:
-  features.csv        document, feature, count (long form; formulas defused for spreadsheets)
+  features.csv        document, feature, count (long form; formulas defused for spreadsheets; in pandas
+                      read_csv(..., keep_default_na=False), or a K-gram "nan" or "null" is taken for a gap)
   features.npz        the same as a sparse matrix (scipy.sparse.load_npz), columns in feature_names.txt
   feature_names.txt   a K-gram a line
   dictionary.csv      K-gram, length, count of pointers, documents, storage cost

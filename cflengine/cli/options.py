@@ -7,7 +7,7 @@ import csv
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -356,6 +356,11 @@ def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     for note in [*notes, *report.warnings, *lost, *_borders(corpus, arguments)]:
         print(f"cflengine {arguments.command}: {report.source}: {' '.join(note.split())}", file=sys.stderr)
     return corpus
+
+
+def guessed(command: str, source: str) -> Callable[[str], None]:
+    """Says on stderr how a file was read that is not UTF-8."""
+    return lambda note: print(f"cflengine {command}: {Path(source).name}: {' '.join(note.split())}", file=sys.stderr)
 
 
 def _left_out(report: Any) -> list[str]:

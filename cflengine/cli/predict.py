@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_documents, read
+from cflengine.cli.options import Clock, add_documents, guessed, read
 from cflengine.engine import InputError
 
 _PREDICT = """\
@@ -19,7 +19,7 @@ from a matrix, one table (CSV, TSV, Parquet) with the columns that it was learnt
 
   document, row       its number, and its row in INPUT
   predicted           the class or the number
-  probability         of that class, of a model that has probabilities; else its score
+  probability, score  of that class: the first of a model that has probabilities, else the second
 """
 
 _PREDICT_EXAMPLES = """\
@@ -117,7 +117,7 @@ def tag(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     model = ChainCRF.load(arguments.model)
-    sentences = read_columns(arguments.input)
+    sentences = read_columns(arguments.input, say=guessed("tag", arguments.input))
     tagged, right = tag_columns(model, sentences)
     with replaced(out) as file:
         file.writelines(line.encode("utf-8", "surrogatepass") for line in write_columns(tagged))

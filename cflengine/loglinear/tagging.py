@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,18 @@ class TaggedFile:
     labels: list[list[str]] = field(repr=False)
 
     @classmethod
-    def read(cls, source: Any, *, name: str | None = None, scheme: str | None = None, limit: int | None = None) -> Any:
-        """Read one. Raises CorpusError for what is no column file of at least two columns."""
-        sentences = read_columns(source, name=name)[:limit]
+    def read(
+        cls,
+        source: Any,
+        *,
+        name: str | None = None,
+        scheme: str | None = None,
+        limit: int | None = None,
+        say: Callable[[str], None] = lambda note: None,
+    ) -> Any:
+        """Read one; say: told of an encoding that had to be guessed. Raises CorpusError for what is no column file of
+        two columns or more."""
+        sentences = read_columns(source, name=name, say=say)[:limit]
         name = (name or Path(str(source)).name).removesuffix(".gz")
         if len(sentences[0][0]) < 2:
             raise CorpusError(f"'{name}' has one column; the label is the last of at least two.")

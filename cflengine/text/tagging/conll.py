@@ -6,7 +6,7 @@ CoNLL-U (``# ...`` above a sentence) says something about it: both are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cflengine.engine.checks import InputError
@@ -17,11 +17,13 @@ from cflengine.text.reading.sources import MAX_BYTES, as_blob
 Rows = list[tuple[str, ...]]
 
 
-def read_columns(source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES) -> list[Rows]:
+def read_columns(
+    source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES, say: Callable[[str], None] = lambda note: None
+) -> list[Rows]:
     """The sentences of a column file (also one packed by gzip), each a list of its tokens' columns.
 
-    source: a path, bytes or a binary stream. Raises CorpusError for what cannot be read, for rows of different lengths,
-    and where there is no sentence at all.
+    source: a path, bytes or a binary stream. say: told of an encoding that had to be guessed. Raises CorpusError for
+    what cannot be read, for rows of different lengths, and where there is no sentence at all.
     """
     blob = as_blob(source, name, max_bytes)
     decoding = initial_decoding(blob.head())
@@ -29,8 +31,10 @@ def read_columns(source: Any, *, name: str | None = None, max_bytes: int = MAX_B
         with blob.open(refuse_nul=True) as stream:
             return parse_columns(decoding.lines(stream, "\n"), blob.name)
     except UnicodeDecodeError:
+        decoding = detect(blob.chunks())
+        say(decoding.note)
         with blob.open(refuse_nul=True) as stream:
-            return parse_columns(detect(blob.chunks()).lines(stream, "\n"), blob.name)
+            return parse_columns(decoding.lines(stream, "\n"), blob.name)
 
 
 def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
