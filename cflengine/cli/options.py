@@ -296,7 +296,10 @@ def add_output(command: argparse.ArgumentParser, *, required: bool = True) -> ar
     """Where results go; returns the command."""
     default = "" if required else "; default: nothing is written"
     command.add_argument(
-        "--out", required=required, metavar="DIR", help=f"folder to write to (made if absent{default})"
+        "--out",
+        required=required,
+        metavar="DIR",
+        help=f"folder to write to (made if absent{default}); files of the same names that no run wrote are kept as NAME.bak",
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
     return command

@@ -33,7 +33,8 @@ Label the tokens of sentences by a saved model.
 
 MODEL is the model.cflm of cflengine train-crf. INPUT has a token a line, columns between white space, and a blank line
 after every sentence; the columns are those that the model was learnt from, with or without the label. FILE gets every
-line of INPUT with the predicted label as one more column.
+token of INPUT, its columns with a blank between them and the predicted label as one more, and a blank line after every
+sentence; -DOCSTART- lines and comments, which are no tokens, are left out.
 """
 
 _TAG_EXAMPLES = """\

@@ -25,7 +25,7 @@ Written to DIR:
   model.cflm          the model: a ZIP of JSON and arrays, for cflengine.ChainCRF.load
   weights.csv         a row a weight: state features (attribute, label) and transitions (before, after)
   evaluation.csv      precision, recall and F1 of every --test file by kind of entity, as conlleval counts them
-  NAME.predicted      every --test file with the predicted label as one more column
+  NAME.predicted      the tokens of every --test file with the predicted label as one more column
   trace.csv           a row an iteration: passes over the data, seconds, objective, bound, gap
   proof.npz           other weights, where those prove the gap (see cflengine verify)
   report.json         certified objective, bound and gap, settings, sizes, seconds, memory, versions
