@@ -299,7 +299,7 @@ def add_output(command: argparse.ArgumentParser, *, required: bool = True) -> ar
         "--out",
         required=required,
         metavar="DIR",
-        help=f"folder to write to (made if absent{default}); files of the same names that no run wrote are kept as NAME.bak",
+        help=f"folder to write to (made if absent{default}); files of these names that no run wrote become NAME.bak",
     )
     command.add_argument("--quiet", action="store_true", help="no progress bar, no summary")
     return command
