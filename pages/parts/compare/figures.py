@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from scipy.stats import rankdata
 
-from pages.parts.shared.figures import BLUE, GREY, ORANGE, html
+from pages.parts.shared.figures import BLUE, GREY, ORANGE, apart, html
 
 MOST_POINTS, NAMED = 2_500, 12
 
@@ -26,13 +26,11 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
         _points(figure, shown[own], x[own], y[own], colour, symbol, f"more in {html(name)}")
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
-    for sign, colour in ((1, ORANGE), (-1, BLUE)):
-        height = np.where(np.sign(shown["g2"].to_numpy()) == sign, np.abs(shown["g2"].to_numpy()), 0.0)
-        top = np.argsort(-height, kind="stable")[:NAMED]
+    for sign, top in _named(shown, x, y).items():
         figure.add_scatter(
             x=x[top], y=y[top], mode="text", text=[html(shown["phrase"].iloc[i]) for i in top], showlegend=False,
-            textposition="middle right" if sign > 0 else "middle left", textfont={"size": 12, "color": colour},
-            hoverinfo="skip",
+            textposition="middle right" if sign > 0 else "middle left", hoverinfo="skip",
+            textfont={"size": 12, "color": ORANGE if sign > 0 else BLUE},
         )  # fmt: skip
     figure.update_xaxes(title_text=f"rarer ← {html(others)} → more frequent", showticklabels=False, range=[-0.06, 1.2])
     figure.update_yaxes(title_text=f"rarer ← {html(group)} → more frequent", showticklabels=False, range=[-0.04, 1.06])
@@ -40,6 +38,16 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
         height=560, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.06}
     )
     return figure
+
+
+def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> dict[int, list[int]]:
+    """Who has more -> the rows of the clearest phrases whose names can be read beside each other."""
+    sign, order = np.sign(shown["g2"].to_numpy()), np.argsort(-np.abs(shown["g2"].to_numpy()), kind="stable")
+    some = np.sort(np.concatenate([np.flatnonzero(sign[order] == side)[: 4 * NAMED] for side in (1, -1)]))
+    rows = order[some]
+    names = shown["phrase"].iloc[rows].astype(str).tolist()
+    clear = rows[apart((x[rows] + 0.06) / 1.26, (y[rows] + 0.04) / 1.1, names, sign[rows].tolist())]
+    return {side: clear[sign[clear] == side][:NAMED].tolist() for side in (1, -1)}
 
 
 def _points(

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.ndimage import gaussian_filter
 
-from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE, html
+from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE, apart, html
 
 FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second class is blue
 _SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]
 _BINS = 70
-MOST_WORDS = 1_000  # in a cloud
+MOST_WORDS, NAMED = 1_000, 18  # in a cloud, and with their names
 
 
 def plane(M: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +76,11 @@ def cloud_figure(
         hovertemplate=f"<b>%{{text}}</b><br>{html(classes[0])}: %{{customdata[0]:.3%}}<br>{html(classes[1])}: "
         "%{customdata[1]:.3%}<br>witness %{customdata[2]:+.4f}<extra></extra>",
     )  # fmt: skip
-    top = shown[np.argsort(-np.abs(colour[shown]) * np.sqrt(frequency), kind="stable")[:18]]
+    top = shown[np.argsort(-np.abs(colour[shown]) * np.sqrt(frequency), kind="stable")[: 3 * NAMED]]
+    across, up = ((points[top, k] - ends[0]) / (ends[1] - ends[0]) for k, ends in enumerate((x, y)))
+    inside = (across > 0.02) & (across < 0.98) & (up > 0.02) & (up < 0.96)
+    top, across, up = top[inside], across[inside], up[inside]
+    top = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
     figure.add_scatter(
         x=points[top, 0], y=points[top, 1], mode="text", text=[html(words[v]) for v in top.tolist()],
         textfont={"size": 13, "color": [FIRST if colour[v] > 0 else SECOND for v in top.tolist()]},

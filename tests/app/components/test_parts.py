@@ -443,3 +443,16 @@ def test_paths_are_read_only_where_nobody_else_can_come(monkeypatch, address, al
 
     monkeypatch.setattr(sources.st, "get_option", lambda name: address)
     assert sources.only_this_computer() is alone
+
+
+def test_labels_that_would_overlap_are_left_out():
+    x, y = np.array([0.1, 0.12, 0.1, 0.9, 0.1]), np.array([0.5, 0.5, 0.6, 0.5, 0.51])
+    assert figures.apart(x, y, ["first", "too near", "above", "far right", "too low"], [1] * 5) == [
+        0,
+        2,
+        3,
+    ]
+    assert figures.apart(x[:2], y[:2], ["ends here", "begins here"], [-1, 1]) == [0, 1], (
+        "to either side of nearly one place"
+    )
+    assert figures.apart(x[:0], y[:0], [], []) == []
