@@ -182,7 +182,11 @@ def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
         (shares, "Share of uses by the length of the phrase, as the cost of a use (λ) rises."),
         (gaps, "The size found and the proved bound below it; they are nearly one line."),
     ):
-        figure.update_xaxes(title_text="λ, the cost of a use", type="log")
+        ticks = [float(f"{k}e{e}") for e in range(-6, 7) for k in (1, 2, 5)]
+        ticks = [value for value in ticks if lams[0] <= value <= lams[-1]]
+        figure.update_xaxes(
+            title_text="λ, the cost of a use", type="log", tickvals=ticks, ticktext=[f"{value:g}" for value in ticks]
+        )
         figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 20, "b": 50})
         library = len(parts) == 1
         chart = plotly.io.to_html(figure, include_plotlyjs=library, full_html=False, config={"displaylogo": False})
