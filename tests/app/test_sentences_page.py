@@ -133,6 +133,15 @@ def test_pieces_make_up_the_sentence(text, data):
     assert [weight for _, weight in pieces if weight] == [w for a, _, w in words if start <= a < end]
 
 
+def test_documents_of_classes_that_are_not_chosen_are_counted(open_app):
+    rows = "".join(f"some words of number {k},c{k % 6}\n" for k in range(60)) + "without a label,\n"
+    app = show(use(open_app(), "six.csv", b"text,label\n" + rows.encode()), "sentences")
+    (chosen,) = [box for box in app.multiselect if box.label == "Classes"]
+    assert f"{61 - 10 * len(chosen.value)} documents of other classes, or of none, are left out" in captions(app)
+    sound(chosen.set_value([f"c{k}" for k in range(6)]).run())
+    assert "1 document of other classes" in captions(app)
+
+
 def test_label_columns_the_likeliest_first():
     frame = reviews().assign(label=["x", "y", "z"] * 20, star=[1.0, 2.0] * 30)
     assert list(label_columns(frame)) == ["label", "mood", "star"]

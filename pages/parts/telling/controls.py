@@ -12,6 +12,7 @@ from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
+from pages.parts.shared.words import many
 from pages.parts.telling.run import ComparisonRun, Wanted
 
 FEW, MOST_TOLD = 4, 12  # classes at first, at most
@@ -39,6 +40,9 @@ def draw_comparison_controls() -> bool:
             run_and_stop(
                 job, start_comparison, lambda: stop_job(TELLING), label="Learn", disabled=len(wanted.classes) < 2
             )
+    others = int((~current_corpus().corpus.metadata[column].astype(str).isin(wanted.classes)).sum())
+    if others:
+        st.caption(f"{many(others, 'document')} of other classes, or of none, are left out.")
     with st.expander("How the documents are split"):
         _split(wanted)
     if job is not None and not job.active and job.key != comparison_key():
