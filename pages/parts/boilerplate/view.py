@@ -97,7 +97,7 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             frame[["passage", "words", "times", "documents", "saved"]], hide_index=True, height=520,
             on_select="rerun", selection_mode="single-row", key=f"boilerplate_passages_{everything}",
             column_config={
-                "passage": st.column_config.TextColumn(width="large"),
+                "passage": st.column_config.TextColumn(width=330),
                 "saved": st.column_config.NumberColumn(help="Words of all copies: what leaving them out saves"),
             },
             alt="Repeated passages with how often they stand",

@@ -27,8 +27,10 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
     for sign, top in _named(shown, x, y).items():
+        before, after = ("\u2002", "") if sign > 0 else ("", "\u2002")  # beside the point, not on it
         figure.add_scatter(
-            x=x[top], y=y[top], mode="text", text=[html(shown["phrase"].iloc[i]) for i in top], showlegend=False,
+            x=x[top], y=y[top], mode="text", showlegend=False,
+            text=[f"{before}{html(shown['phrase'].iloc[i])}{after}" for i in top],
             textposition="middle right" if sign > 0 else "middle left", hoverinfo="skip",
             textfont={"size": 12, "color": ORANGE if sign > 0 else BLUE},
         )  # fmt: skip
