@@ -84,8 +84,7 @@ def main() -> None:
     from pages.parts.components.page_tools import page_tools
     from pages.parts.corpus.reading import take_read
     from pages.parts.shared.bar import draw_bar
-    from pages.parts.shared.glossary import draw_next
-    from pages.parts.shared.icons import ICONS
+    from pages.parts.shared.glossary import ICONS, draw_next
     from pages.parts.shared.keys import key_data
     from pages.parts.shared.sidebar import draw_sidebar
     from pages.parts.shared.state import start_session, warm_engine

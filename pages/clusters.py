@@ -16,7 +16,7 @@ from pages.parts.groups.view import (
     draw_trajectories,
 )
 from pages.parts.shared.controls import draw_waiting, invite
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -50,4 +50,4 @@ else:
     with ties:
         draw_parsimony(run, job)
     draw_model_file(run, current_corpus())
-    st.page_link("pages/race.py", label="The solvers' race on these weights, in the Lab", icon=ICONS["race"])
+    link_to("race", "The solvers' race on these weights, in the Lab")

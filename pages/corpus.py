@@ -12,7 +12,7 @@ from pages.parts.corpus.first import draw_first
 from pages.parts.corpus.sources import draw_source
 from pages.parts.corpus.tokens import draw_tokens, what_tokens
 from pages.parts.shared.corpora import SAMPLE
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import PATH, current_corpus, current_job, explore
 from pages.parts.shared.views import shortened, without_midnight
@@ -35,8 +35,8 @@ if job is not None:
 else:
     st.button("Compress it", type="primary", on_click=explore, key="explore")
 with st.container(horizontal=True, gap="medium"):
-    st.page_link("pages/path.py", label="Read the whole corpus like this", icon=ICONS["path"])
-    st.page_link("pages/tasks.py", label="What are these phrases worth?", icon=ICONS["tasks"])
+    link_to("path", "Read the whole corpus like this")
+    link_to("tasks", "What are these phrases worth?")
 
 st.header("What was read")
 metric_row(

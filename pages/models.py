@@ -8,7 +8,7 @@ import hashlib
 
 import streamlit as st
 
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.models import draw_applied, draw_model, read_uploaded
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.words import plain
@@ -30,7 +30,7 @@ if uploaded is not None:
     state.model_file = (uploaded.name, uploaded.getvalue())
 if state.get("model_file") is None:
     st.info("No model yet. The quickest way to one: fit a loss on the page Losses, and take it from its tab Files.")
-    st.page_link("pages/losses.py", label="To the losses", icon=ICONS["losses"])
+    link_to("losses", "To the losses")
     st.stop()
 name, data = state.model_file
 digest = hashlib.sha256(data).hexdigest()

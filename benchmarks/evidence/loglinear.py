@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, seconds, share, verdict
+from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, seconds, share, verdict, whole
 
 _HALF = 0.5  # of the variance of the last weights: then clusters of the fifth step have stayed together
 _RARE = 0.1  # of the neighbours, in a step
@@ -53,7 +53,7 @@ _NAMES = "named entities"
 
 def _evolution(cases: Mapping[str, Mapping[str, Any]]) -> Part:
     rows = [
-        (name, str(one["weights"]), str(one["steps"]), share(one["explained"]), share(one["by chance"]),
+        (name, str(one["weights"]), str(one["steps"]), share(one["explained"]), share(one["random"]),
          share(one["same order"]), share(one["crossings"]))
         for name, one in cases.items()
     ]  # fmt: skip
@@ -80,9 +80,9 @@ def _evolution(cases: Mapping[str, Mapping[str, Any]]) -> Part:
     note = (
         "Reuters, the 500 words of most mutual information with the nine most frequent topics, by BFGS; CoNLL-2003's "
         "emission weights by L-BFGS. Clusters of step 5, chunks of 15 words (5 attributes), and what they explain of "
-        "the weights' variance at the end; by chance: clusters drawn."
+        "the weights' variance at the end; random: clusters drawn."
     )
-    head = ("class", "weights", "steps", "explained", "by chance", "pairs in the same order", "neighbours that cross")
+    head = ("class", "weights", "steps", "explained", "random", "pairs in the same order", "neighbours that cross")
     return Part("Log-linear models: how weights evolve (Figures 2, 3, 10 and 11)", note, head, rows, claims)
 
 
@@ -115,8 +115,8 @@ def _scheme(cases: Mapping[str, Mapping[str, Any]]) -> Part:
     for name, one in cases.items():
         plain, scheme = one["plain"], one["clustered"]
         for solver, body in one.items():
-            rows.append((name, solver, *map(_whole, body["passes"]), f"{body['f1 by kind']['']:.1f}",
-                         f"{body['best f1']:.1f}", f"{body['last f1']:.1f}", _whole(body["passes to f1"])))  # fmt: skip
+            rows.append((name, solver, *map(whole, body["passes"]), f"{body['f1 by kind']['']:.1f}",
+                         f"{body['best f1']:.1f}", f"{body['last f1']:.1f}", whole(body["passes to f1"])))  # fmt: skip
         sooner.append(_or_never(scheme["passes"][1]) < _or_never(plain["passes"][1]))
         faster.append(_or_never(plain["passes"][2]) / _or_never(scheme["passes"][2]))
         first.append(_or_never(scheme["passes to f1"]) <= _or_never(plain["passes to f1"]))
@@ -167,7 +167,7 @@ def _names(one: Mapping[str, Mapping[str, Any]]) -> Part:
     plain, scheme = one["plain"], one["clustered"]
     kinds = [kind for kind in plain["f1 by kind"] if kind]
     rows = [
-        (solver, *map(_whole, body["passes"]), seconds(body["seconds"][2]), _whole(body["passes to f1"]),
+        (solver, *map(whole, body["passes"]), seconds(body["seconds"][2]), whole(body["passes to f1"]),
          *(f"{body['f1 by kind'].get(kind, 0.0):.1f}" for kind in ("", *kinds)))
         for solver, body in one.items()
     ]  # fmt: skip
@@ -195,7 +195,3 @@ def _or_never(passes: float | None) -> float:
 
 def _ratio(ours: float | None, theirs: float | None) -> float | None:
     return None if ours is None or theirs is None else ours / theirs
-
-
-def _whole(number: float | None) -> str:
-    return "–" if number is None else f"{number:.0f}"

@@ -71,6 +71,11 @@ def seconds(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
+def whole(value: float | None) -> str:
+    """A number, without decimals."""
+    return "–" if value is None else f"{value:.0f}"
+
+
 def verdict(holds: int, of: int) -> str:
     """Of a claim about several cases; empty where nothing was measured."""
     if not of:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -69,41 +69,45 @@ CASES = {
 
 def measure(data: str | None, quick: bool, say: Say) -> dict[str, dict[str, Any]]:
     """Template -> contestant -> seconds, passes, objective, F1; empty, saying why, where the corpus is absent."""
-    try:
-        files = [
-            TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=300 if quick else None)
-            for part in ("train", "testa", "testb")
-        ]
-    except FileNotFoundError as error:
-        say(str(error))
-        return {}
-    return {name: _median(case, case.files(files), say) for name, case in list(CASES.items())[: 1 if quick else None]}
+    files = conll(data, ("train", "testa", "testb"), quick, say)
+    cases = list(CASES.items())[: 1 if quick else None] if files else []
+    return {name: _median(case, case.files(files), say) for name, case in cases}
 
 
-def parsimony(data: str | None, numbers: Sequence[int], quick: bool, say: Say) -> dict[str, Any]:
-    """F1 on testb by the number of different emission weights; "0" stands for the untied model."""
+def conll(data: str | None, parts: Sequence[str], quick: bool, say: Say) -> list[TaggedFile]:
+    """Files of CoNLL-2003; none, saying why, where the corpus is absent."""
+    limit = 300 if quick else None
     try:
-        train, test = (
-            TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=300 if quick else None)
-            for part in ("train", "testb")
-        )
+        return [TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=limit) for part in parts]
     except FileNotFoundError as error:
         say(str(error))
-        return {}
+        return []
+
+
+def judged_tagger(train: TaggedFile, test: TaggedFile) -> tuple[ChainModel, Callable[[np.ndarray], dict[str, float]]]:
+    """The model of the paper's attributes, and from weights to F1 on ``test``, by kind of name, "" for all."""
     make, _ = attribute_maker(PAPER_TEMPLATE)
     table, classes, sentences = training_data((make(rows) for rows in train.rows), train.labels)
     features = chain_features(sentences, len(classes))
     Z, at = table.matrix(make(rows) for rows in test.rows)
 
-    def f1(w: np.ndarray) -> float:
-        found = ChainScorer(features, w).decode(Z, at)
-        guesses = [[classes[c] for c in found[first:last]] for first, last in pairwise(at)]
-        return 100 * evaluate(test.labels, guesses)[""].f1
+    def judge(w: np.ndarray) -> dict[str, float]:
+        tags = ChainScorer(features, w).decode(Z, at)
+        guesses = [[classes[c] for c in tags[first:last]] for first, last in pairwise(at)]
+        return {kind: 100 * one.f1 for kind, one in evaluate(test.labels, guesses).items()}
 
-    model = ChainModel(sentences, features)
+    return ChainModel(sentences, features), judge
+
+
+def parsimony(data: str | None, numbers: Sequence[int], quick: bool, say: Say) -> dict[str, Any]:
+    """F1 on testb by the number of different emission weights; "0" stands for the untied model."""
+    files = conll(data, ("train", "testb"), quick, say)
+    if not files:
+        return {}
+    model, judge = judged_tagger(*files)
     w = solve(model, 2.0, "lbfgs", LBFGSSettings(tol=1e-5)).w
-    out = {"0": f1(w)}
-    for fit in tie(model, 2.0, w, numbers, f1, n_tied=features.n_states):
+    out = {"0": judge(w)[""]}
+    for fit in tie(model, 2.0, w, numbers, lambda tied: judge(tied)[""], n_tied=model.features.n_states):
         out[str(fit.k)] = fit.quality
     say(f"CoNLL-2003: {out}")
     return out

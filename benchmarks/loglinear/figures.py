@@ -17,27 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.corpora import corpus_path
+from benchmarks.evidence.page import whole
+from benchmarks.loglinear.crf import conll, judged_tagger
 from benchmarks.loglinear.dense import BFGS
-from benchmarks.loglinear.tasks import Reuters, Say
+from benchmarks.loglinear.tasks import Reuters, Say, f1_of
 from cflengine.linear import Design, mutual_information
 from cflengine.loglinear import (
     BinaryModel,
-    ChainModel,
-    ChainScorer,
     ClusteredSettings,
     Iterations,
     LBFGSSettings,
     LoglinearResult,
     NewtonSettings,
     TaggedFile,
-    chain_features,
     chunks,
     explained_variance,
     solve,
-    training_data,
 )
-from cflengine.text import PAPER_TEMPLATE, Score, attribute_maker, evaluate
 
 LEFT = (1e-1, 1e-2, 1e-4)  # above the bound, of the objective at 0
 SCHEME_RIDGES = (1e-7, 1e-5)  # the paper's
@@ -75,15 +71,8 @@ def measure(
             for ridge in SCHEME_RIDGES[:1] if quick else SCHEME_RIDGES:
                 found[f"scheme, {name} {ridge:g}"] = one = of_scheme(task, name, ridge, limit)
                 say(f"scheme, {name} {ridge:g}: {one}")
-    try:
-        files = [
-            TaggedFile.read(corpus_path("conll2003", data, f"eng.{part}.gz"), limit=300 if quick else None)
-            for part in ("train", "testb")
-        ]
-    except FileNotFoundError as error:
-        say(str(error))
-        return found
-    return found | tagger(*files, limit, say)
+    files = conll(data, ("train", "testb"), quick, say)
+    return found | tagger(*files, limit, say) if files else found
 
 
 # ---- how weights evolve
@@ -114,14 +103,14 @@ def parallel(paths: np.ndarray, factor: float) -> dict[str, Any]:
     paths: float64 (steps, d).
     """
     early, last = paths[min(EARLY, len(paths) - 1)], paths[-1]
-    by_chance = chunks(np.random.default_rng(0).random(len(last)), factor)
+    at_random = chunks(np.random.default_rng(0).random(len(last)), factor)
     crossed = []
     for before, after in pairwise(paths[EARLY:]):
         order = np.argsort(before, kind="stable")
         crossed.append(float((np.diff(after[order]) < 0).mean()))
     return {
         "steps": len(paths) - 1, "weights": len(last), "explained": explained_variance(last, chunks(early, factor)),
-        "by chance": explained_variance(last, by_chance), "crossings": float(np.mean(crossed)) if crossed else 0.0,
+        "random": explained_variance(last, at_random), "crossings": float(np.mean(crossed)) if crossed else 0.0,
         "same order": _same_order(early, last),
     }  # fmt: skip
 
@@ -151,7 +140,7 @@ def by_ridge(task: Reuters, name: str, ridges: Sequence[float], limit: float) ->
     whole = BinaryModel(Design(task.X), y)
     for ridge in ridges:
         newton = NewtonSettings(tol=1e-6, max_iter=100, time_limit=limit)
-        scores = [_f1(X @ solve(model, ridge, "newton-cg", newton).w > 0, truth) for model, X, truth in parts]
+        scores = [f1_of(X @ solve(model, ridge, "newton-cg", newton).w > 0, truth) for model, X, truth in parts]
         best = solve(whole, ridge, "newton-cg", NewtonSettings(tol=1e-9, time_limit=limit))
         plain = solve(whole, ridge, "lbfgs", LBFGSSettings(**plain_settings(limit, max_iter=3000)))
         end = reached(plain, best.lower_bound, LEFT[-1])
@@ -160,10 +149,6 @@ def by_ridge(task: Reuters, name: str, ridges: Sequence[float], limit: float) ->
             "passes": at_event(plain, "work", end), "seconds": at_event(plain, "elapsed_s", end),
         }  # fmt: skip
     return found
-
-
-def _f1(guess: np.ndarray, truth: np.ndarray) -> float:
-    return 100 * Score(int((guess & truth).sum()), int(guess.sum()), int(truth.sum())).f1
 
 
 def reached(result: LoglinearResult, bound: float, left: float) -> int | None:
@@ -263,28 +248,19 @@ def _judged(
 
 def tagger(train: TaggedFile, test: TaggedFile, limit: float, say: Say) -> dict[str, dict[str, Any]]:
     """CoNLL-2003 with the paper's attributes: how emission weights evolve, and both solvers, judged on testb."""
-    make, _ = attribute_maker(PAPER_TEMPLATE)
-    table, classes, sentences = training_data((make(rows) for rows in train.rows), train.labels)
-    features = chain_features(sentences, len(classes))
-    Z, at = table.matrix(make(rows) for rows in test.rows)
-    model, ridge = ChainModel(sentences, features), 2 * TAGGER_C2
-
-    def judge(w: np.ndarray) -> dict[str, float]:
-        tags = ChainScorer(features, w).decode(Z, at)
-        guesses = [[classes[c] for c in tags[first:last]] for first, last in pairwise(at)]
-        return {kind: 100 * one.f1 for kind, one in evaluate(test.labels, guesses).items()}
-
+    model, judge = judged_tagger(train, test)
+    ridge, n_tied = 2 * TAGGER_C2, model.features.n_states
     best = solve(
         model,
         ridge,
         "lbfgs",
         LBFGSSettings(tol=1e-7, time_limit=10 * limit, max_iter=3000),
-        watch=range(features.n_states),
+        watch=range(n_tied),
     )
     found = {"evolution, named entities": parallel(best.trajectories, TAGGER_FACTOR)}
     say(f"evolution, named entities: {found['evolution, named entities']}")
     found["scheme, named entities"] = contest(
-        model, ridge, best.lower_bound, TAGGER_FACTOR, features.n_states, judge, 10 * limit, TAGGER_POINTS
+        model, ridge, best.lower_bound, TAGGER_FACTOR, n_tied, judge, 10 * limit, TAGGER_POINTS
     )
     say(f"scheme, named entities: {found['scheme, named entities']}")
     return found
@@ -297,20 +273,16 @@ def show(results: Mapping[str, Mapping[str, Any]]) -> str:
         if case.startswith("evolution"):
             lines.append(
                 f"{case:<32}clusters of step {EARLY} explain {figures['explained']:.1%} of the last weights' variance "
-                f"({figures['by chance']:.1%} by chance); {figures['crossings']:.1%} of neighbours cross in a step"
+                f"({figures['random']:.1%} by random ones); {figures['crossings']:.1%} of neighbours cross in a step"
             )
         elif case.startswith("ridge"):
-            cells = [f"{ridge}: F1 {one['f1']:.1f}, {_whole(one['passes'])}" for ridge, one in figures.items()]
+            cells = [f"{ridge}: F1 {one['f1']:.1f}, {whole(one['passes'])}" for ridge, one in figures.items()]
             lines.append(f"{case}, passes: {'; '.join(cells)}")
         else:
             for solver, one in figures.items():
-                passes = " / ".join(_whole(number) for number in one["passes"])
+                passes = " / ".join(whole(number) for number in one["passes"])
                 lines.append(
                     f"{f'{case}, {solver}':<40}{passes:>18} passes; F1 {one['f1 by kind']['']:.1f}, near the best "
-                    f"after {_whole(one['passes to f1'])}; fine {one['fine_s']:.2f} s, coarse {one['coarse_s']:.2f} s"
+                    f"after {whole(one['passes to f1'])}; fine {one['fine_s']:.2f} s, coarse {one['coarse_s']:.2f} s"
                 )
     return "\n".join(lines)
-
-
-def _whole(number: float | None) -> str:
-    return "–" if number is None else f"{number:.0f}"

@@ -34,9 +34,12 @@ class Reuters:
 
     def f1(self, name: str, w: np.ndarray) -> float:
         """On the test documents, in per cent."""
-        truth = np.array([name in topics for topics in self.test_topics])
-        guess = self.test @ w > 0
-        return 100 * Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
+        return f1_of(self.test @ w > 0, np.array([name in topics for topics in self.test_topics]))
+
+
+def f1_of(guess: np.ndarray, truth: np.ndarray) -> float:
+    """In per cent; both bool."""
+    return 100 * Score(int((truth & guess).sum()), int(guess.sum()), int(truth.sum())).f1
 
 
 def reuters(data: str | None, say: Say, most: int | None = None) -> Reuters | None:

@@ -342,7 +342,7 @@ def results(out: Path) -> Iterator[Path]:
 
 def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text import READING, read_input, reading_until, reading_watched
+    from cflengine.text import READING, has_unlike_script, read_input, reading_until, reading_watched
 
     first = Path(arguments.input[0])
     total = first.stat().st_size if len(arguments.input) == 1 and first.is_file() else 0
@@ -355,31 +355,23 @@ def read(arguments: argparse.Namespace, clock: Clock) -> Any:
         corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})
     report = corpus.report
     notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
-    lost = _left_out(report) if arguments.command != "compress" else []  # whose summary says it
-    for note in [*notes, *report.warnings, *lost, *_borders(corpus, arguments)]:
-        print(f"cflengine {arguments.command}: {report.source}: {' '.join(note.split())}", file=sys.stderr)
+    if report.n_left_out and arguments.command != "compress":  # whose summary says it
+        lost = f"{report.n_left_out:,} of {report.n_records:,} records left out"
+        notes.append(f"{lost}: they hold no text, or cannot be read")
+    if getattr(arguments, "token_pattern", "") is None and has_unlike_script(corpus.texts):
+        notes.append(_CUT_BETTER)
+    say = noted(arguments.command, report.source)
+    for note in [*notes, *report.warnings]:
+        say(note)
     return corpus
 
 
-def guessed(command: str, source: str) -> Callable[[str], None]:
-    """Says on stderr how a file was read that is not UTF-8."""
-    return lambda note: print(f"cflengine {command}: {Path(source).name}: {' '.join(note.split())}", file=sys.stderr)
+_CUT_BETTER = (
+    "most letters are of a script that puts no blanks between words, or whose vowel signs the usual pattern takes for "
+    "borders of words: --tokens dictionary or --tokens characters cut it better"
+)
 
 
-def _left_out(report: Any) -> list[str]:
-    """How many records are no documents."""
-    lost = report.n_records - report.n_kept
-    return [f"{lost:,} of {report.n_records:,} records left out: they hold no text, or cannot be read"] if lost else []
-
-
-def _borders(corpus: Any, arguments: argparse.Namespace) -> list[str]:
-    """A word about scripts that the usual tokens cut wrongly."""
-    from cflengine.text import suggested_tokens
-
-    plain = getattr(arguments, "tokens", "") in (None, "words") and getattr(arguments, "token_pattern", None) is None
-    if not plain or suggested_tokens(corpus.texts) not in ("dictionary", "characters"):
-        return []
-    return [
-        "most letters are of a script that puts no blanks between words, or whose vowel signs the usual pattern takes "
-        "for borders of words: --tokens dictionary or --tokens characters cut it better"
-    ]
+def noted(command: str, source: str) -> Callable[[str], None]:
+    """Says on stderr, in a line, what was guessed or repaired of a file, or left out."""
+    return lambda note: print(f"cflengine {command}: {source}: {' '.join(note.split())}", file=sys.stderr)

@@ -101,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
                 n_threads=arguments.threads,
                 settings=GuidedSettings(tol=arguments.gap),
             ).path(corpus.texts, arguments.lams)
-        missing = [lam for lam in arguments.lams if lam not in set(path.frame["lam"])]
+        solved = set(path.frame["lam"])
+        missing = [lam for lam in arguments.lams if lam not in solved]
         report = path_report(path, corpus, time.perf_counter() - began, run_facts(arguments))
         report |= {"lams_not_solved": missing}
         with results(out) as folder:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_documents, guessed, read
+from cflengine.cli.options import Clock, add_documents, noted, read
 from cflengine.engine import InputError
 
 _PREDICT = """\
@@ -118,7 +118,7 @@ def tag(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     model = ChainCRF.load(arguments.model)
-    sentences = read_columns(arguments.input, say=guessed("tag", arguments.input))
+    sentences = read_columns(arguments.input, say=noted("tag", Path(arguments.input).name))
     tagged, right = tag_columns(model, sentences)
     with replaced(out) as file:
         file.writelines(line.encode("utf-8", "surrogatepass") for line in write_columns(tagged))

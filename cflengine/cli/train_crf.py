@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_limits, add_output, guessed, results, run_facts
+from cflengine.cli.options import Clock, add_limits, add_output, noted, results, run_facts
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
 from cflengine.cli.train_logistic import add_solver, solver_settings
 from cflengine.engine import InputError, locked_folder, output_path
@@ -85,11 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
     template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)
     parse_template(template)
     with reading_until(clock.ends):
-        say = guessed("train-crf", arguments.input)
-        train = TaggedFile.read(arguments.input, scheme=arguments.scheme, limit=arguments.limit, say=say)
-        tests = [
-            TaggedFile.read(path, scheme=arguments.scheme, say=guessed("train-crf", path)) for path in arguments.test
-        ]
+        train, *tests = (
+            TaggedFile.read(path, scheme=arguments.scheme, limit=limit, say=noted("train-crf", Path(path).name))
+            for path, limit in [(arguments.input, arguments.limit), *((path, None) for path in arguments.test)]
+        )
     for test in tests:
         test.require_columns(train)
     with locked_folder(out):

@@ -137,15 +137,13 @@ def _keep_aside(path: Path, say: Callable[[str], None]) -> None:
 def _last_files(folder: Path) -> list[str]:
     """What the last run left, report.json first; only names within the folder count. Nothing where the report is not
     one of ours."""
-    names: list[str] = []
     try:
-        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        listed = report.get("files") if isinstance(report, dict) else None
-        if not isinstance(listed, list):
-            return []
-        names = [name for name in listed if isinstance(name, str) and _within(name)]
-    except (OSError, ValueError, RecursionError):
+        listed = json.loads((folder / REPORT).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return []
+    if not isinstance(listed, list):
+        return []
+    names = [name for name in listed if isinstance(name, str) and _within(name)]
     return [REPORT, *(name for name in names if name != REPORT)]
 
 

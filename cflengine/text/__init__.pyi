@@ -1,4 +1,4 @@
-from .check import CorpusCheck, check_corpus, no_text, suggested_tokens
+from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
 from .corpus import Corpus, CorpusError
 from .index_file import IndexFile
@@ -51,6 +51,7 @@ __all__ = [
     "find_pattern",
     "find_words",
     "has_dictionary",
+    "has_unlike_script",
     "in_context",
     "index_by_sorting",
     "index_kgrams",

@@ -98,12 +98,17 @@ def language_of(texts: Sequence[str]) -> str:
     return language_of_sample(sample, scripts[0][0]) if scripts else ""
 
 
+def has_unlike_script(texts: Sequence[str]) -> bool:
+    """Whether most letters are of a script that has no blanks between words, or whose letters bear marks that
+    :mod:`re` takes for borders: the usual tokens cut it wrongly."""
+    return sum(share for name, share in scripts_of(texts) if name in UNSPACED | MARKED) > 0.5
+
+
 def suggested_tokens(texts: Sequence[str]) -> str:
     """The preset that suits a corpus: words of a dictionary (characters, where there is none) for scripts without
     blanks and for those whose letters bear marks that :mod:`re` takes for borders; social media where a third of the
     documents hold @names, #topics, addresses or emoji; else words."""
-    scripts = dict(scripts_of(texts))
-    if sum(share for name, share in scripts.items() if name in UNSPACED | MARKED) > 0.5:
+    if has_unlike_script(texts):
         return "dictionary" if has_dictionary() else "characters"
     sample = texts[:: max(1, len(texts) // 2000)]
     found = sum(_SOCIAL.search(text[:2000]) is not None for text in sample)

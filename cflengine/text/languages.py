@@ -34,8 +34,10 @@ _WORDS: Mapping[str, str] = {
     "Indonesian": "yang dan di itu dengan untuk tidak ini dari dalam akan pada juga ada saya ke",
     "Vietnamese": "là của và không có được cho một người trong các những này với đã để",
 }
-_LIST = {word: [name for name, words in _WORDS.items() if word in words.split()] for line in _WORDS.values()
-         for word in line.split()}  # fmt: skip
+_LANGUAGES: dict[str, list[str]] = {}  # word -> those whose list has it
+for _name, _line in _WORDS.items():
+    for _word in _line.split():
+        _LANGUAGES.setdefault(_word, []).append(_name)
 _FEWEST_LETTERS = 1500
 _SHARE, _AHEAD = 0.12, 1.25  # of the words that the list of a language must hold, and over the next language's
 
@@ -52,9 +54,10 @@ def _by_words(sample: str) -> str:
     words = re.findall(r"[^\W\d_]+(?:[-'][^\W\d_]+)*", unicodedata.normalize("NFC", sample).lower())
     hits, weight = Counter[str](), dict.fromkeys(_WORDS, 0.0)
     for word in words:
-        for name in _LIST.get(word, ()):
+        languages = _LANGUAGES.get(word, ())
+        for name in languages:
             hits[name] += 1
-            weight[name] += 1.0 / len(_LIST[word])
+            weight[name] += 1.0 / len(languages)
     (second, _), (most, best) = sorted((value, name) for name, value in weight.items())[-2:]
     return best if most > 0 and hits[best] >= _SHARE * len(words) and most >= _AHEAD * second else ""
 

@@ -109,6 +109,11 @@ def why_not(answer: Answer) -> str:
     return {ABSENT: "absent", KILLED: "killed", DONE: ""}.get(answer.status, "failed")
 
 
+def facts_of(answer: Answer) -> dict[str, Any]:
+    """What is written down of a peer's answer."""
+    return {"status": why_not(answer), "note": answer.note, "peak_mb": megabytes(answer), **answer.facts}
+
+
 def megabytes(answer: Answer) -> float | None:
     """Peak resident memory above that of the interpreter with its imports."""
     peak, baseline = answer.facts.get("peak"), answer.facts.get("baseline", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.compression.peers.cases import Case, Context, megabytes, quick_case, why_not
+from benchmarks.compression.peers.cases import Case, Context, facts_of, quick_case
 from benchmarks.compression.peers.ours import TARGET_GAP
 from benchmarks.report import Figure, Section, table
 
@@ -30,8 +30,7 @@ def columns(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
         for solver in SOLVERS:
             task = "benchmarks.compression.peers.ours:compress"
             answer = context.run(task, file, solver=solver, gap=GUIDED_GAP)
-            found = {"status": why_not(answer), "note": answer.note, "peak_mb": megabytes(answer), **answer.facts}
-            figures["solvers"][solver] = found
+            figures["solvers"][solver] = facts_of(answer)
             context.say(f"{case.name}, {solver}: {answer.status} {answer.note}".rstrip())
         yield case.name, figures
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.compression.peers.cases import Case, Context, megabytes, quick_case, why_not
+from benchmarks.compression.peers.cases import Case, Context, facts_of, quick_case
 
 TITLE = "the two papers' solvers on their way"
 SOLVERS = ("homotopy", "reweighting")
@@ -20,8 +20,7 @@ def columns(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
         figures: dict[str, Any] = {"tokens": tokens.n_tokens, "solvers": {}}
         for solver in SOLVERS:
             answer = context.run("benchmarks.compression.peers.ours:trial", file, solver=solver)
-            found = {"status": why_not(answer), "note": answer.note, "peak_mb": megabytes(answer), **answer.facts}
-            figures["solvers"][solver] = found
+            figures["solvers"][solver] = facts_of(answer)
             context.say(f"{case.name}, {solver}: {answer.status} {answer.note}".rstrip())
         yield case.name, figures
 

@@ -240,12 +240,12 @@ def _dates(values: Sequence[str | None], present: Sequence[str]) -> pd.Series:
 
 def _numbered_dates(strings: pd.Series, present: Sequence[str]) -> pd.Series:
     """Dates with the year at the end, where one order of day and month is possible, else the strings."""
-    found = [_NUMBERED.fullmatch(value) for value in present]
-    if None in found or len({match[2] for match in found if match}) > 1:
+    found = [match for value in present if (match := _NUMBERED.fullmatch(value))]
+    mark = found[0][2]
+    if len(found) < len(present) or any(match[2] != mark for match in found):
         return strings
-    first, second = (max(int(match[k]) for match in found if match) for k in (1, 3))
-    mark = found[0][2] if found[0] else ""
-    if not ((first > 12) ^ (second > 12)) and mark != ".":
+    first, second = (max(int(match[k]) for match in found) for k in (1, 3))
+    if (first > 12) == (second > 12) and mark != ".":
         return strings
     order = "%m{0}%d{0}%Y" if second > 12 else "%d{0}%m{0}%Y"
     try:

@@ -12,7 +12,7 @@ from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.read.points import live_points, telling_documents
 from pages.parts.shared.controls import PHASES, queue_notes, rerun_at_end, too_many_bytes
 from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.state import PATH, change_settings, current_corpus, settings, stop_job
@@ -39,7 +39,7 @@ def _first(job_id: str) -> None:
     if job.state == FAILED:
         st.error(plain(job.error))
         if too_many_bytes():
-            st.page_link("pages/solve.py", label="Solve it in shards, which wait on disk", icon=ICONS["solve"])
+            link_to("solve", "Solve it in shards, which wait on disk")
     elif run.points:
         _draw_text(run, loaded, job)
     elif job.active:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.groups.run import TITLES, WeightsRun, contestants
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import FAILED, Job, stream_url
 from pages.parts.shared.state import WEIGHTS, current_job
 from pages.parts.shared.words import gap_text, number, plain
@@ -26,7 +26,7 @@ def draw_weights_race() -> None:
     )
     if job is None or job.state == FAILED:
         st.caption("Learn on the page Word groups first: its solvers are what is shown here.")
-        st.page_link("pages/clusters.py", label="Word groups", icon=ICONS["clusters"])
+        link_to("clusters", "Word groups")
         return
     draw_race(job)
     if not job.active:

@@ -13,7 +13,7 @@ from cflengine.engine import InputError, frame_csv
 from cflengine.text import ORDERS, Places, TokenTable, context_frame, find_pattern, find_words, sort_places
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.selection import PATTERN, selected_group
 from pages.parts.shared.views import without_midnight
 from pages.parts.shared.words import many, number, plain, said
@@ -143,5 +143,5 @@ def _draw_document(loaded: LoadedCorpus) -> None:
     with st.container(border=True, height=240):
         st.markdown(f"**Document {document}**")
         st.text(loaded.corpus.texts[document][:20_000])
-    st.page_link("pages/pointers.py", label="Read it in pieces", icon=ICONS["pointers"])
+    link_to("pointers", "Read it in pieces")
     st.session_state.document = document

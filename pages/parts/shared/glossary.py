@@ -1,10 +1,23 @@
-"""The words that the app uses, beside those of the papers; and what to do next on every page."""
+"""The words that the app uses, beside those of the papers; links between its pages, and what to do next on each.
+
+A page's icon is of Streamlit's own font, which every system draws alike, and which the server sends. (A system without
+a font for emoji draws boxes.) ``app.py`` sets the icon of the browser's tab before it names the pages, or Streamlit
+would fetch theirs from elsewhere.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.icons import ICONS
+_ICONS = {
+    "corpus": "library_books", "pointers": "menu_book", "path": "stacked_bar_chart", "phrases": "search",
+    "compare": "compare_arrows", "overtime": "timeline", "boilerplate": "content_copy", "tasks": "target",
+    "sentences": "format_quote", "clusters": "hub", "tagger": "label", "losses": "balance",
+    "embeddings": "scatter_plot", "features": "download", "models": "inventory_2", "solve": "show_chart",
+    "race": "sports_score", "vocabulary": "edit_note", "tokenizer": "content_cut", "toy": "extension",
+}  # fmt: skip
+#: the icon of every page, by its file's name
+ICONS = {page: f":material/{name}:" for page, name in _ICONS.items()}
 
 TERMS = (
     ("piece", "pointer", "One use of a word or phrase: the text is a row of pieces."),
@@ -60,12 +73,17 @@ NEXT = {
 }
 
 
+def link_to(page: str, label: str) -> None:
+    """A link to a page, by its file's name."""
+    st.page_link(f"pages/{page}.py", label=label, icon=ICONS[page])
+
+
 def draw_next(page: str) -> None:
     """The one next step at the end of a page."""
     found = NEXT.get(page)
     if found is not None:
         target, label = found
-        st.page_link(f"pages/{target}.py", label=f"Next: {label}", icon=ICONS[target])
+        link_to(target, f"Next: {label}")
 
 
 def draw_glossary() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
@@ -11,8 +13,6 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.state import current_corpus
 
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
-
-
 _FEWEST = 5  # documents of a class
 
 
@@ -51,6 +51,16 @@ def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:
     if known is None or known[0] != loaded.id:
         known = st.session_state.comparison_columns = (loaded.id, label_columns(loaded.corpus.metadata, some=True))
     return known[1]
+
+
+def documents_beside(column: str, classes: Collection[str]) -> int:
+    """How many documents of the session's corpus have none of these values; the column is counted once."""
+    loaded = current_corpus()
+    known = st.session_state.get("label_counts")
+    if known is None or known[0] != (loaded.id, column):
+        counts = loaded.corpus.metadata[column].dropna().astype(str).value_counts()
+        known = st.session_state.label_counts = ((loaded.id, column), counts)
+    return len(loaded.corpus) - int(known[1].reindex(list(classes), fill_value=0).sum())
 
 
 def current_label_columns() -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.icons import ICONS
+from pages.parts.shared.glossary import ICONS
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import change_settings

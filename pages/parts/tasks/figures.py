@@ -82,9 +82,8 @@ def lam_figure(
     if len(frame) < 3:  # one point alone would get an axis of its own making
         value = float(frame[part].iloc[0]) if len(frame) else 0.5
         figure.update_yaxes(range=[0.8 * value, min(1.2 * value, 1.02) if percent else 1.2 * value])
-    elif percent:  # where all are right, Plotly's own axis would go on to 200 %
-        low = float(frame[part].min())
-        figure.update_yaxes(range=[low - 0.1 * (1.02 - low), 1.02] if low > 0.95 else None)
+    elif percent and (low := float(frame[part].min())) > 0.95:  # Plotly's own axis would go on to 200 %
+        figure.update_yaxes(range=[low - 0.1 * (1.02 - low), 1.02])
     return _sized(figure)
 
 

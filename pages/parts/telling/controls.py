@@ -10,7 +10,7 @@ import streamlit as st
 from cflengine.sentence_lasso import warm_up
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns, own_split
+from pages.parts.shared.labels import current_label_columns, documents_beside, own_split
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
 from pages.parts.telling.run import ComparisonRun, Wanted
@@ -40,8 +40,7 @@ def draw_comparison_controls() -> bool:
             run_and_stop(
                 job, start_comparison, lambda: stop_job(TELLING), label="Learn", disabled=len(wanted.classes) < 2
             )
-    others = int((~current_corpus().corpus.metadata[column].astype(str).isin(wanted.classes)).sum())
-    if others:
+    if others := documents_beside(column, wanted.classes):
         st.caption(f"{many(others, 'document')} of other classes, or of none, are left out.")
     with st.expander("How the documents are split"):
         _split(wanted)
