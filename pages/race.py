@@ -10,7 +10,7 @@ from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.groups.race import draw_weights_race
 from pages.parts.lab.race import GAPS, draw_race_controls, draw_standings
 from pages.parts.shared.controls import invite
-from pages.parts.shared.jobs import FAILED, stream_url
+from pages.parts.shared.jobs import FAILED, followed
 from pages.parts.shared.state import RACE, current_job
 from pages.parts.shared.words import plain
 
@@ -31,8 +31,7 @@ with phrases:
         st.error(plain(job.error))
     else:
         live_trace_chart(
-            rows=None if job.active else job.rows,
-            stream_url=stream_url(job) if job.active else None,
+            **followed(job),
             key=f"race_{job.id}",
             on_done=lambda: None,  # the page reruns once when the race ends
             series=job.key[4],

@@ -10,7 +10,7 @@ from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.lab.tightness import draw_tightness
 from pages.parts.shared.controls import PHASES, draw_controls, invite, live_numbers
-from pages.parts.shared.jobs import FAILED, stream_url
+from pages.parts.shared.jobs import FAILED, followed
 from pages.parts.shared.solution import current_model, current_solution
 from pages.parts.shared.state import current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -30,8 +30,7 @@ if job is not None and job.state == FAILED:
 elif job is not None:
     live_numbers(job)
     live_trace_chart(
-        rows=None if job.active else job.rows,
-        stream_url=stream_url(job) if job.active else None,
+        **followed(job),
         key=f"chart_{job.id}",
         on_done=lambda: None,  # the page reruns once when the solve ends
         zeta=job.solver in ("homotopy", "relay"),

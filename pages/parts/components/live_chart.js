@@ -72,6 +72,8 @@ class LiveChart {
       }
     } else if (this.link === "lost") this.openStream(data.stream);
     if (data.rows) this.replaceRows(data.rows);
+    // Python may know of the end, and take the stream away, before the stream has told of it.
+    if (data.ended) this.done = data.ended;
     this.readTheme();
     loadPlotly(data.plotly)
       .then((plotly) => Object.assign(this, { plotly, broken: null }))

@@ -82,6 +82,7 @@ def live_trace_chart(
     stream_url: str | None,
     height: int = 420,
     key: str,
+    ended: Mapping[str, Any] | None = None,
     on_done: Callable[[], None] | None = None,
     series: Sequence[str] = (),
     levels: Sequence[float] = (),
@@ -96,7 +97,8 @@ def live_trace_chart(
     rows: what is known now; replaces what the chart holds, except for later rows its stream has delivered.
     None leaves the chart as it is. stream_url: root-relative address of a server-sent-events route (see
     ``sse_rows``, ``sse_done``, ``SSE_RESET``); another address starts an empty chart, None closes the stream
-    and keeps the picture. height: of the plot in pixels. on_done: if given, the page reruns once when the
+    and keeps the picture. ended: how the solve ended, what ``sse_done`` is given, where that is known; a page may learn
+    it before the stream has told. height: of the plot in pixels. on_done: if given, the page reruns once when the
     stream reports its end, this callback first.
 
     series: names of the series that rows belong to by their ``s``, at most four; none for a single solve, which is
@@ -114,6 +116,7 @@ def live_trace_chart(
             "plotly": site_url(PLOTLY_JS_URL),
             "stream": None if stream_url is None else site_url(stream_url),
             "rows": None if rows is None else encode_rows(rows),
+            "ended": None if ended is None else _outcome(**ended),
             "height": height,
             "notify": on_done is not None,
             "series": list(series),
@@ -141,9 +144,12 @@ def sse_rows(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def sse_done(reason: str, *, objective: float, bound: float, gap: float) -> str:
     """The event that ends a stream: why the solve stopped, its best objective, its bound, the proved gap."""
-    numbers = {"objective": objective, "bound": bound, "gap": gap}
-    payload = {"reason": str(reason)} | {name: _number(value) for name, value in numbers.items()}
+    payload = _outcome(reason, objective=objective, bound=bound, gap=gap)
     return f"event: done\ndata: {json.dumps(payload, allow_nan=False)}\n\n"
+
+
+def _outcome(reason: str, **numbers: float) -> dict[str, str | float | None]:
+    return {"reason": str(reason)} | {name: _number(value) for name, value in numbers.items()}
 
 
 def _number(value: Any) -> float | None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.groups.run import TITLES, WeightsRun, contestants
 from pages.parts.shared.glossary import link_to
-from pages.parts.shared.jobs import FAILED, Job, stream_url
+from pages.parts.shared.jobs import FAILED, Job, followed
 from pages.parts.shared.state import WEIGHTS, current_job
 from pages.parts.shared.words import gap_text, number, plain
 
@@ -36,8 +36,7 @@ def draw_weights_race() -> None:
 def draw_race(job: Job) -> None:
     """Objective and bound of every contestant by seconds or passes, live."""
     live_trace_chart(
-        rows=None if job.active else job.rows,
-        stream_url=stream_url(job) if job.active else None,
+        **followed(job),
         key=f"weights_race_{job.id}",
         on_done=lambda: None,
         series=[TITLES[name] for name in contestants(job.key[2])],

@@ -20,7 +20,7 @@ from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
+from pages.parts.shared.jobs import BOARD, FAILED, Job, followed
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
 from pages.parts.shared.words import gap_text, many, number, percent, plain
@@ -28,9 +28,11 @@ from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 def draw_proof(job: Job) -> None:
     """The objective and the bound its dual proves, live, until they meet."""
+    shown = followed(job)
+    if shown["ended"]:
+        shown["rows"] = job.result.proof_rows()
     live_trace_chart(
-        rows=None if job.active else job.result.proof_rows(),
-        stream_url=stream_url(job) if job.active else None,
+        **shown,
         key=f"loss_proof_{job.id}",
         on_done=lambda: None,
         log=False,

@@ -109,6 +109,13 @@ class Job:
             return "failed"
         return "interrupted" if self.stop.is_set() else "done"
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """How the work ended: ``reason``, and its best ``objective``, its ``bound``, the proved ``gap``, or NaN."""
+        result = getattr(self.result, "result_", None)
+        names = {"objective": "objective", "bound": "lower_bound", "gap": "gap"}
+        return {"reason": self.reason} | {name: getattr(result, of, math.nan) for name, of in names.items()}
+
 
 def trace_row(stats: IterationStats) -> dict[str, Any]:
     """An event as a row of the live chart (``live_chart.FIELDS``), and the stage of the solver in words."""
@@ -252,6 +259,13 @@ def stream_url(job: Job) -> str:
     return f"{TRACE_PATH}/{job.id}"
 
 
+def followed(job: Job) -> dict[str, Any]:
+    """What the live chart needs to show a job: its stream while it works; afterwards its rows, and how it ended."""
+    if job.active:  # asked once: it may end at any moment
+        return {"rows": None, "stream_url": stream_url(job), "ended": None}
+    return {"rows": job.rows, "stream_url": None, "ended": job.outcome}
+
+
 def trace_route() -> Route:
     """The server-sent-events route, to be given to ``st.App(..., routes=[...])``."""
     return Route(site_url(TRACE_PATH + "/{job}"), _trace, methods=["GET"])
@@ -285,6 +299,4 @@ async def _events(job: Job) -> AsyncIterator[str]:
         job.last_seen = time.monotonic()
         quiet += 1
         await asyncio.sleep(0.06)
-    result = getattr(job.result, "result_", None)
-    objective, bound, gap = (getattr(result, name, math.nan) for name in ("objective", "lower_bound", "gap"))
-    yield sse_done(job.reason, objective=objective, bound=bound, gap=gap)
+    yield sse_done(**job.outcome)

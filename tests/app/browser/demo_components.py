@@ -135,11 +135,15 @@ def sample(words: int, weighted: bool) -> tuple[list[dict], dict]:
 
 
 def show_chart(finished: bool) -> None:
+    finished = finished or st.session_state.get("stop", False)  # the page knows of it before the stream tells
     cut = st.query_params.get("cut")
     url = f"/demo/solve/{st.query_params.get('pause', '30')}" + (f"?cut={cut}" if cut else "")
     done = live_trace_chart(
         rows=solve_rows() if finished else None,
         stream_url=None if finished else url,
+        ended={"reason": "interrupted", "objective": math.nan, "bound": math.nan, "gap": math.nan}
+        if finished
+        else None,
         key="chart",
         on_done=lambda: st.session_state.update(ends=st.session_state.get("ends", 0) + 1),
         zeta=True,
@@ -147,6 +151,7 @@ def show_chart(finished: bool) -> None:
     )
     st.text(f"ends: {st.session_state.get('ends', 0)} {done['reason'] if done else ''}")
     st.button("rerun")
+    st.button("stop", key="stop")
 
 
 def show_race() -> None:

@@ -79,6 +79,14 @@ def test_the_chart_takes_rows_from_the_stream_and_keeps_its_node(page, demo_url)
     page.wait_for_function("node => node.layout.xaxis.range[1] > 1000", arg=plot)
 
 
+def test_an_end_that_the_page_knows_before_the_stream_is_shown(page, demo_url):
+    page.goto(f"{demo_url}/?show=chart&pause=1000")
+    page.wait_for_function(f"document.querySelector('{PLOT}')?.data?.some((trace) => trace.x.length > 0)")
+    page.get_by_role("button", name="stop").click()
+    page.locator(".cfl-live-status", has_text="finished: interrupted").wait_for()
+    assert "gap 0." in page.locator(".cfl-live-status").inner_text(), "the last row's, where the end has none"
+
+
 def test_a_race_tells_its_contestants_apart_without_colour(page, demo_url):
     page.goto(f"{demo_url}/?show=race")
     page.locator(f"{PLOT} svg.main-svg").first.wait_for(timeout=60_000)
