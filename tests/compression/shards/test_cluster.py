@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 INDEX = index_of(repeated_phrases(7, 90, 4))
 SETTINGS = ShardedSettings(
     tol=0.0, shards=3, in_memory=True,
-    guided=GuidedSettings(annealings=1, relaxation_iterations=40, anneal_rounds=2, patience=1),
+    guided=GuidedSettings(annealings=1, relaxation_iterations=10, anneal_rounds=2, patience=1),
 )  # fmt: skip
 
 
