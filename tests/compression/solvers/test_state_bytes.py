@@ -51,24 +51,23 @@ def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
     monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 1 << 14)
     monkeypatch.setattr(crossover, "_ROOM", 1 << 12)
     if solver == "guided on disk":
-        monkeypatch.setattr(mapped, "IN_MEMORY", 1 << 20)
-    n = 2 * N if solver == "guided on disk" else N  # small arrays stay in memory
-    tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
+        monkeypatch.setattr(mapped, "IN_MEMORY", 1 << 19)  # small arrays stay in memory
+    tokens = np.minimum(np.random.default_rng(0).zipf(1.25, N), 30_000).astype(np.int32)
     solve, settings = SOLVES[solver]
     small = index_kgrams(tokens[:5_000], np.arange(0, 5_001, 200), 3)
     solve(small, costs_of(small), settings)  # kernels are loaded before memory is counted
     tracemalloc.start()
     try:
-        index = index_kgrams(tokens, np.arange(0, n + 1, 200), 3)
+        index = index_kgrams(tokens, np.arange(0, N + 1, 200), 3)
         tracemalloc.reset_peak()
         solve(index, costs_of(index), settings)
         peak = tracemalloc.get_traced_memory()[1] + tokens.nbytes
     finally:
         tracemalloc.stop()
     if solver == "sharded":
-        estimate = sharded_bytes(n, 3, 1, grams_per_token=index.n_grams / n)
+        estimate = sharded_bytes(N, 3, 1, grams_per_token=index.n_grams / N)
     else:
-        estimate = state_bytes(n, 3, solver.removesuffix(" on disk"), grams_per_token=index.n_grams / n)
+        estimate = state_bytes(N, 3, solver.removesuffix(" on disk"), grams_per_token=index.n_grams / N)
     assert 0.9 * estimate < peak < 1.07 * estimate
 
 
@@ -91,7 +90,7 @@ def memory(line):
     with open("/proc/self/status") as status:
         return next(int(row.split()[1]) * 1024 for row in status if row.startswith(line))
 
-n = 400_000
+n = 200_000
 tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
 solve(tokens[:20_000], np.array([0, 10_000, 20_000]))  # kernels are loaded before memory is counted
 before = memory("VmRSS:")
