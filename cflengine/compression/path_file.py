@@ -10,7 +10,6 @@ import os
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
 
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.corpus import PreparedCorpus
@@ -90,7 +89,7 @@ def _point(
     facts: dict[str, Any] = {"n_iterations": 0, "n_passes": 0.0, "solver": "guided", "settings": {}}
     result = CompressionResult(
         objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=TerminationReason.CONVERGED,
-        seconds=seconds, trace=pd.DataFrame(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
+        seconds=seconds, events=(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
         alpha=alpha * np.float32(proof.shrink), certificate=proof, relaxation=NAN, relaxation_upper=NAN,
         digest=corpus.digest, **facts,
     )  # fmt: skip

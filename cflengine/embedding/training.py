@@ -254,7 +254,7 @@ class Training:
         return TrainResult(
             objective=float(entropy.mean()), lower_bound=math.nan, gap=math.nan, reason=self.reason,
             n_iterations=self.epoch, n_passes=float(self.epoch), seconds=self.progress.elapsed_s,
-            solver=self.settings.network, settings=settings_dict(self.settings), trace=self.progress.trace(),
+            solver=self.settings.network, settings=settings_dict(self.settings), events=tuple(self.progress.records),
             M=np.asarray(tree["M"]), film=np.stack(self.film), film_words=self.frequent, best_epoch=epoch,
             accuracy=float(np.mean(scores.argmax(axis=1) == y)),
             dev_accuracy=self.best[0] if len(self.dev) else math.nan,

@@ -194,10 +194,6 @@ class Progress:
             self.reason = TerminationReason.TIME_LIMIT
         return self.reason is None
 
-    def trace(self) -> pd.DataFrame:
-        """One row per event, in order."""
-        return trace_frame(self.records)
-
 
 class EventForwarder:
     """A listener of one part of a solve that passes its events on to the whole; ``before`` is put before their stage,

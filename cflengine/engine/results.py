@@ -7,6 +7,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from inspect import isfunction
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ import pandas as pd
 from cflengine._version import __version__
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import finite, replaced
-from cflengine.engine.progress import TerminationReason
+from cflengine.engine.progress import IterationStats, TerminationReason, trace_frame
 
 RESULT, ARRAYS, TRACE = "result.json", "arrays.npz", "trace.csv"
 
@@ -30,7 +31,7 @@ class Result:
 
     objective: at the solution; lower_bound: on the best one; gap = objective/bound − 1: all recomputed from the data
     and rounded outward. reason: why the solver ended. n_iterations; n_passes: over the data; seconds: of solver time.
-    solver: its name; settings: every parameter. trace: DataFrame, a row an event.
+    solver: its name; settings: every parameter. events: those of the solve, or the table that they were saved as.
     """
 
     objective: float
@@ -42,7 +43,12 @@ class Result:
     seconds: float
     solver: str
     settings: Mapping[str, Any]
-    trace: pd.DataFrame = field(repr=False)
+    events: tuple[IterationStats, ...] | pd.DataFrame = field(repr=False)
+
+    @cached_property
+    def trace(self) -> pd.DataFrame:
+        """A row an event. Made when it is asked for: it takes longer than a small solve."""
+        return self.events if isinstance(self.events, pd.DataFrame) else trace_frame(self.events)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the arrays and the trace, as plain numbers and strings."""
@@ -82,7 +88,7 @@ class Result:
                 vectors = {name: arrays[name] for name in arrays.files}
             if facts["kind"] != cls.__name__:
                 raise InputError(f"it is a {facts['kind']}, not a {cls.__name__}")
-            values = cls._from_facts(facts) | cls._from_arrays(vectors) | {"trace": pd.read_csv(folder / TRACE)}
+            values = cls._from_facts(facts) | cls._from_arrays(vectors) | {"events": pd.read_csv(folder / TRACE)}
             return cls(**values)
         except (KeyError, TypeError, ValueError, EOFError, BadZipFile, DeflateError) as error:
             raise InputError(f"{folder} does not hold a saved result: {error}.") from error

@@ -115,5 +115,5 @@ class Run:
             "seconds": self.progress.elapsed_s,
             "solver": self.solver,
             "settings": settings_dict(self.settings),
-            "trace": self.progress.trace(),
+            "events": tuple(self.progress.records),
         }

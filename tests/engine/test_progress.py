@@ -118,7 +118,7 @@ def test_trace_has_a_row_an_event_and_columns_for_extras():
     progress = Progress()
     progress.report(event(0))
     progress.report(event(1, objective=3.0, support=4, extra={"r": 0.5}))
-    trace = progress.trace()
+    trace = trace_frame(progress.records)
     assert trace["iteration"].tolist() == [0, 1] and trace["support"].tolist() == [-1, 4]
     assert math.isnan(trace["objective"][0]) and trace["objective"][1] == 3.0
     assert np.isnan(trace["r"][0]) and trace["r"][1] == 0.5

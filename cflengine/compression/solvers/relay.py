@@ -80,7 +80,7 @@ def solve_relay(
         seconds=progress.elapsed_s,
         solver="relay",
         settings=settings_dict(settings),
-        trace=progress.trace(),
+        events=tuple(progress.records),
     )
 
 

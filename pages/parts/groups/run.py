@@ -127,7 +127,7 @@ class WeightsRun:
         every = max(1, -(-result.trajectories.size // MOST_VALUES))
         if every == 1:
             return result
-        return replace(result, trajectories=result.trajectories[::every].copy(), trace=result.trace.iloc[::every])
+        return replace(result, trajectories=result.trajectories[::every].copy(), events=result.events[::every])
 
     def estimator(self) -> Pipeline:
         """The plain solution, from a text to its class."""
