@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,13 @@ def test_round_trip_through_a_folder(solved, tmp_path):
     assert loaded.to_dict() == result.to_dict()
     pd.testing.assert_frame_equal(loaded.trace, result.trace, check_exact=True)
     assert certify(loaded.cover, loaded.alpha, index.gram_of, costs).covered
+
+
+def test_a_trace_is_that_of_the_events_a_result_has(solved):
+    result = solved[2]
+    part = replace(result, events=result.events[::2])
+    assert result.trace is result.trace  # made once
+    pd.testing.assert_frame_equal(part.trace, result.trace.iloc[::2].reset_index(drop=True))
 
 
 def test_branching_trees_come_back(tmp_path):
