@@ -110,7 +110,7 @@ def _replace(folder: Path, staging: Path, say: Callable[[str], None] | None) -> 
     """say: who is told of files that are kept aside; None where what lies there may be of a run that was killed."""
     names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     _list_files(staging / REPORT, names)
-    last = _last_files(folder)
+    last = files_of_run(folder)
     for name in last:
         with suppress(OSError):
             (folder / name).unlink()
@@ -134,9 +134,9 @@ def _keep_aside(path: Path, say: Callable[[str], None]) -> None:
     say(f"there was a file {path} that no run had written: it is {kept.name} now")
 
 
-def _last_files(folder: Path) -> list[str]:
-    """What the last run left, report.json first; only names within the folder count. Nothing where the report is not
-    one of ours."""
+def files_of_run(folder: Path) -> list[str]:
+    """The names of what the last run left, report.json first; only those within the folder count. Nothing where the
+    report is not one of ours."""
     try:
         listed = json.loads((folder / REPORT).read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.output import files_of_run
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.verify.compression import verify_compression
@@ -30,25 +32,32 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     """
     report = read_report(folder)
     try:
-        return _verify(folder, report, [source] if isinstance(source, str) else source)
+        found = _verify(folder, report, [source] if isinstance(source, str) else source)
     except (InputError, MemoryError, OSError, UnicodeError):
         raise
     except _DAMAGE as error:
         # whatever a file of the run may hold instead of what belongs there, nothing in it is so until it is checked
         raise FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.") from error
+    gone = [f"{name}, which the run wrote: it is not there" for name in _missing(folder)]
+    return [replace(found, notes=(*found.notes, *gone))]
 
 
-def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list[Finding]:
+def _missing(folder: Path) -> list[str]:
+    """What is no longer there of the files that a report lists."""
+    return [name for name in files_of_run(folder) if not (folder / name).exists()]
+
+
+def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> Finding:
     command, arguments = report.get("command"), report.get("arguments")
     if command not in _COMMANDS or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
     source = source or _source(report, arguments)
     if command == "train-crf":
-        return [verify_chain(folder, report, source[0])]
+        return verify_chain(folder, report, source[0])
     corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     if command == "compress":
-        return [verify_compression(folder, report, corpus)]
+        return verify_compression(folder, report, corpus)
     check = {
         "sentences": verify_sentences,
         "train-logistic": verify_logistic,
@@ -57,7 +66,7 @@ def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list
         "tokenizer": verify_tokenizer,
         "tokenizer-report": verify_tokenizer_report,
     }[command]
-    return [check(folder, report, corpus)]
+    return check(folder, report, corpus)
 
 
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> list[str]:

@@ -294,7 +294,8 @@ def test_a_false_dictionary_in_the_model_is_refused(run):
     for name in ("count", "cost", "idf"):
         spoilt(arrays={name: arrays[name] * 1.001})
     (run / "model.cflm").unlink()  # as in runs from before there was one
-    assert verify_run(run)
+    (finding,) = verify_run(run)
+    assert finding.notes == ("model.cflm, which the run wrote: it is not there",)
 
 
 def test_pointers_in_another_order_are_the_same_pointers(run):
