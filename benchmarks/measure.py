@@ -94,7 +94,8 @@ def copy_of(n_bytes: int) -> Callable[[], None]:
 def memory_of(task: str, **arguments: Any) -> dict[str, Any]:
     """Run ``task`` ("module:function") in a fresh interpreter; its dict, ``peak`` and ``baseline`` in bytes.
 
-    baseline: resident memory once the package is imported and its kernels are warm; peak: the most from then on;
+    baseline: resident memory once the package is imported and its kernels are warm (by the module's ``warm_up``, or
+    compression's); peak: the most from then on;
     private_baseline, private_peak: the same without pages of files, which the system can drop (sampled; None where it
     does not tell). ``arguments`` must be JSON. Raises subprocess.CalledProcessError if the task fails.
     """
@@ -121,8 +122,9 @@ def run_child() -> None:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print of themselves is no part of the answer
     module, function = task.split(":")
-    action = getattr(import_module(module), function)
-    cflengine.warm_up()
+    own = import_module(module)
+    action = getattr(own, function)
+    getattr(own, "warm_up", cflengine.warm_up)()
     gc.collect()
     baseline, private = restart_peak(), private_bytes(os.getpid())
     facts = action(**json.loads(arguments))

@@ -11,6 +11,7 @@ from scipy import sparse
 from benchmarks.measure import in_turns, memory_of
 from benchmarks.report import say
 from cflengine.embedding import Kernel, WordLaws, pair_coefficients, pair_sums
+from cflengine.embedding import warm_up as warm_up  # for measure.py
 
 DIMENSION, DOCUMENTS, LENGTH = 100, 2_000, 100
 SIZES = (2_000, 10_000, 50_000)

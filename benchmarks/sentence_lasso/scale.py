@@ -9,6 +9,7 @@ from scipy import sparse
 
 from benchmarks.measure import memory_of, timed
 from cflengine.sentence_lasso import MajoriseSettings, Penalty, TrainingData, solve, sum_by
+from cflengine.sentence_lasso import warm_up as warm_up  # for measure.py
 
 FULL = {"documents": 37_850, "sentences": 2_526_063, "words": 10_001}
 QUICK = {"documents": 400, "sentences": 6_000, "words": 2_000}

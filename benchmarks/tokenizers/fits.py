@@ -20,6 +20,7 @@ from benchmarks.corpora import corpus_path
 from benchmarks.measure import own_peak
 from benchmarks.tokenizers.quality import bits_a_character
 from cflengine.tokenizer import PATTERNS, Cutting, SubwordTokenizer
+from cflengine.tokenizer import warm_up as warm_up  # for measure.py
 
 MIXTURE = ("imdb", "20news_bydate", "german_news", "chinese_waimai")
 _LONGEST = 16  # bytes of a piece

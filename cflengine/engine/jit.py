@@ -5,6 +5,9 @@
 - ``error_model="numpy"``: a division by zero gives inf or nan as in numpy, not an exception in a kernel;
 - no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on.
 
+A number written out in a kernel's call of another, ``f(x, 0)``, compiles the other once more, for that number alone;
+``f(x, np.int64(0))`` does not.
+
 Kernels take arrays, scalars and NamedTuples of them, allocate no large arrays in their loops, and run a bounded chunk
 so that Python can stop them. Sums over blocks are written per block and combined in order, so that the
 same input gives the same bytes with one thread or many.

@@ -6,6 +6,9 @@ import os
 import sys
 
 
+_ALWAYS = 16 << 20  # bytes that are not asked for: the answer takes longer than a fit that needs so little
+
+
 class MemoryLimitError(MemoryError):
     """The work would not fit; the message gives the estimate and what to do. Nothing was started."""
 
@@ -74,6 +77,8 @@ def _within(needed: int, free: int | None) -> bool:
 
 def require_bytes(needed: int, what: str, advice: str) -> None:
     """Raise :class:`MemoryLimitError` when ``needed`` bytes are not available (with a tenth to spare)."""
+    if needed <= _ALWAYS:
+        return
     free = available_bytes()
     if free is not None and not _within(needed, free):
         raise MemoryLimitError(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
@@ -41,7 +42,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
 
     coef_: np.ndarray
     intercept_: Any
-    _unpickled: tuple[str, ...] = ("results_", "result_", "trace_")
+    _unpickled: tuple[str, ...] = ("results_", "result_")
 
     def _data(self, X: Any, y: Any = None, *, reset: bool, **more: Any) -> Any:
         if reset and sparse.issparse(X):
@@ -55,9 +56,14 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     def _keep(self, results: Sequence[Any]) -> None:
         """Be fitted with a result for each row."""
         worst = max(results, key=lambda result: np.inf if np.isnan(result.gap) else result.gap)
-        self.results_, self.result_, self.trace_ = tuple(results), worst, worst.trace
+        self.results_, self.result_ = tuple(results), worst
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
         self.n_iter_ = np.array([result.n_iterations for result in results], dtype=np.int32)
+
+    @property
+    def trace_(self) -> pd.DataFrame:
+        """The events of ``result_``: a table made when it is asked for, which takes longer than a small fit."""
+        return self.result_.trace
 
     def _set(self, model: LinearModel) -> None:
         self.coef_, self.intercept_ = model.coef, model.intercept

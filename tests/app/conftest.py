@@ -10,7 +10,8 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 from visiting import show, solved, sound, until, use
 
 from cflengine import warm_up
@@ -19,6 +20,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # to Streamlit every AppTest is a new server, which asks all installed packages for components: 0.2 s for nothing
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# and every run of it is one, which compiles the scripts that it runs
+local_script_runner.ScriptCache = cache(ScriptCache)
+
+
+def wait_for_the_script(runner: local_script_runner.LocalScriptRunner, seconds: float) -> None:
+    """Until the script has ended; AppTest itself asks a thousand times a second, a sixteenth of all that tests do."""
+    runner._script_thread.join(seconds)
+    if runner._script_thread.is_alive():
+        runner.request_stop()
+        raise RuntimeError(f"the script did not end within {seconds} seconds")
+
+
+local_script_runner.require_widgets_deltas = wait_for_the_script
 
 
 @pytest.fixture(scope="session")

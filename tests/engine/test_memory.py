@@ -34,10 +34,16 @@ def test_work_that_does_not_fit_is_refused_with_numbers_and_advice(monkeypatch):
 
 
 def test_a_tenth_is_kept_to_spare(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    memory.require_bytes(900, "x", "y")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000 << 20)
+    memory.require_bytes(900 << 20, "x", "y")
     with pytest.raises(memory.MemoryLimitError):
-        memory.require_bytes(901, "x", "y")
+        memory.require_bytes((900 << 20) + 1, "x", "y")
+
+
+def test_nobody_is_asked_for_next_to_nothing(monkeypatch):
+    """The system's answer takes longer than a fit that needs so little."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: pytest.fail("asked"))
+    memory.require_bytes(1 << 16, "x", "y")
 
 
 def test_unknown_memory_refuses_nothing(monkeypatch):

@@ -332,6 +332,7 @@ def test_what_it_asks_for_is_what_it_takes(pattern, longest, monkeypatch):
 
 def test_what_does_not_fit_is_said_before_work_starts(monkeypatch):
     monkeypatch.setattr("cflengine.engine.memory.available_bytes", lambda: 10_000)
+    monkeypatch.setattr("cflengine.engine.memory._ALWAYS", 0)
     with pytest.raises(MemoryLimitError, match="shorter pieces"):
         SubwordTokenizer(300).fit(texts_at_random(40))
 

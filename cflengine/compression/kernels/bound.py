@@ -74,7 +74,7 @@ def bound_blocks(shares, slot, blocks, chunk, d, alpha, totals, carry):
             if alpha.shape[0] > 0:
                 first, last = blocks.token[b], blocks.token[b + 1]
                 prices = np.empty(size - (first - a), np.float64)
-                cover_prices(reach[first - a :], 0, size - (first - a), prices)
+                cover_prices(reach[first - a :], np.int64(0), size - (first - a), prices)
                 alpha[first:last] = prices[: last - first]
             totals[b] = 0.0
             continue

@@ -77,7 +77,7 @@ def update_multipliers(covered, iterate, blocks, b, borders, lo, step, out):
     own = covered[a - lo : e - lo]
     if blocks.piece[b] >= 0 and e - lo < covered.shape[0]:
         after = covered[e - lo :]
-        update_multiplier(after, borders.y[b + 1], borders.z[b + 1], 0, step, out)
+        update_multiplier(after, borders.y[b + 1], borders.z[b + 1], np.int64(0), step, out)
     update_multiplier(own, iterate.y, iterate.z, a, step, out)
 
 

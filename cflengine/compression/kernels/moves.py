@@ -144,12 +144,13 @@ def worth_of_piece(window, blocks, b, lo, cover):
     if lo + n < blocks.doc_ptr[d + 1]:
         back[n - K + 1 :] = 0.0
         end = n - K + 1
-    extend_cover(window.cost, 0, begin, n, reach, np.empty(n + 1, cover.dtype))
-    backward_cover(window.cost, 0, n, back, end)
+    first = np.int64(0)
+    extend_cover(window.cost, first, begin, n, reach, np.empty(n + 1, cover.dtype))
+    backward_cover(window.cost, first, n, back, end)
     total = np.inf
     for i in range(end, n + 1):
         total = min(total, reach[i])
-    worth_of_document(window, 0, n, total, cover, lo)
+    worth_of_document(window, first, n, total, cover, lo)
 
 
 @kernel

@@ -160,7 +160,7 @@ def over_groups(operation, data, bins, order, cost, inv_mu, sums, chunk):
             totals[b], support[b] = _on_singles(operation, values, cost, g0, mu, levels)
         elif g1 - g0 == 1:
             scratch = np.empty(last - first, np.float32)
-            level = _on_group(operation, values, 0, last - first, cost[g0], mu, scratch)
+            level = _on_group(operation, values, np.int64(0), last - first, cost[g0], mu, scratch)
             totals[b] = cost[g0] * level
             support[b] = level > 0.0
             if levels.shape[0] > 0:

@@ -70,7 +70,7 @@ def shortest_cover(cost, first, length, reach, choice):
     document cannot be covered.
     """
     reach[0] = 0.0
-    extend_cover(cost, first, 1, length, reach, choice)
+    extend_cover(cost, first, np.int64(1), length, reach, choice)
 
 
 @kernel
@@ -149,7 +149,7 @@ def cover_piece(cost, blocks, b, carry, reach, choice):
         begin = 1
     else:
         reach[:K] = 0.0
-    extend_cover(cost, 0, begin, hi - lo, reach, choice)
+    extend_cover(cost, np.int64(0), begin, hi - lo, reach, choice)
     before = 0.0 if carry.given[p] else _note_values(reach, first, carry.entry[p])
     least = _note_values(reach, last, carry.exit[p])
     if blocks.token[b + 1] == blocks.doc_ptr[d + 1]:
