@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-
 _ALWAYS = 16 << 20  # bytes that are not asked for: the answer takes longer than a fit that needs so little
 
 
