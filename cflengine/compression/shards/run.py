@@ -99,6 +99,8 @@ class ShardedRun(GuidedPhases, Run):
         """All phases; the best cover is re-encoded in the end."""
         self.refinement.start()
         going = self.report(RELAXATION) and self.solve_relaxation()
+        if not going:
+            self.look_at_last()
         self.save_relaxation()
         if going and self.guided.relaxation_only:
             self.refinement.round(self.refinement.uses(taking=True))

@@ -90,6 +90,7 @@ def solve_exact(
     settings: ExactSettings | None = None,
     *,
     start: np.ndarray | None = None,
+    prices: np.ndarray | None = None,
     listeners: Iterable[Listener] = (),
     n_threads: int | None = None,
     lam: float = NAN,
@@ -98,7 +99,8 @@ def solve_exact(
     """Compress the indexed corpus optimally. ``lam`` only labels the events; HiGHS runs on one thread.
 
     start: uint8 (n,), the cover of a solution to begin with, such as another solver's; the better it is, the less
-    has to be searched. progress: of what came before, to go on with. Events carry ``mip_bound`` in ``extra``;
+    has to be searched. prices: float64 (n,), dual prices of tokens whose bound holds until a better one is proved.
+    progress: of what came before, to go on with. Events carry ``mip_bound`` in ``extra``;
     ``result.trace["mip_bound"].iloc[-1]`` is the last.
     A stop is honoured within a second or, during a round of cuts, within some ten.
     Raises ValueError for a corpus of more than ``max_pointers`` pointers and for a start that leaves a token
@@ -113,6 +115,8 @@ def solve_exact(
         solve = _Exact(Problem(index, costs), settings, listeners, lam, progress)
         if start is not None:
             solve.update_incumbent(solve.coder.evaluate(start)[0], start)
+        if prices is not None:
+            solve.try_prices(prices / solve.unit)
         return solve.run()
 
 
@@ -136,7 +140,8 @@ def solve_exact_from_guided(
     first = GuidedSettings(tol=1e-5, time_limit=settings.time_limit)
     part = EventForwarder(progress, "guided: ")
     found = solve_guided(index, costs, first, listeners=(part,), n_threads=n_threads, lam=lam)
-    return solve_exact(index, costs, settings, start=found.cover, n_threads=n_threads, lam=lam, progress=progress)
+    known = {"start": found.cover, "prices": found.alpha}
+    return solve_exact(index, costs, settings, **known, n_threads=n_threads, lam=lam, progress=progress)
 
 
 def _check_size(index: KGramIndex, settings: ExactSettings) -> None:
@@ -194,17 +199,20 @@ class _Exact(CompressionRun):
         solution = highs.getSolution()
         if len(solution.row_dual):
             # stopped half-way the prices are not optimal; whatever they prove is proved
-            alpha = np.maximum(np.array(solution.row_dual)[: self.index.n_tokens], 0.0)
-            bound, shrink = dual_bound(alpha, self.index.gram_of, self.costs)
-            self.alpha = alpha * shrink
-            self.raise_bound(bound)
-            self._note_bound(bound)
+            self._note_bound(self.try_prices(np.maximum(np.array(solution.row_dual)[: self.index.n_tokens], 0.0)))
         if not solved:
             return
         w = np.maximum(np.array(solution.col_value)[: program.n_pointers], 0.0)
         self.relaxation = float(highs.getInfo().objective_function_value)
         self.relaxation_upper = program.relaxed_value(w)
         self.tell(RELAXATION, self._round(program.uses(w)), relaxation=self.relaxation)
+
+    def try_prices(self, alpha: np.ndarray) -> float:
+        """What dual prices (float64 (n,) ≥ 0, in the solver's unit) prove; kept where nothing proved as much before."""
+        bound, shrink = dual_bound(alpha, self.index.gram_of, self.costs)
+        if self.raise_bound(bound):
+            self.alpha = alpha * shrink
+        return bound
 
     def _round(self, uses: np.ndarray) -> float:
         """Re-encode at prices by use, from ``uses`` (float64 (G,)) on; the least objective on the way."""

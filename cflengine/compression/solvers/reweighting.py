@@ -160,6 +160,10 @@ class _Reweighting(CompressionRun):
         """Re-encode the best solution, let go of the solver's memory, which the certificate needs, and certify."""
         if self.settings.polish:
             polish(self, self.admm.groups, self.admm.data)
+        stopped = self.progress.reason not in (None, TerminationReason.NUMERICAL_ERROR)
+        if stopped and self.round == 1:  # the iterate rounds to little yet, its sums already price K-grams well
+            cover, objective, _ = next(self.coder.price_by_use(self.admm.uses()))
+            self.update_incumbent(objective, cover)
         used = self.re_encode()
         alpha = self.admm.bound.alpha()
         self.admm.release()

@@ -59,6 +59,14 @@ class WeightedAdmm:
         """Certify a lower bound from α, in the first round the prices of the relaxation's coverage constraints."""
         self.bound.update((self.beta * -self.rho).astype(np.float32))
 
+    def uses(self) -> np.ndarray:
+        """float64 (G,): the sum of z over each J(s)."""
+        uses = np.zeros(self.index.n_grams)
+        for grams, values in zip(self.index.gram_of, self.z, strict=True):
+            inside = grams >= 0
+            uses += np.bincount(grams[inside], values[inside], minlength=len(uses))
+        return uses
+
     def step(self, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (no further step may follow)."""
         lay = self.layout

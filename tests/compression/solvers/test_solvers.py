@@ -88,6 +88,19 @@ def test_each_solver_fits_and_answers_with_a_proof(name):
     assert model.transform(TEXTS).shape == (len(TEXTS), len(model.grams_))
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("after", [1, 3])
+def test_a_stop_within_the_first_steps_leaves_more_than_single_words(name, after):
+    if name == "exact":
+        pytest.importorskip("highspy")
+    index = index_of(repeated_phrases(11, 400, 6))
+    costs = costs_of(index)
+    result = SOLVERS.find(name).solve(index, costs, SETTINGS[name], listeners=[lambda stats: stats.iteration < after])
+    assert result.reason is TerminationReason.INTERRUPTED and result.certificate.covered
+    assert result.gap < 0.2 and result.n_iterations < 25
+    assert result.objective < 0.5 * (index.n_tokens + index.len_ptr[1])  # a pointer to a word for every token
+
+
 def test_guided_is_the_default():
     assert CompressiveFeatures().solver == "guided"
     assert CompressiveFeatures().fit(["a b"]).result_.solver == "guided"

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import Progress, TerminationReason
 
 RELAXATION, ANNEALING = "relaxation", "annealing"
 LEAST_SHARE = 0.01  # of what is open: a cycle of the search, or some steps for the bound, that close less are the last
@@ -49,6 +50,7 @@ class GuidedPhases(ABC):
     limited: bool
     first_look: int
     best_objective: float
+    progress: Progress
 
     @property
     @abstractmethod
@@ -134,6 +136,12 @@ class GuidedPhases(ABC):
                     return True
         self.limited = settings.relaxation_only
         return True
+
+    def look_at_last(self) -> None:
+        """Of a run that is stopped: without a look all it has are single words, and the relaxation knows more."""
+        looked = self.steps_done >= self.first_look and not self.guided.relaxation_only
+        if not (looked or self.known() or self.progress.reason is TerminationReason.NUMERICAL_ERROR):
+            self.look()
 
     def cycles(self) -> None:
         """Anneal, recombine, tighten the bound, until the gap is reached or a cycle closes hardly anything of it."""

@@ -95,6 +95,8 @@ class GuidedRun(GuidedPhases, CompressionRun):
         going = self._report(RELAXATION) and self.solve_relaxation()
         if going:
             self.relaxation = self.admm.relaxation
+        else:
+            self.look_at_last()
         self.admm.bound.update(self.admm.y)  # also where it was stopped before the first
         self.save_relaxation()
         if going and self.settings.relaxation_only:
