@@ -6,17 +6,66 @@ product either way. Every row is summed by one thread, so that any number of thr
 
 from __future__ import annotations
 
-from cflengine.engine.jit import parallel_kernel
+import numpy as np
+
+from cflengine.engine.jit import kernel, parallel_kernel
+
+
+@kernel
+def dot_sparse(values, indices, first, last, x):
+    """Σ_k values_k x[indices_k] over k = first .. last − 1, with several sums at once, which a processor adds side by
+    side. Unsigned, since a signed index may be one from the end, which would be looked into at every entry."""
+    a = b = c = d = 0.0
+    p, end = np.uint64(first), np.uint64(last)
+    whole = end - (end - p) % np.uint64(4)
+    while p < whole:
+        a += values[p] * x[np.uint32(indices[p])]
+        b += values[p + np.uint64(1)] * x[np.uint32(indices[p + np.uint64(1)])]
+        c += values[p + np.uint64(2)] * x[np.uint32(indices[p + np.uint64(2)])]
+        d += values[p + np.uint64(3)] * x[np.uint32(indices[p + np.uint64(3)])]
+        p += np.uint64(4)
+    while p < end:
+        a += values[p] * x[np.uint32(indices[p])]
+        p += np.uint64(1)
+    return (a + b) + (c + d)
 
 
 @parallel_kernel(least=1000)
 def product(indptr, indices, values, x, out, chunk):
     """out_i = Σ_k values_k x[indices_k]."""
     for i in range(chunk[0], chunk[1]):
+        out[i] = dot_sparse(values, indices, indptr[i], indptr[i + 1], x)
+
+
+@kernel
+def add_row(values, indices, first, last, factor, out):
+    """out_j += factor · value of the entries first .. last − 1."""
+    p, end = np.uint64(first), np.uint64(last)
+    while p < end:
+        out[np.uint32(indices[p])] += factor * values[p]
+        p += np.uint64(1)
+
+
+@parallel_kernel()
+def transposed_product(indptr, indices, values, y, parts, out, chunk):
+    """out_pj = Σ_i y_i x_ij over the rows i = parts_p .. parts_{p+1} − 1; those with y_i = 0 are passed over."""
+    for part in range(chunk[0], chunk[1]):
+        out[part] = 0.0
+        for i in range(parts[part], parts[part + 1]):
+            if y[i] != 0.0:
+                add_row(values, indices, indptr[i], indptr[i + 1], y[i], out[part])
+
+
+@kernel
+def squared_norms(indptr, indices, values, rows, columns):
+    """‖x_i‖² of every row, and of every column, which begin with 0."""
+    for i in range(rows.shape[0]):
         total = 0.0
         for k in range(indptr[i], indptr[i + 1]):
-            total += values[k] * x[indices[k]]
-        out[i] = total
+            square = values[k] * values[k]
+            total += square
+            columns[np.uint32(indices[k])] += square
+        rows[i] = total
 
 
 @parallel_kernel(least=1000)

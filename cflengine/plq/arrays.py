@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from cflengine.linear import kernels_products as products
 from cflengine.plq import kernels
-from cflengine.plq.problem import CompositeLoss
+from cflengine.plq.certificate import Sizes
+from cflengine.plq.problem import CompositeLoss, PLQProblem
+
+_PARTS = 2  # of the rows, whose sums are made side by side: so many whatever the threads, for the same bytes
 
 
 def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Rows:
@@ -19,6 +23,42 @@ def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Row
         return kernels.Rows(np.empty(0), none, none.astype(np.int64), np.ascontiguousarray(X), norms)
     indices, indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False)
     return kernels.Rows(np.asarray(X.data), indices, indptr, np.empty((0, 0)), norms)
+
+
+def sizes_of(X: np.ndarray | sparse.csr_matrix) -> Sizes:
+    """:meth:`Sizes.of`, of a sparse matrix in a third of its time."""
+    if isinstance(X, np.ndarray):
+        return Sizes.of(X)
+    rows, columns = np.empty(X.shape[0]), np.zeros(X.shape[1])
+    products.squared_norms(X.indptr, X.indices, X.data, rows, columns)
+    return Sizes(rows, np.diff(X.indptr).astype(np.float64), columns)
+
+
+class Products:
+    """Of a problem's data: its ``scores`` and ``combination`` (problem.py), of sparse data by kernels, on all threads
+    or without the rows whose duals are 0."""
+
+    def __init__(self, problem: PLQProblem, rows: kernels.Rows) -> None:
+        self.problem, self.rows = problem, rows
+        self.sparse = sparse.issparse(problem.X)
+        share = rows.indptr[-1] * np.arange(1, _PARTS) // _PARTS if self.sparse else np.zeros(0)
+        self.parts = np.concatenate([[0], np.searchsorted(rows.indptr, share), [problem.shape[0]]])
+
+    def scores(self, beta: np.ndarray) -> np.ndarray:
+        """float64 (n,): Xβ."""
+        if not self.sparse:
+            return self.problem.scores(beta)
+        z, rows = np.empty(self.problem.shape[0]), self.rows
+        products.product(rows.indptr, rows.indices, rows.data, beta, z, (0, len(z)))
+        return z
+
+    def combination(self, a: np.ndarray, xi: np.ndarray) -> np.ndarray:
+        """float64 (d,): q = Aᵀξ − Xᵀa."""
+        if not self.sparse:
+            return self.problem.combination(a, xi)
+        q, rows = np.empty((_PARTS, self.problem.shape[1])), self.rows
+        products.transposed_product(rows.indptr, rows.indices, rows.data, a, self.parts, q, (0, _PARTS))
+        return np.asarray(self.problem.constraints.A.T @ xi).ravel() - q.sum(axis=0)
 
 
 def losses_of(loss: CompositeLoss) -> kernels.Losses:

@@ -37,9 +37,10 @@ from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
-from cflengine.plq.arrays import losses_of, rows_of
+from cflengine.plq.arrays import Products, losses_of, rows_of, sizes_of
 from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
 from cflengine.plq.constraints import check_problem
+from cflengine.plq.extrapolation import Extrapolation
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem
 from cflengine.plq.result import PLQResult
@@ -76,9 +77,10 @@ class Descent(Run):
         super().__init__(settings, listeners)
         self.problem, loss = problem, problem.loss
         n = problem.shape[0]
-        self.sizes = sizes or Sizes.of(problem.X)
+        self.sizes = sizes or sizes_of(problem.X)
         A = problem.constraints.A
         self.rows = rows_of(problem.X, self.sizes.rows)
+        self.products = Products(problem, self.rows)
         self.A = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
         self.losses = losses_of(loss)
         self.duals = np.zeros((n, loss.U.shape[1] + loss.S.shape[1]))
@@ -93,6 +95,7 @@ class Descent(Run):
         self.trust = 1.0
         self.order, self.idle = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         self.screened, self.screened_at = np.zeros(n, dtype=bool), math.inf
+        self.extrapolation = Extrapolation()
         self.random = np.random.default_rng(settings.random_state)
         self.state = np.zeros(3)
         self.margin = math.inf
@@ -105,11 +108,12 @@ class Descent(Run):
 
     def _reset(self, a: np.ndarray) -> np.ndarray:
         """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
-        q = self.problem.combination(a, self.xi) if a.any() or len(self.xi) else np.zeros(self.problem.shape[1])
+        q = self.products.combination(a, self.xi) if a.any() or len(self.xi) else np.zeros(self.problem.shape[1])
         self.bias[2] = float(a.sum()) if self.problem.intercept else 0.0
         self.whole = self.problem.coefficients(q)
         self.q = q.copy() if self.problem.nu > 0 else np.empty(0)
         self.beta = self.whole.copy()
+        self.extrapolation.forget()
         return q
 
     def run(self) -> PLQResult:
@@ -123,6 +127,8 @@ class Descent(Run):
                 break
             going = self.sweep()
             since += 1
+            if going and self.settings.extrapolation and self._few_are_left():
+                self._extrapolate()
             if going and (self.iteration >= following or self.rested or self._promising()):
                 going, since = self.prove(), 0
                 if going and not self.done and self._crawls():
@@ -182,6 +188,34 @@ class Descent(Run):
         self.margin = float(self.state[0]) if self.settings.shrinking and self.state[0] > 0 else math.inf
         return True
 
+    def _few_are_left(self) -> bool:
+        """Whether passes are over few enough observations for their duals to be kept, and of nothing but duals."""
+        return 2 * len(self.order) <= len(self.idle) and not self.problem.intercept and not len(self.xi)
+
+    def _extrapolate(self) -> None:
+        """Go where the last passes lead, if the dual's value is larger there."""
+        problem, loss = self.problem, self.problem.loss
+        found = self.extrapolation.follow(self.duals, self.order)
+        if found is None:
+            return
+        rows, L = self.extrapolation.rows, loss.U.shape[1]
+        np.clip(found[:, :L], 0.0, 1.0, out=found[:, :L])
+        np.clip(found[:, L:], 0.0, loss.tau[rows], out=found[:, L:])
+        change = found - self.duals[rows]
+        a = np.zeros(len(self.idle))
+        a[rows] = (change[:, :L] * loss.U[rows]).sum(axis=1) + (change[:, L:] * loss.S[rows]).sum(axis=1)
+        moved = self.products.combination(a, self.xi)
+        q = self.q + moved if problem.nu > 0 else self.beta + moved / problem.mu
+        beta = problem.coefficients(q) if problem.nu > 0 else q
+        gain = float((change[:, :L] * loss.V[rows]).sum() + (change[:, L:] * loss.T[rows]).sum())
+        gain -= 0.5 * float(((found[:, L:] + self.duals[rows, L:]) * change[:, L:]).sum())
+        gain -= 0.5 * problem.mu * float((beta + self.beta) @ (beta - self.beta))
+        self.work += len(rows) / max(len(self.idle), 1)
+        if gain > 0.0:
+            self.duals[rows], self.beta = found, beta
+            if problem.nu > 0:
+                self.q = q
+
     def _promising(self) -> bool:
         """Whether the estimate, corrected by how far the last one was off, is small enough for a proof."""
         if self.settings.tol is None:
@@ -225,7 +259,7 @@ class Descent(Run):
         problem = self.problem
         q = self._reset(problem.weights(self.relu_duals, self.rehu_duals))
         beta = self._feasible(self.whole if beta is None else beta)
-        z = problem.scores(beta)
+        z = self.products.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
         found = certify(
             problem,
@@ -253,7 +287,7 @@ class Descent(Run):
         if found.proved:
             self._screen()
         if not self.done:
-            self._reactivate((z if beta is self.whole else problem.scores(self.whole)) + self.bias[0])
+            self._reactivate((z if beta is self.whole else self.products.scores(self.whole)) + self.bias[0])
         return self.report(
             stage, found.objective, support=int(np.count_nonzero(beta)),
             extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
@@ -332,7 +366,7 @@ def solve(
 
     Raises ValueError for data that are not finite, and for constraints that no β meets.
     """
-    sizes = sizes or Sizes.of(problem.X)
+    sizes = sizes or sizes_of(problem.X)
     check_problem(problem, sizes.rows)
     return Descent(problem, settings or DescentSettings(), listeners, start, sizes).run()
 

@@ -22,7 +22,8 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.linear.saving import ModelFileError, require
 from cflengine.plq import constraints as limits
-from cflengine.plq.certificate import FEASIBLE, Sizes
+from cflengine.plq.arrays import sizes_of
+from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.descent import DESCENT, solve
 from cflengine.plq.losses import Loss, Parts, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
@@ -133,7 +134,7 @@ class _PLQ(LinearEstimator):
         if scaling is not None:
             X, bounds = limits.with_column(X, float(scaling)), limits.on_more_columns(bounds)
         free = bool(self.fit_intercept) and scaling is None
-        sizes = Sizes.of(X)
+        sizes = sizes_of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight
         before, self._start = self._start or [None] * len(targets), None

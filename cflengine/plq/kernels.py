@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cflengine.engine.jit import kernel
+from cflengine.linear.kernels_products import add_row, dot_sparse
 
 
 class Rows(NamedTuple):
@@ -82,38 +83,11 @@ def dot_dense(dense, i, beta):
 
 
 @kernel
-def dot_sparse(data, indices, first, last, beta):
-    """The same of the entries first .. last − 1 of a sparse matrix."""
-    a = b = c = d = 0.0
-    p, end = np.uint64(first), np.uint64(last)
-    whole = end - (end - p) % np.uint64(4)
-    while p < whole:
-        a += data[p] * beta[np.uint32(indices[p])]
-        b += data[p + np.uint64(1)] * beta[np.uint32(indices[p + np.uint64(1)])]
-        c += data[p + np.uint64(2)] * beta[np.uint32(indices[p + np.uint64(2)])]
-        d += data[p + np.uint64(3)] * beta[np.uint32(indices[p + np.uint64(3)])]
-        p += np.uint64(4)
-    while p < end:
-        a += data[p] * beta[np.uint32(indices[p])]
-        p += np.uint64(1)
-    return (a + b) + (c + d)
-
-
-@kernel
 def add_dense(dense, i, step, beta):
     """β += step · x_i."""
     i = np.uint64(i)
     for j in range(dense.shape[1]):
         beta[j] += step * dense[i, j]
-
-
-@kernel
-def add_sparse(data, indices, first, last, step, beta):
-    """The same of the entries first .. last − 1 of a sparse matrix."""
-    p, end = np.uint64(first), np.uint64(last)
-    while p < end:
-        beta[np.uint32(indices[p])] += step * data[p]
-        p += np.uint64(1)
 
 
 @kernel
@@ -305,7 +279,7 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
                     if not plain:
                         soften_dense(mu, nu, q, beta)
                 else:
-                    add_sparse(data, indices, first, last, -step * scale, carried)
+                    add_row(data, indices, first, last, -step * scale, carried)
                     if not plain:
                         soften_sparse(indices, first, last, mu, nu, q, beta)
         state[0], state[1], state[2] = worst, gap, travelled
@@ -333,7 +307,7 @@ def visit_constraints(A, b, equal, xi, beta, q, penalty, rounds):
             step = new - xi[k]
             if step != 0.0:
                 xi[k] = new
-                add_sparse(data, indices, first, last, step * scale, carried)
+                add_row(data, indices, first, last, step * scale, carried)
                 if not plain:
                     soften_sparse(indices, first, last, mu, nu, q, beta)
                 worst = max(worst, abs(step) * norms[k] / mu / (1.0 + abs(b[k])))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cflengine.engine.jit import kernel
-from cflengine.plq.kernels import add_dense, add_sparse, dot_dense, dot_sparse
+from cflengine.linear.kernels_products import add_row, dot_sparse
+from cflengine.plq.kernels import add_dense, dot_dense
 
 
 @kernel
@@ -44,5 +45,5 @@ def carried_sweep(rows, entries, y, most, order, alpha, beta):
         if is_dense:
             add_dense(dense, i, step * y[i], beta)
         else:
-            add_sparse(data, indices, first, last, step * y[i], beta)
+            add_row(data, indices, first, last, step * y[i], beta)
     return operations

@@ -16,6 +16,7 @@ class DescentSettings(Limits):
     are set aside until the rest is solved. screening: those that a proved gap shows to be done are never visited again.
     check_every: passes between two proofs of the gap, up to ten times as many later on, if the solver's own estimate
     does not ask for one earlier. newton: Newton's method takes over where features are few and it would be sooner.
+    extrapolation: where few observations are left, five passes tell where the next ones lead (Anderson's method).
     random_state: of the order in which observations are visited.
     """
 
@@ -25,6 +26,7 @@ class DescentSettings(Limits):
     screening: bool = True
     check_every: int = 20
     newton: bool = True
+    extrapolation: bool = True
     random_state: int = 0
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import TerminationReason
+from cflengine.linear.kernels_products import add_row, dot_sparse
 from cflengine.plq import constraints as limits
 from cflengine.plq import kernels
 from cflengine.plq.arrays import losses_of, rows_of
@@ -309,11 +310,11 @@ def test_products_with_rows(form, d):
             assert kernels.dot_dense(rows.dense, i, beta) == pytest.approx(X[i] @ beta)
         else:
             ends = rows.indptr[i], rows.indptr[i + 1]
-            assert kernels.dot_sparse(rows.data, rows.indices, *ends, beta) == pytest.approx(X[i] @ beta)
+            assert dot_sparse(rows.data, rows.indices, *ends, beta) == pytest.approx(X[i] @ beta)
     if len(rows.dense):
         kernels.add_dense(rows.dense, 2, -0.5, out)
     else:
-        kernels.add_sparse(rows.data, rows.indices, rows.indptr[2], rows.indptr[3], -0.5, out)
+        add_row(rows.data, rows.indices, rows.indptr[2], rows.indptr[3], -0.5, out)
     np.testing.assert_allclose(out, beta - 0.5 * X[2])
 
 
