@@ -58,7 +58,7 @@ class Products:
             return self.problem.combination(a, xi)
         q, rows = np.empty((_PARTS, self.problem.shape[1])), self.rows
         products.transposed_product(rows.indptr, rows.indices, rows.data, a, self.parts, q, (0, _PARTS))
-        return np.asarray(self.problem.constraints.A.T @ xi).ravel() - q.sum(axis=0)
+        return self.problem.constraints.combination(xi) - q.sum(axis=0)
 
 
 def losses_of(loss: CompositeLoss) -> kernels.Losses:

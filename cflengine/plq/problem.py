@@ -39,6 +39,7 @@ Shapes: X float64 (n, d), dense in C order or CSR; U, V float64 (n, L); S, T, ta
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -95,7 +96,20 @@ class Constraints:
             return 0.0
         slack = self.A @ beta + self.b
         failing = np.where(self.equal, np.abs(slack), np.maximum(-slack, 0.0))
-        return float(np.max(failing / (1.0 + np.abs(self.b) + abs(self.A) @ np.abs(beta))))
+        return float(np.max(failing / (1.0 + np.abs(self.b) + self.absolute @ np.abs(beta))))
+
+    def combination(self, xi: np.ndarray) -> np.ndarray:
+        """float64 (d,): Aᵀξ."""
+        return self._transposed @ xi if len(self) else np.zeros(self.A.shape[1])
+
+    @cached_property
+    def absolute(self) -> sparse.csr_matrix:
+        """|A|."""
+        return abs(self.A)
+
+    @cached_property
+    def _transposed(self) -> sparse.csr_matrix:
+        return self.A.T.tocsr()
 
 
 def no_constraints(d: int) -> Constraints:
@@ -137,7 +151,7 @@ class PLQProblem:
 
     def combination(self, a: np.ndarray, xi: np.ndarray) -> np.ndarray:
         """float64 (d,): q = Aᵀξ − Xᵀa."""
-        return np.asarray(self.constraints.A.T @ xi).ravel() - np.asarray(self.X.T @ a).ravel()
+        return self.constraints.combination(xi) - np.asarray(self.X.T @ a).ravel()
 
     def coefficients(self, q: np.ndarray) -> np.ndarray:
         """float64 (d,): β = soft(q)/μ."""
