@@ -41,7 +41,7 @@ class SubwordTokenizer(BaseEstimator):
         all others.
     pattern : str or None, default: 'gpt2'
         What words are, within which pieces stay: "whitespace", "gpt2", "gpt4", a regular expression, or None for texts
-        whole.
+        whole. In an expression ``\\w`` stands for letters, marks, numbers, connectors such as "_", and joiners.
     normalisation : Sequence[str], default: ()
         "nfc", "lowercase", or both.
     longest : int, default: 16

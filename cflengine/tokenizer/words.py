@@ -24,8 +24,31 @@ PATTERNS = {
     "gpt4": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
+_WORD = r"\p{L}\p{M}\p{N}\p{Pc}" + "\u200c\u200d"  # within brackets: \w of either kind, and what joins them
 UNITS = ("byte", "character")
 NORMALISATIONS = ("nfc", "lowercase")
+
+
+def portable(pattern: str) -> str:
+    """The pattern with \\w and \\W written out: Oniguruma, by which Hugging Face's tokenizers cut, takes other
+    characters for them than :mod:`regex` does (no joiners, such as U+200D within emoji; but ² and ½)."""
+    inside = False  # brackets
+
+    def written(match: regex.Match[str]) -> str:
+        nonlocal inside
+        part = match.group()
+        if part[0] == "[" and len(part) < 4:
+            inside = True
+        elif part == "]":
+            inside = False
+        elif part == r"\w":
+            return _WORD if inside else f"[{_WORD}]"
+        elif part == r"\W" and not inside:
+            return f"[^{_WORD}]"
+        return part
+
+    # an escape, a class by name, brackets that begin (a first "]" is one of their characters) or end, anything else
+    return regex.sub(r"(?s)\\.|\[:\^?\w+:\]|\[\^?\]?|.", written, pattern)
 
 
 @dataclass(frozen=True)
@@ -52,8 +75,8 @@ class Cutting:
 
     @property
     def expression(self) -> str | None:
-        """The regular expression, None for texts whole."""
-        return None if self.pattern is None else PATTERNS.get(self.pattern, self.pattern)
+        """The regular expression, as it is written into files, too; None for texts whole."""
+        return None if self.pattern is None else PATTERNS.get(self.pattern) or portable(self.pattern)
 
     @cached_property
     def compiled(self) -> regex.Pattern[str] | None:
