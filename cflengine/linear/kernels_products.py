@@ -56,16 +56,19 @@ def transposed_product(indptr, indices, values, y, parts, out, chunk):
                 add_row(values, indices, indptr[i], indptr[i + 1], y[i], out[part])
 
 
-@kernel
-def squared_norms(indptr, indices, values, rows, columns):
-    """‖x_i‖² of every row, and of every column, which begin with 0."""
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            square = values[k] * values[k]
-            total += square
-            columns[np.uint32(indices[k])] += square
-        rows[i] = total
+@parallel_kernel()
+def squared_norms(indptr, indices, values, parts, rows, columns, chunk):
+    """‖x_i‖² of every row, and columns_pj = Σ_i x_ij² over the rows i = parts_p .. parts_{p+1} − 1."""
+    for part in range(chunk[0], chunk[1]):
+        own = columns[part]
+        own[:] = 0.0
+        for i in range(parts[part], parts[part + 1]):
+            total = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                square = values[k] * values[k]
+                total += square
+                own[np.uint32(indices[k])] += square
+            rows[i] = total
 
 
 @parallel_kernel(least=1000)

@@ -155,7 +155,7 @@ class PLQProblem:
 
     def coefficients(self, q: np.ndarray) -> np.ndarray:
         """float64 (d,): β = soft(q)/μ."""
-        return np.sign(q) * np.maximum(np.abs(q) - self.nu, 0.0) / self.mu
+        return (np.sign(q) * np.maximum(np.abs(q) - self.nu, 0.0) if self.nu > 0 else q) / self.mu
 
     def dual(self, lam: np.ndarray, gam: np.ndarray, xi: np.ndarray) -> float:
         """The dual's value, the constant included, at duals in their boxes (Σ a = 0 is not looked at)."""
