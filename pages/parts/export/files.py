@@ -134,7 +134,7 @@ def draw_files(
         ("Matrix Market", lambda: matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
         ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",
          "the matrix's columns, a K-gram a line"),
-        ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, pointers, documents, cost"),
+        ("Dictionary", dictionary, "dictionary.csv", "text/csv", "K-gram, length, count of pointers, documents, cost"),
         ("Pointers", pointers, "pointers.parquet", _BYTES, "where each K-gram stands in the texts"),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):

@@ -10,6 +10,7 @@ from cflengine.text import DEFAULT_TOKEN_PATTERN, NEWSGROUPS, SAMPLE
 from pages.parts.shared.commands import command_line as make_command
 from pages.parts.shared.commands import reading_options
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.labels import label_columns
 
 
 def _solving(settings: Any) -> dict[str, Any]:
@@ -79,9 +80,10 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     )
 
 
-def sklearn_lines(label: str | None) -> str:
-    """The model's file as the first step of a scikit-learn pipeline. label: a column to predict."""
-    column = label or "label"
+def sklearn_lines(loaded: LoadedCorpus) -> str:
+    """The model's file as the first step of a scikit-learn pipeline, which learns the likeliest labels."""
+    text = str(reading_options(loaded).get("text_column") or "text")
+    column = next(iter(label_columns(loaded.corpus.metadata)), "label")
     return (
         "import pandas as pd\n"
         "from sklearn.linear_model import LogisticRegression\n"
@@ -89,8 +91,8 @@ def sklearn_lines(label: str | None) -> str:
         "from sklearn.preprocessing import MaxAbsScaler\n"
         "from cflengine import load_model\n\n"
         'features = load_model("k-grams.cflm")  # the dictionary, ready: new documents are counted with it\n'
-        'new = pd.read_csv("new.csv")\n'
-        'X = features.transform(new["text"])  # scipy CSR, documents × K-grams\n'
+        f'new = pd.read_csv("new.csv").dropna(subset={[text, column]!r})\n'
+        f"X = features.transform(new[{text!r}])  # scipy CSR, documents × K-grams\n"
         f"learn = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000)).fit(X, new[{column!r}])\n"
         "names = features.get_feature_names_out()"
     )

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.util import AttributeDictionary
 
-from cflengine import CompressiveFeatures, Corpus
+from cflengine import CompressiveFeatures, Corpus, read_corpus
 from cflengine.cli import build_parser
 from cflengine.cli.options import solver_settings
 from pages.parts.export import files, snippets
@@ -327,6 +327,20 @@ def test_the_python_lines_give_the_same_features(warm, tmp_path, capsys, change)
     assert "read_input('20newsgroups')" in with_newsgroups
 
 
+def test_the_scikit_learn_lines_learn_labels_and_bear_rows_without_a_text(warm, tmp_path, monkeypatch):
+    frame = pd.DataFrame({"id": range(24), "review": [*TEXTS[:2] * 11, "", ""], "mood": ["up", "down"] * 12})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    read = read_corpus(tmp_path / "new.csv", text_column="review")
+    fitted = CompressiveFeatures(max_gram=2).fit(read.texts)
+    fitted.save(tmp_path / "k-grams.cflm")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    lines = snippets.sklearn_lines(corpora.LoadedCorpus("id", read, "new.csv", {"text_column": "review"}))
+    exec(lines, namespace)
+    assert namespace["learn"].predict(namespace["X"]).tolist() == ["up", "down"] * 11
+    assert namespace["X"].shape == (22, len(namespace["names"]))
+
+
 def test_the_preview_holds_the_most_frequent_features(model, corpus):
     frame = files.preview_table(
         model, model.features(weighting="tf"), corpus, files.Shape(), np.ones(len(model.dictionary_), dtype=bool)
@@ -410,8 +424,6 @@ def test_what_pages_print_can_be_run(tmp_path):
     )  # fmt: skip
     frame.to_csv(folder / "-texts.csv", index=False)
     options = {"text_column": "what was said", "min_words": 2, "limit": 60, "documents": "line"}
-    from cflengine import read_corpus
-
     corpus = read_corpus(folder / "-texts.csv", **{k: v for k, v in options.items() if k != "documents"})
     loaded = LoadedCorpus(id="x", corpus=corpus, source="-texts.csv", options=options)
     wanted = Wanted(column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3)
