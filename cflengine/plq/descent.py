@@ -198,21 +198,20 @@ class Descent(Run):
         found = self.extrapolation.follow(self.duals, self.order)
         if found is None:
             return
-        rows, L = self.extrapolation.rows, loss.U.shape[1]
-        np.clip(found[:, :L], 0.0, 1.0, out=found[:, :L])
-        np.clip(found[:, L:], 0.0, loss.tau[rows], out=found[:, L:])
-        change = found - self.duals[rows]
-        a = np.zeros(len(self.idle))
-        a[rows] = (change[:, :L] * loss.U[rows]).sum(axis=1) + (change[:, L:] * loss.S[rows]).sum(axis=1)
-        moved = self.products.combination(a, self.xi)
+        rows, ahead = self.extrapolation.rows, self.duals.copy()
+        ahead[rows] = found
+        lam, gam = np.split(ahead, [loss.U.shape[1]], axis=1)  # views
+        np.clip(lam, 0.0, 1.0, out=lam)
+        np.clip(gam, 0.0, loss.tau, out=gam)
+        more = lam - self.relu_duals, gam - self.rehu_duals
+        moved = self.products.combination(problem.weights(*more), self.xi)
         q = self.q + moved if problem.nu > 0 else self.beta + moved / problem.mu
         beta = problem.coefficients(q) if problem.nu > 0 else q
-        gain = float((change[:, :L] * loss.V[rows]).sum() + (change[:, L:] * loss.T[rows]).sum())
-        gain -= 0.5 * float(((found[:, L:] + self.duals[rows, L:]) * change[:, L:]).sum())
+        gain = float((more[0] * loss.V).sum() + (more[1] * (loss.T - 0.5 * (gam + self.rehu_duals))).sum())
         gain -= 0.5 * problem.mu * float((beta + self.beta) @ (beta - self.beta))
         self.work += len(rows) / max(len(self.idle), 1)
         if gain > 0.0:
-            self.duals[rows], self.beta = found, beta
+            self.duals[:], self.beta = ahead, beta
             if problem.nu > 0:
                 self.q = q
 

@@ -90,6 +90,14 @@ class KGramIndex:
         """int32 (G,): how often each K-gram occurs."""
         return np.diff(self.grp_ptr)
 
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """float64 (G,): the sum of ``values``, float (K, n), or (n,) for every length, over J(s); Θ(Kn)."""
+        total = np.zeros(self.n_grams)
+        for row, own in zip(self.gram_of, np.broadcast_to(values, self.gram_of.shape), strict=True):
+            inside = row >= 0
+            total += np.bincount(row[inside], own[inside], minlength=self.n_grams)
+        return total
+
     def length(self, gram: int) -> int:
         """The number of words of a K-gram."""
         return int(np.searchsorted(self.len_ptr, gram, side="right"))

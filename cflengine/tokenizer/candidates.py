@@ -110,8 +110,4 @@ def _words_for(table: WordTable) -> tuple[str, str]:
 
 def _weights(index: KGramIndex, table: WordTable) -> np.ndarray:
     each = np.repeat(table.counts, np.diff(table.ptr)).astype(np.float64)
-    weight = np.zeros(index.n_grams)
-    for row in index.gram_of:
-        inside = row >= 0
-        weight += np.bincount(row[inside], each[inside], minlength=index.n_grams)
-    return weight
+    return index.sums(each)

@@ -42,13 +42,18 @@ def test_a_tenth_is_kept_to_spare(monkeypatch):
 
 def test_nobody_is_asked_for_next_to_nothing(monkeypatch):
     """The system's answer takes longer than a fit that needs so little."""
-    monkeypatch.setattr(memory, "available_bytes", lambda: pytest.fail("asked"))
+    asked: list[bool] = []
+    monkeypatch.setattr(memory, "available_bytes", lambda: asked.append(True))
     memory.require_bytes(1 << 16, "x", "y")
+    assert not asked
+    memory.require_bytes(1 << 30, "x", "y")
+    assert asked
 
 
 def test_unknown_memory_refuses_nothing(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     memory.require_bytes(1 << 60, "x", "y")
+    assert memory.fits(1 << 60)
 
 
 def test_available_memory_is_plausible_and_below_a_control_groups_limit(monkeypatch):

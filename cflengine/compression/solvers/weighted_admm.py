@@ -61,11 +61,7 @@ class WeightedAdmm:
 
     def uses(self) -> np.ndarray:
         """float64 (G,): the sum of z over each J(s)."""
-        uses = np.zeros(self.index.n_grams)
-        for grams, values in zip(self.index.gram_of, self.z, strict=True):
-            inside = grams >= 0
-            uses += np.bincount(grams[inside], values[inside], minlength=len(uses))
-        return uses
+        return self.index.sums(self.z)
 
     def step(self, progress: Progress) -> bool:
         """One step; False when ``progress`` stopped it half-way (no further step may follow)."""
