@@ -264,11 +264,11 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             from cflengine.compression.parts import transform_partitions
 
             return transform_partitions(self, X)
-        return self._output(self.features(X))
+        return self._output(self.features(X), X)
 
     def fit_transform(self, X: Iterable[str] | TokenTable, y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
         """``fit`` and the features of the same documents, without encoding them again."""
-        return self._output(self.fit(X, y).features())
+        return self._output(self.fit(X, y).features(), X)
 
     def features(
         self, X: Iterable[str] | TokenTable | None = None, *, weighting: str | None = None
@@ -380,10 +380,11 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
             "_codebook": Codebook(grams, by_length, literal),
         }
 
-    def _output(self, features: sparse.csr_matrix) -> sparse.csr_matrix | pd.DataFrame:
+    def _output(self, features: sparse.csr_matrix, X: Any) -> sparse.csr_matrix | pd.DataFrame:
         # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here
         if _get_output_config("transform", self)["dense"] == "pandas":
-            return pd.DataFrame.sparse.from_spmatrix(features, columns=self.get_feature_names_out())
+            index = X.index if isinstance(X, pd.Series) else None
+            return pd.DataFrame.sparse.from_spmatrix(features, index=index, columns=self.get_feature_names_out())
         return features
 
     def __sklearn_clone__(self) -> CompressiveFeatures:

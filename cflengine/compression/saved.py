@@ -10,26 +10,20 @@ import pandas as pd
 
 from cflengine.compression.codebook import Codebook
 from cflengine.compression.model.corpus import Gram
+from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.files import finite
-from cflengine.linear.saving import ModelFileError, plain, require
+from cflengine.linear.parameters import read_parameters, written_parameters
+from cflengine.linear.saving import ModelFileError, require
 from cflengine.text.token_table import printable
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
 
-#: parameters that a file holds; the others are for learning alone
-_WRITTEN = (
-    "lam", "max_gram", "solver", "token_pattern", "lowercase", "sentence_borders", "weighting", "literal_cost",
-    "dictionary_cost", "plain_cost",
-    "counting", "temperature",
+_LEAST = (
+    "lam", "max_gram", "solver", "token_pattern", "lowercase", "weighting", "literal_cost", "dictionary_cost",
 )  # fmt: skip
-_LATER = {
-    "counting": "pointers",
-    "temperature": 3.0,
-    "sentence_borders": False,
-    "plain_cost": None,
-}  # of files of before there were these
+_SETTINGS = tuple(solver.settings for solver in SOLVERS.values())
 
 
 def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -38,7 +32,7 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
     frame = features.dictionary_
     header = {
-        "parameters": {name: plain(getattr(features, name), name) for name in _WRITTEN},
+        "parameters": written_parameters(features),
         "grams": [list(gram) for gram in features.grams_],
         "gap": finite(features.duality_gap_),
     }
@@ -57,10 +51,9 @@ def features_of(
 ) -> CompressiveFeatures:
     """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
     require({"parameters", "grams", "gap"} <= set(header), name)
-    parameters, grams, gap = header["parameters"], header["grams"], header["gap"]
-    require(isinstance(parameters, dict) and isinstance(grams, list), name)
-    parameters = _LATER | parameters
-    require(set(parameters) == set(_WRITTEN), name)
+    parameters = read_parameters(kind, header["parameters"], name, least=_LEAST, settings=_SETTINGS)
+    grams, gap = header["grams"], header["gap"]
+    require(isinstance(grams, list), name)
     require(all(isinstance(gram, list) and all(isinstance(word, str) for word in gram) for gram in grams), name)
     require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
     require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)

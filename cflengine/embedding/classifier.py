@@ -27,6 +27,7 @@ from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
+from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, require
 from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
 from cflengine.text.tokens import Tokenizer
@@ -240,8 +241,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""
         header = {
-            "parameters": {name: saving.plain(getattr(self, name), name) for name in _WRITTEN}
-            | {"dimension": self.vectors_.shape[1]},
+            "parameters": written_parameters(self) | {"dimension": self.vectors_.shape[1]},
             "classes": saving.plain_labels(self.classes_), "words": list(self.words_), "reason": self.solver_reason_,
         }  # fmt: skip
         return header, {"vectors": self.vectors_} | {f"net.{key}": np.asarray(one) for key, one in self._net.items()}
@@ -250,11 +250,10 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> WordMMDEmbedding:
         """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
         require({"parameters", "classes", "words", "reason"} <= set(header) and "vectors" in arrays, name)
-        parameters, classes, words = header["parameters"], header["classes"], header["words"]
-        require(isinstance(parameters, dict) and set(parameters) == set(_WRITTEN), name)
+        classes, words = header["classes"], header["words"]
         require(saving.are_labels(classes) and isinstance(words, list), name)
         require(all(isinstance(word, str) for word in words) and len(set(words)) == len(words), name)
-        model = cls(**parameters)
+        model = cls(**read_parameters(cls, header["parameters"], name, least=_LEAST))
         settings = model._settings()
         M, net = arrays["vectors"], saving.under(arrays, "net")
         require(M.shape == (len(words), settings.dimension) and M.dtype == np.float32, name)
@@ -337,8 +336,8 @@ _OF_TRAINING = (
     "network", "regulariser", "dimension", "epochs", "batch_size", "learning_rate", "hidden", "max_length", "max_norm",
     "dev_share", "patience", "time_limit",
 )  # fmt: skip
-#: parameters that a file keeps: those that predictions depend on, and what it was learnt by
-_WRITTEN = (
+#: parameters that files of version 2 have
+_LEAST = (
     "network", "regulariser", "lam", "dimension", "hidden", "max_length", "token_pattern", "lowercase", "min_count",
     "epochs", "groups",
 )  # fmt: skip

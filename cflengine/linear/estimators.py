@@ -25,6 +25,7 @@ from cflengine.engine.registry import Solver
 from cflengine.engine.settings import Limits
 from cflengine.linear import saving
 from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
+from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import require
 
 
@@ -36,9 +37,12 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     solver_reason_ : why that row ended. results_, result_ and trace_ are left out of pickles and files.
     """
 
-    #: in a model file: its kind, and the parameters that are written
+    #: in a model file: its kind, the parameters that files of version 2 have, those that stand elsewhere in the file,
+    #: and the classes that its settings may be of
     kind = ""
-    _written: tuple[str, ...] = ()
+    _least: tuple[str, ...] = ()
+    _unwritten: tuple[str, ...] = ()
+    _settings_kinds: tuple[type[Limits], ...] = ()
 
     coef_: np.ndarray
     intercept_: Any
@@ -107,7 +111,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         if names is not None and len(names) != self.n_features_in_:
             raise InputError(f"there are {len(names)} names for {self.n_features_in_} features.")
         header = {
-            "parameters": {name: saving.plain(getattr(self, name), name) for name in self._written},
+            "parameters": written_parameters(self, without=self._unwritten),
             "features": None if names is None else [str(name) for name in names],
             "gap": finite(self.duality_gap_) if self._is_proved() else None,
             "reason": self.solver_reason_,
@@ -136,13 +140,18 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     @classmethod
     def _with(cls, parameters: Any, name: str) -> Self:
         """An estimator with the parameters of a file."""
-        require(isinstance(parameters, dict) and set(parameters) == set(cls._written), name)
+        found = cls._read(parameters, name)
         try:
-            model = cls(**parameters)
+            model = cls(**found)
             model._check()
         except (ValueError, TypeError) as error:
             raise saving.ModelFileError(f"'{name}' is damaged: {error}") from error
         return model
+
+    @classmethod
+    def _read(cls, parameters: Any, name: str) -> dict[str, Any]:
+        """The parameters of a file as the class takes them."""
+        return read_parameters(cls, parameters, name, least=cls._least, settings=cls._settings_kinds)
 
     def _is_proved(self) -> bool:
         """Whether duality_gap_ is proved."""
@@ -181,11 +190,18 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
                 X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         classes, number = two_classes(y)
         if self.class_weight is not None:
-            factor = compute_class_weight(self.class_weight, classes=classes, y=y)
+            factor = self._factors(classes, number, weight)
             if not (np.isfinite(factor).all() and (factor > 0).all()):
                 raise InputError("the weight of a class must be a number above 0.")
             weight = factor[number] if weight is None else weight * factor[number]
         return X, classes, number, weight
+
+    def _factors(self, classes: np.ndarray, number: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """The weight of each class; balanced: so that all classes have the same sum of the documents' weights."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            total = np.bincount(number, weight)
+            return np.asarray(total.sum() / (len(classes) * total))
+        return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes[number]))
 
     def _matrix(self, X: Any) -> sparse.csr_matrix:
         check_is_fitted(self, "coef_")

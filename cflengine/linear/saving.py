@@ -1,6 +1,6 @@
 """Models in files: a ZIP of ``header.json`` and one ``.npy`` for each array. Nothing in it is ever executed.
 
-header.json: ``{"format": "cflengine model", "version": 2, "kind": ..., "versions": ..., "about": ...}`` and what the
+header.json: ``{"format": "cflengine model", "version": 3, "kind": ..., "versions": ..., "about": ...}`` and what the
 kind needs (parameters, classes, names of features, the certificate); arrays are float64 or integers, in numpy's own
 format without pickles. The kinds stand in persistence.py.
 """
@@ -25,7 +25,8 @@ from cflengine.engine.files import replaced
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.results import versions
 
-FORMAT, VERSION = "cflengine model", 2
+FORMAT, VERSION = "cflengine model", 3
+_READ = (2, VERSION)  # in 2, fewer parameters stand
 _BEFORE = "cflengine loglinear"  # version 1
 _HEADER = "header.json"
 _MOST_HEADER = 256 << 20  # bytes: a dictionary of ten million K-grams
@@ -108,7 +109,7 @@ def _header(archive: zipfile.ZipFile, name: str, kind: str | None) -> dict[str, 
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("format") not in (FORMAT, _BEFORE):
         raise ModelFileError(f"'{name}' is not a model of cflengine.")
-    if header.get("version") != VERSION:
+    if header.get("version") not in _READ:
         raise ModelFileError(
             f"'{name}' is of version {header.get('version')!r} of the format; this program reads version {VERSION}: "
             "install the version of cflengine that wrote it, or learn the model again."

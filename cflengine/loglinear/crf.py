@@ -18,6 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
+from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
 from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.model.problem import ChainData, ChainFeatures
@@ -30,6 +31,8 @@ from cflengine.text.tagging.tags import evaluate, score_frame
 from cflengine.text.tagging.templates import attribute_maker
 
 SOLVERS = ("lbfgs", "clustered")
+_OBJECTIVE = ("c1", "c2", "template")  # which stand by themselves in a file
+_SETTINGS = tuple(solvers.SOLVERS[name].settings for name in SOLVERS)
 
 
 class ChainCRF(SavedModel, BaseEstimator):
@@ -208,7 +211,8 @@ class ChainCRF(SavedModel, BaseEstimator):
             "reason": self.solver_reason_,
             "c1": float(self.c1),
             "c2": float(self.c2),
-            "template": self.template if isinstance(self.template, str) else None,
+            "template": self.template,
+            "parameters": written_parameters(self, without=_OBJECTIVE),
         }
         return header, {
             "w": self.coef_, "ptr": features.ptr, "label": features.label, "before": features.before,
@@ -219,15 +223,17 @@ class ChainCRF(SavedModel, BaseEstimator):
     def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> ChainCRF:
         """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
         require({"w", "ptr", "label", "before", "after"} <= set(arrays), name)
-        require({"classes", "attributes", "c1", "c2", "template", "gap", "reason"} <= set(header), name)
+        require({"classes", "attributes", "gap", "reason", *_OBJECTIVE} <= set(header), name)
         require(are_labels(header["classes"]) and isinstance(header["attributes"], list), name)
         require(all(isinstance(label, str) for label in header["attributes"]), name)
-        require(header["template"] is None or isinstance(header["template"], str), name)
         require(header["gap"] is None or is_number(header["gap"]), name)
         ptr, label, before, after = (arrays[key] for key in ("ptr", "label", "before", "after"))
         features = ChainFeatures(ptr, label, before, after, len(header["classes"]))
         require(_fit_together(features, arrays["w"], len(header["attributes"])), name)
-        model = cls(c1=header["c1"], c2=header["c2"], template=header["template"])
+        given = header.get("parameters", {}) | {key: header[key] for key in _OBJECTIVE}
+        model = cls(**read_parameters(cls, given, name, least=_OBJECTIVE, settings=_SETTINGS))
+        model._settings()
+        require(model.template is None or isinstance(model.template, str), name)
         model.classes_, model.attributes_ = label_array(header["classes"]), header["attributes"]
         model._table = AttributeTable(header["attributes"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]

@@ -74,7 +74,8 @@ class LogisticClassifier(ProbabilisticClassifier):
     """
 
     kind = "logistic"
-    _written = ("C", "l1_ratio", "multiclass", "fit_intercept")
+    _least = ("C", "l1_ratio", "multiclass", "fit_intercept")
+    _settings_kinds = tuple(solver.settings for solver in SOLVERS.values())
 
     def __init__(
         self,

@@ -38,7 +38,8 @@ _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and
 class _PLQ(LinearEstimator):
     """What classifier and regressor share."""
 
-    _written = ("loss", "C", "constraints", "l1_ratio", "fit_intercept", "intercept_scaling")
+    _least = ("loss", "C", "constraints", "l1_ratio", "fit_intercept", "intercept_scaling")
+    _settings_kinds = (DescentSettings,)
     _of = ""
     _start: Sequence[Any] | None = None  # results of a fit that is like the next one
 
@@ -168,12 +169,11 @@ class _PLQ(LinearEstimator):
         return super(_PLQ, own).to_parts(features)
 
     @classmethod
-    def _with(cls, parameters: Any, name: str) -> Self:
-        require(isinstance(parameters, dict), name)
-        loss = parameters.get("loss")
-        if isinstance(loss, dict):
-            parameters = parameters | {"loss": _read_loss(loss, name)}
-        return super()._with(parameters, name)
+    def _read(cls, parameters: Any, name: str) -> dict[str, Any]:
+        found = super()._read(parameters, name)
+        if isinstance(found.get("loss"), dict):
+            found["loss"] = _read_loss(found["loss"], name)
+        return found
 
 
 def _read_loss(loss: dict[str, Any], name: str) -> Loss:

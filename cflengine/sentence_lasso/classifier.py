@@ -43,6 +43,7 @@ class GroupClassifier(ProbabilisticClassifier):
     listeners: Sequence[Listener]
     _features: Features | None  # None for a model of a matrix
     _unpickled = (*ProbabilisticClassifier._unpickled, "data_", "sentences_")
+    _unwritten = ("features",)  # a model of its own, inside this one's file
 
     def _penalty(self) -> Penalty:
         raise NotImplementedError
@@ -193,13 +194,11 @@ class GroupClassifier(ProbabilisticClassifier):
             if reads.get("kind") == "words":
                 words = WordFeatures(str(reads["token_pattern"]), bool(reads["lowercase"]))
                 words.vocabulary = [str(word) for word in reads["vocabulary"]]
-                model.token_pattern, model.lowercase, model._features = (
-                    reads["token_pattern"],
-                    reads["lowercase"],
-                    words,
-                )
+                model.token_pattern, model.lowercase = reads["token_pattern"], reads["lowercase"]
+                model._features = words
             else:
-                model._features = GramFeatures(persistence.from_parts(reads, saving.under(arrays, "features"), name))
+                grams = persistence.from_parts(reads, saving.under(arrays, "features"), name)
+                model.features, model._features = clone(grams), GramFeatures(grams)
             require(len(model._features.names()) == model.n_features_in_, name)
         return model
 

@@ -73,7 +73,8 @@ class SentenceLassoClassifier(GroupClassifier):
     """
 
     kind = "sentence lasso"
-    _written = ("lam_sen", "l1", "language")
+    _least = ("lam_sen", "l1", "language")
+    _settings_kinds = tuple(solver.settings for solver in SOLVERS.values())
 
     def __init__(
         self,
@@ -156,7 +157,7 @@ class PenalisedClassifier(GroupClassifier):
     """
 
     kind = "penalised"
-    _written = ("penalty", "l1", "l2", "language")
+    _least = ("penalty", "l1", "l2", "language")
 
     def __init__(
         self,

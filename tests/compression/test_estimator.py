@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
 from cflengine import CompressiveFeatures, GuidedSettings
@@ -194,6 +195,22 @@ def test_pandas_output_has_names_and_values(fitted):
     np.testing.assert_array_equal(frame.to_numpy(), fitted.transform(TEXTS).toarray())
     again = CompressiveFeatures(settings=QUICK).set_output(transform="pandas").fit_transform(TEXTS)
     pd.testing.assert_frame_equal(frame, again)
+
+
+def test_pandas_output_keeps_the_rows_of_a_series():
+    shuffled = pd.Series(TEXTS, index=[f"row {i}" for i in range(len(TEXTS))]).sample(frac=1, random_state=0)
+    both = make_union(model_of(TEXTS), FunctionTransformer(_lengths, validate=False)).set_output(transform="pandas")
+    frame = both.fit(shuffled).transform(shuffled)
+    assert frame.index.tolist() == shuffled.index.tolist()
+    assert frame["functiontransformer__length"].tolist() == [len(text) for text in shuffled]
+    alone = model_of().set_output(transform="pandas")
+    assert alone.fit_transform(shuffled).index.tolist() == shuffled.index.tolist()
+    named = alone.transform(shuffled).add_prefix("compressivefeatures__")
+    pd.testing.assert_frame_equal(named, frame[named.columns], check_dtype=False)
+
+
+def _lengths(texts: pd.Series) -> pd.DataFrame:
+    return pd.DataFrame({"length": [len(text) for text in texts]}, index=texts.index)
 
 
 def test_lone_surrogates_are_tokens_like_others():

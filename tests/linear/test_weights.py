@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from cflengine import LogisticClassifier, PenalisedClassifier, PLQClassifier, SentenceLassoClassifier
 from cflengine.linear.design import Design
@@ -65,6 +66,29 @@ def test_class_weights_are_weights_of_documents(name):
     for wrong, said in ((-np.ones(40), "[Nn]egative"), (np.zeros(40), "non-zero"), (np.ones(39), "shape")):
         with pytest.raises(ValueError, match=said):
             model.fit(X, y, sample_weight=wrong)
+
+
+@pytest.mark.filterwarnings("ignore:without sentences every document")
+@pytest.mark.parametrize("name", list(MODELS))
+def test_balanced_classes_have_the_same_sum_of_weights(name):
+    X, y, weight = data()
+    counts = {c: weight[y == c].sum() for c in "abc"}
+    by_hand = np.array([weight.sum() / (3 * counts[c]) for c in y]) * weight
+    model = MODELS[name]
+    balanced = model.set_params(class_weight="balanced").fit(X, y, sample_weight=weight).coef_.copy()
+    by_hand_too = model.set_params(class_weight=None).fit(X, y, sample_weight=by_hand).coef_
+    np.testing.assert_allclose(balanced, by_hand_too, rtol=1e-6, atol=1e-6)
+
+
+def test_balanced_and_weighted_as_in_scikit_learn():
+    X, y, weight = data()
+    ours = LogisticClassifier(
+        "newton-cg", multiclass="multinomial", class_weight="balanced", tol=1e-12, fit_intercept=False
+    )
+    theirs = LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000, fit_intercept=False)
+    copies = np.repeat(np.arange(len(y)), weight.astype(int))
+    theirs.fit(X[copies], y[copies])
+    np.testing.assert_allclose(ours.fit(X, y, sample_weight=weight).coef_, theirs.coef_, atol=1e-5)
 
 
 def test_a_class_without_weight_is_no_class():

@@ -160,7 +160,7 @@ def rewritten(path, **header):
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ({"version": 1}, "version 1 of the format; this program reads version 2"),
+        ({"version": 1}, "version 1 of the format; this program reads version 3"),
         ({"format": "other"}, "not a model of cflengine"),
         ({"classes": ["a", "b", "c"]}, "damaged"),
         ({"parameters": {"C": 1.0, "l1_ratio": 0.0, "multiclass": "x", "fit_intercept": True}}, "damaged"),
@@ -184,14 +184,10 @@ def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said)
     "header",
     [{"classes": "xy"}, {"attributes": [1, 2]}, {"attributes": ["a"]}, {"template": 3}, {"gap": "small"}, {"c1": None}],
 )
-def test_chains_with_a_damaged_header_are_refused_or_harmless(tmp_path, header):
+def test_chains_with_a_damaged_header_are_refused(tmp_path, header):
     path = tmp_path / "chain.cflm"
-    model = ChainCRF().fit([[["a"], ["b"]]], [["x", "y"]])
-    model.save(path)
+    ChainCRF().fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
     rewritten(path, **header)
-    if header == {"c1": None}:  # of no use to a model that only predicts
-        assert ChainCRF.load(path).predict([[["a"]]]) == model.predict([[["a"]]])
-        return
     with pytest.raises(ModelFileError, match="damaged"):
         ChainCRF.load(path)
 

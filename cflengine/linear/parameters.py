@@ -1,0 +1,73 @@
+"""Constructor parameters in a model's file (saving.py): all that another fit takes, so that what was loaded can be
+fitted again and becomes the same model.
+
+Left out are parameters that say how a fit is run, not what it learns. A settings object is written as the name of its
+class and its fields, a mapping as pairs, since JSON would turn its keys into strings.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from cflengine.engine.checks import InputError
+from cflengine.engine.settings import Limits
+from cflengine.linear.saving import ModelFileError, plain, require
+
+_OF_THE_RUN = ("listeners", "n_threads", "checkpoint")
+_CLASS, _PAIRS = "class of settings", "pairs"
+
+
+def written_parameters(estimator: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """The parameters of an estimator as JSON has them. Raises InputError for one that JSON cannot give back.
+
+    without: names of parameters that the estimator writes in a way of its own. A generator of random numbers becomes
+    None: a fit by one is never the same twice.
+    """
+    given = estimator.get_params(deep=False)
+    return {name: _written(given[name], name) for name in given if name not in (*_OF_THE_RUN, *without)}
+
+
+def _written(value: Any, name: str) -> Any:
+    if isinstance(value, Limits):
+        return {_CLASS: type(value).__name__} | {one.name: _written(getattr(value, one.name), one.name)
+                                                 for one in fields(value)}  # fmt: skip
+    if isinstance(value, Mapping):
+        return {_PAIRS: [[plain(key, name), plain(one, name)] for key, one in value.items()]}
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None
+    return plain(sorted(value) if isinstance(value, set | frozenset) else value, name)
+
+
+def read_parameters(
+    kind: type, written: Any, name: str, *, least: Collection[str], settings: Sequence[type[Limits]] = ()
+) -> dict[str, Any]:
+    """What the class ``kind`` is to be made with; parameters that the file lacks, being older, are left to it.
+
+    name: of the file. least: the parameters that files of version 2 have. settings: the classes that a settings object
+    may be of. Raises ModelFileError for parameters that the class does not have, and for settings out of range.
+    """
+    known = inspect.signature(kind).parameters
+    require(isinstance(written, dict) and set(least) <= set(written) <= set(known) - set(_OF_THE_RUN), name)
+    classes = {one.__name__: one for one in settings}
+    try:
+        found = {key: _read(value, classes) for key, value in written.items()}
+    except (InputError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    return {
+        key: tuple(value) if isinstance(value, list) and isinstance(known[key].default, tuple) else value
+        for key, value in found.items()
+    }
+
+
+def _read(value: Any, classes: Mapping[str, type[Limits]]) -> Any:
+    if isinstance(value, dict) and _CLASS in value:
+        own = {key: _read(one, classes) for key, one in value.items() if key != _CLASS}
+        return classes[value[_CLASS]](**own)
+    if isinstance(value, dict) and _PAIRS in value:
+        return dict(value[_PAIRS])
+    return value
