@@ -41,7 +41,8 @@ class SubwordTokenizer(BaseEstimator):
         all others.
     pattern : str or None, default: 'gpt2'
         What words are, within which pieces stay: "whitespace", "gpt2", "gpt4", a regular expression, or None for texts
-        whole. In an expression ``\\w`` stands for letters, marks, numbers, connectors such as "_", and joiners.
+        whole. In an expression ``\\w`` stands for letters, marks, numbers, connectors such as "_", and joiners; one
+        that other tokenizers would read in another way is refused (:mod:`cflengine.tokenizer.patterns`).
     normalisation : Sequence[str], default: ()
         "nfc", "lowercase", or both.
     longest : int, default: 16
@@ -263,7 +264,8 @@ class SubwordTokenizer(BaseEstimator):
         return pd.DataFrame(columns | {"occurrences": occurrences, "chosen": chosen})
 
     def save_tokenizer_json(self, path: str | os.PathLike[str]) -> None:
-        """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike."""
+        """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike, but for special tokens
+        that stand in a text: there they are cut out of it, while here they are text like any other."""
         check_is_fitted(self, "pieces_")
         special = list(self.special_tokens)
         unknown = len(special) if self.unit == "character" else None

@@ -17,6 +17,7 @@ import numpy as np
 import regex
 
 from cflengine.engine.checks import InputError
+from cflengine.tokenizer.patterns import portable
 
 PATTERNS = {
     "whitespace": r" ?\S+|\s+(?!\S)|\s+",
@@ -24,31 +25,8 @@ PATTERNS = {
     "gpt4": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
-_WORD = r"\p{L}\p{M}\p{N}\p{Pc}" + "\u200c\u200d"  # within brackets: \w of either kind, and what joins them
 UNITS = ("byte", "character")
 NORMALISATIONS = ("nfc", "lowercase")
-
-
-def portable(pattern: str) -> str:
-    """The pattern with \\w and \\W written out: Oniguruma, by which Hugging Face's tokenizers cut, takes other
-    characters for them than :mod:`regex` does (no joiners, such as U+200D within emoji; but ² and ½)."""
-    inside = False  # brackets
-
-    def written(match: regex.Match[str]) -> str:
-        nonlocal inside
-        part = match.group()
-        if part[0] == "[" and len(part) < 4:
-            inside = True
-        elif part == "]":
-            inside = False
-        elif part == r"\w":
-            return _WORD if inside else f"[{_WORD}]"
-        elif part == r"\W" and not inside:
-            return f"[^{_WORD}]"
-        return part
-
-    # an escape, a class by name, brackets that begin (a first "]" is one of their characters) or end, anything else
-    return regex.sub(r"(?s)\\.|\[:\^?\w+:\]|\[\^?\]?|.", written, pattern)
 
 
 @dataclass(frozen=True)
@@ -56,8 +34,8 @@ class Cutting:
     """How texts become words of units.
 
     unit: "byte", of UTF-8, or "character"; pattern: a name of PATTERNS, a regular expression, or None for texts whole;
-    normalisation: of NORMALISATIONS, in this order. Raises InputError for another unit or step, for a pattern that is
-    none, and for one that matches the empty string.
+    normalisation: of NORMALISATIONS, in this order. Raises InputError for another unit or step, and for a pattern that
+    other tokenizers would read differently (patterns.py).
     """
 
     unit: str = "byte"
@@ -70,22 +48,18 @@ class Cutting:
         for step in self.normalisation:
             if step not in NORMALISATIONS:
                 raise InputError(f"normalisation must be of {', '.join(NORMALISATIONS)}, not {step!r}.")
-        if self.compiled is not None and self.compiled.match("") is not None:
-            raise InputError(f"the pattern {self.pattern!r} matches the empty string, so it cuts nothing.")
+        if self.pattern is not None and not isinstance(self.pattern, str):
+            raise InputError(f"the pattern must be a string or None, not {self.pattern!r}.")
+        _ = self.compiled
 
-    @property
+    @cached_property
     def expression(self) -> str | None:
         """The regular expression, as it is written into files, too; None for texts whole."""
         return None if self.pattern is None else PATTERNS.get(self.pattern) or portable(self.pattern)
 
     @cached_property
     def compiled(self) -> regex.Pattern[str] | None:
-        if self.expression is None:
-            return None
-        try:
-            return regex.compile(self.expression)
-        except regex.error as error:
-            raise InputError(f"the pattern {self.pattern!r} is no regular expression: {error}.") from error
+        return None if self.expression is None else regex.compile(self.expression)
 
     @cached_property
     def _steps(self) -> list[Callable[[str], str]]:

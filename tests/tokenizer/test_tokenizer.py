@@ -8,7 +8,6 @@ import pickle
 import random
 import re
 import tracemalloc
-import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
@@ -25,7 +24,6 @@ from cflengine.tokenizer import Candidates, Cutting, TokenizerResult, WordTable,
 from cflengine.tokenizer.certificate import count_tokens, dual_bound
 from cflengine.tokenizer.exchange import Exchange
 from cflengine.tokenizer.problem import fewest_tokens, tokens_at_least
-from cflengine.tokenizer.words import _WORD, portable
 
 SYLLABLES = ("ab", "cab", "ba", "ca", "bra", "ö", "co", "x")
 
@@ -198,46 +196,6 @@ def test_the_file_encodes_alike_in_hugging_face(fitted, tmp_path):
         ids = other.encode(text).ids
         assert ids == fitted.encode(text)
         assert other.decode(ids) == fitted.decode(ids) == text
-
-
-@pytest.mark.parametrize(
-    ("pattern", "written"),
-    [
-        (r"\w+|\W", "[WORD]+|[^WORD]"),
-        (r"[\w-]+\w", "[WORD-]+[WORD]"),
-        (r"[^\w\s]", r"[^WORD\s]"),
-        (r"[]\w]\w", "[]WORD][WORD]"),
-        (r"[^]\w]\w", "[^]WORD][WORD]"),
-        (r"[[(]\w", "[[(][WORD]"),
-        (r"[[:alpha:]\w]\w", "[[:alpha:]WORD][WORD]"),
-        (r"\[\w\]", r"\[[WORD]\]"),
-        (r"[\]\w]\w", r"[\]WORD][WORD]"),
-        (r"\\w[\\]\w", r"\\w[\\][WORD]"),
-        ("[", "["),
-        ("", ""),
-    ],
-)
-def test_word_characters_are_written_out(pattern, written):
-    assert portable(pattern) == written.replace("WORD", _WORD)
-
-
-@given(st.text(r"aA1_-[]^\:. +|()" + "ab"))
-def test_what_names_no_word_characters_stays(pattern):
-    assert portable(pattern) == pattern
-
-
-@pytest.mark.parametrize("pattern", [r"\w+|[^\w\s]+", r"\W+", r" ?[\w'-]+", "gpt2", "gpt4", "whitespace"])
-def test_every_character_is_cut_as_hugging_face_cuts_it(pattern, tmp_path):
-    """As far as both know it: characters that are newer than Python's own table are left out."""
-    tokenizers = pytest.importorskip("tokenizers")
-    model = SubwordTokenizer(260, pattern=pattern, unit="character").fit(["ab ab"])
-    model.save_tokenizer_json(tmp_path / "t.json")
-    cut = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json")).pre_tokenizer.pre_tokenize_str
-    known = [char for char in map(chr, range(0x30000)) if unicodedata.category(char) not in ("Cn", "Cs", "Co")]
-    some = [char for char in known if unicodedata.category(char) not in ("Lo", "So")] + known[::97]
-    for text in ("a".join(some), " ".join(some), "".join(some), "👩\u200d🚀 می\u200cخواهم x² ½"):
-        words = list(Cutting(pattern=pattern).words(text))
-        assert [text[a:e] for _, (a, e) in cut(text)] == words
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4", "whitespace", None, r"\w"])
