@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,3 +186,17 @@ def test_all_that_was_left_out_is_in_a_table(tmp_path):
     assert report["n_left_out"] == 200 and len(report["left_out"]) == 20
     frame = pd.read_csv(out / "left_out.csv")
     assert len(frame) == 200 and set(frame["why"]) == {"empty"} and frame["record"].tolist()[:3] == [1, 2, 4]
+
+
+def test_a_gap_that_is_larger_than_asked_for_is_said_to_be(tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    path = tmp_path / "dna.txt"
+    path.write_text("\n".join("".join(line) for line in generator.choice(list("ACGT"), (40, 60))))
+    tokenizer = ["tokenizer", str(path), "--pattern", "none", "--vocab-size", "290", "--out", str(tmp_path / "run")]
+    assert cli.main(tokenizer) == 0
+    said = capsys.readouterr().out
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["gap"] > 0.001 and report["reason"] == "converged"
+    assert "0.100 % was asked for, but neither search nor bound got any further)" in said
+    assert cli.main([*tokenizer, "--gap", "0.9"]) == 0
+    assert "asked for" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,6 +51,7 @@ def table(tmp_path):
 def test_a_run_leaves_its_files(run, table, tmp_path):
     out = tmp_path / "out"
     end = run(table, "--label-column", "mood", "--test-split", "split=test", "--grid", "0.1,1", "--out", out)
+    assert "not all was tried" not in end.out
     assert end.code == 0 and end.err == "" and {path.name for path in out.iterdir()} == FILES | MODELS
     report = json.loads((out / "report.json").read_text("utf-8"), parse_constant=pytest.fail)
     assert report["classes"] == ["down", "up"] and report["n_documents"] == {"train": 38, "dev": 10, "test": 12}
@@ -114,6 +116,9 @@ def test_a_time_limit_keeps_what_is_there(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(sentences, "read", lambda arguments, clock: read(arguments, Clock(None)))
     end = run(table, "--label-column", "mood", "--time-limit", "0.001", "--out", out)
     assert end.code == 0, end.err
+    said = re.search(r"not all was tried: (\d) of 36 models of the grid for sentence, none for (.*)", end.out)
+    assert int(said[1]) == len(pd.read_csv(out / "grid.csv"))
+    assert said[2] == "frequency, elastic, ridge, lasso (the time limit came first)"
     assert len(pd.read_csv(out / "grid.csv")) < 30 and (pd.read_csv(out / "models.csv")["penalty"] == "sentence").all()
 
 

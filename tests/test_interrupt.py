@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from cflengine import cli
+from cflengine import CompressiveFeatures, PLQClassifier, cli
 from cflengine.cli import compress, terminal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -112,3 +114,27 @@ def test_what_is_read_is_shown_on_one_line_that_goes():
         watch.begin("reading")
         watch.at(3)
     assert quiet.getvalue() == ""
+
+
+def unsolvable(progress, time_limit: float | None = None) -> str:
+    """Why a fit that no gap ends was ended by a listener of the command."""
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    model = PLQClassifier("hinge", tol=0, max_iter=10**9, time_limit=time_limit, listeners=(progress,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, ["a", "b", "c"] * 20).solver_reason_
+
+
+def test_a_time_limit_is_no_interrupt():
+    late = terminal.TerminalProgress(io.StringIO(), show=False, ends=0.0)
+    assert unsolvable(late) == "time limit"
+    late.stop = True
+    assert unsolvable(late) == "interrupted"
+    assert unsolvable(terminal.TerminalProgress(io.StringIO(), show=False), time_limit=0.05) == "time limit"
+
+
+def test_a_path_ends_at_the_time_limit_of_the_command():
+    texts = ["a b a b c", "c b a"] * 5
+    late = terminal.TerminalProgress(io.StringIO(), show=False, ends=0.0)
+    found = CompressiveFeatures(max_gram=2, listeners=(late,)).path(texts, [0.5, 1.0, 2.0])
+    assert len(found.frame) == 1 and found.frame["reason"].tolist() == ["time limit"]

@@ -23,7 +23,7 @@ from cflengine.cli.options import (
     solver_settings,
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, number, percent
+from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, number, percent, short_of
 from cflengine.engine import InputError, locked_folder, output_path, remove_unfinished
 
 _COMPRESS = """\
@@ -162,7 +162,8 @@ def _summary(report: dict[str, Any], out: Path) -> None:
     scope = f"of phrases of up to {report['compression']['max_gram']} words"
     print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no dictionary {scope} is cheaper)")
     optimal = "; optimal: all costs are multiples of one number, and less is open" if report["optimal"] else ""
-    print(f"gap          {percent(report['gap'])}  ({ending}{optimal})")
+    short = "" if optimal else short_of(report["gap"], report["settings"].get("tol"), report["reason"])
+    print(f"gap          {percent(report['gap'])}  ({ending}{optimal}{short})")
     word = report.get("unverified_bound")
     if word is not None and math.isfinite(word):
         gap = percent(max(report["objective"] / word - 1.0, 0.0)) if word > 0 else "none"

@@ -12,7 +12,7 @@ import numpy as np
 from cflengine.cli.options import Clock, add_limits, add_output, add_reading, names, read, results, run_facts
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
-from cflengine.engine import locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, output_path
 
 _EMBED = """\
 Compare classes of documents by the law of their words' vectors (word-level maximum mean discrepancy, Gao & Dai, JASA
@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
                 write_embedding(folder, analysis, report)
                 write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(report, note, out)
+        _summary(report, labels.n_unlabelled, note, out)
     return 0
 
 
@@ -170,6 +170,8 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
     try:
         return model.fit(texts, labels.of(documents), arguments.vectors).comparison_
     except Stopped:
+        if not progress.stop:
+            raise InputError("the time limit came before the statistic was known; nothing was written.") from None
         raise KeyboardInterrupt("nothing was written: it was stopped before the statistic was known") from None
 
 
@@ -187,10 +189,12 @@ def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any,
     return model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), arguments.vectors, dev=dev)
 
 
-def _summary(report: dict[str, Any], note: str, out: Any) -> None:
+def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> None:
     found = report["statistic"]
     sizes = ", ".join(f"{name} {n:,}" for name, n in found["classes"].items())
     print(f"{found['n_documents']:,} documents ({sizes})")
+    if n_unlabelled:
+        print(f"{n_unlabelled:,} documents without one of the classes are left aside")
     print(f"{found['n_words']:,} words with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
     low, high = found["interval"]
     p = f"p {found['p_value']:.2g} ({found['n_permutations']:,} permutations)" if found["n_permutations"] else "no test"

@@ -150,6 +150,9 @@ def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
         f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by; "
         f"{len(comparison.names):,} features"
     )
+    without = comparison.labels.n_unlabelled - risk.n_unread
+    if without:
+        print(f"{without:,} documents without a value in {comparison.labels.column} are left aside")
     if risk.n_unread:
         print(f"{risk.n_unread:,} values of {comparison.labels.column} are no numbers: those documents are left aside")
     if report["path"]:

@@ -122,7 +122,7 @@ class SearchProgress(TerminalProgress):
     @property
     def over(self) -> bool:
         """Whether the search is to end with what it has."""
-        return self.stop or (self.ends is not None and time.monotonic() > self.ends)
+        return self.stop or self.late
 
     def poll(self) -> bool:
         return not (self.over and self.done)
@@ -158,14 +158,17 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with locked_folder(out):
         comparison = _comparison(arguments, corpus, labels, split)
-        models = _find_best(arguments, comparison, clock)
+        models, ended = _find_best(arguments, comparison, clock)
         seconds = time.perf_counter() - began
         report = sentence_report(comparison, models, corpus, run_facts(arguments), seconds)
         with results(out) as folder:
             write_sentences(folder, comparison, models, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(comparison, models, labels, out)
+        _summary(comparison, models, labels)
+        if ended:
+            print(ended)
+        print(f"written to {out}")
     return 0
 
 
@@ -182,8 +185,9 @@ def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: 
     )  # fmt: skip
 
 
-def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> list[Any]:
-    """Every model's search, until the time is up or the user says stop; the first is always there."""
+def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> tuple[list[Any], str]:
+    """Every model's search, until the time is up or the user says stop, and what was left out then, for people; the
+    first is always there."""
     from cflengine.sentence_lasso import PENALTIES, ADMMSettings, warm_up
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
@@ -202,10 +206,16 @@ def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> 
                     on_point=progress.on_point, n_threads=arguments.threads or os.cpu_count() or 1,
                 )
             )  # fmt: skip
-    return models
+        whole = len(models) == len(arguments.models) and progress.done == progress.total
+    if whole:
+        return models, ""
+    missing = arguments.models[len(models) :]
+    why = "interrupted" if progress.stop else "the time limit came first"
+    cut = f"{progress.done} of {progress.total} models of the grid for {progress.name}"
+    return models, f"not all was tried: {cut}{', none for ' + ', '.join(missing) if missing else ''} ({why})"
 
 
-def _summary(comparison: Any, models: list[Any], labels: Any, out: Any) -> None:
+def _summary(comparison: Any, models: list[Any], labels: Any) -> None:
     skipped = f" ({labels.n_unlabelled:,} without one of the classes)" if labels.n_unlabelled else ""
     sizes = (len(comparison.train), len(comparison.dev), len(comparison.test))
     parts = "{:,} to learn from, {:,} to choose by, {:,} to judge by".format(*sizes)
@@ -218,4 +228,3 @@ def _summary(comparison: Any, models: list[Any], labels: Any, out: Any) -> None:
         gap = f"gap {best.gap:.1e}" if math.isfinite(best.gap) else "gap: none proved"
         early = "  (stopped early)" if any(result.early_stopped for result in best.results) else ""
         print(f"{best.penalty.kind:<10} {test}dev {100 * best.dev_accuracy:5.1f} %  {size}  {gap}  {parameters}{early}")
-    print(f"written to {out}")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
-from cflengine.engine import Watch
+from cflengine.engine import TerminationReason, Watch
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,6 +45,13 @@ def percent(gap: float) -> str:
     return f"{100 * gap:.3f} %" if gap >= 1e-5 or gap == 0 else f"{100 * gap:.1e} %"
 
 
+def short_of(gap: float, tol: float | None, reason: str) -> str:
+    """What is said of a solve that ended by itself with a larger gap than was asked for."""
+    if tol is None or not gap > tol or reason != TerminationReason.CONVERGED:
+        return ""
+    return f"; {percent(tol)} was asked for, but neither search nor bound got any further"
+
+
 class TerminalProgress:
     """A listener that keeps one line of a terminal up to date, and turns the first Ctrl-C into a clean stop.
 
@@ -73,7 +80,17 @@ class TerminalProgress:
         self.stop = True
 
     def poll(self) -> bool:
-        return not self.stop and (self.ends is None or time.monotonic() < self.ends)
+        return not self.stop and not self.late
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self.ends is not None and time.monotonic() >= self.ends
+
+    @property
+    def why(self) -> TerminationReason | None:
+        """Why it says stop, where it is not for a Ctrl-C."""
+        return TerminationReason.TIME_LIMIT if self.late and not self.stop else None
 
     def __call__(self, stats: Any) -> bool:
         now = time.monotonic()

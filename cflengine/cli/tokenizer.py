@@ -12,7 +12,7 @@ import numpy as np
 
 from cflengine.cli.options import Clock, add_documents, add_limits, add_output, read, results, run_facts
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent, short_of
 from cflengine.engine import frame_csv, locked_folder, output_path, replaced
 
 _TOKENIZER = """\
@@ -137,5 +137,6 @@ def _summary(model: Any, corpus: Any, out: Any) -> None:
     print(f"vocabulary   {len(model.pieces_):,} entries, {found.size:,} of them pieces of two {model.unit}s or more")
     print(f"tokens       {found.objective:,.0f}, {found.tokens_per_word:.4f} a word")
     print(f"proved       at least {found.lower_bound:,.0f}, {found.least_tokens_per_word:.4f} a word, with any such")
-    print(f"gap          {100 * found.gap:.3f} %  {found.reason}: {found.seconds:.1f} s")
+    short = short_of(found.gap, model.tol, found.reason)
+    print(f"gap          {percent(found.gap)}  ({found.reason}, {found.seconds:.1f} s{short})")
     print(f"written to   {out}")

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import pandas as pd
 
@@ -148,7 +149,7 @@ class Progress:
         self.time_limit, self.recording = time_limit, recording
         self.records: list[IterationStats] = []
         self.reason: TerminationReason | None = None
-        self._pollers = [poll for poll in (getattr(x, "poll", None) for x in self.listeners) if poll]
+        self._pollers = [listener for listener in self.listeners if hasattr(listener, "poll")]
         self._start = time.perf_counter()
         self._listening = 0.0
 
@@ -167,8 +168,7 @@ class Progress:
             answers = [listener(stats) for listener in self.listeners]
         finally:
             self._listening += time.perf_counter() - began
-        if any(answer is False for answer in answers):
-            self.reason = TerminationReason.INTERRUPTED
+        self._heed(listener for listener, answer in zip(self.listeners, answers, strict=True) if answer is False)
         return self._in_time()
 
     def offer(self, run: object) -> None:
@@ -185,9 +185,19 @@ class Progress:
 
     def poll(self) -> bool:
         """A cheap question between chunks of one iteration: may the solver go on?"""
-        if any(poll() is False for poll in self._pollers):
-            self.reason = TerminationReason.INTERRUPTED
+        self._heed(listener for listener in self._pollers if listener.poll() is False)
         return self._in_time()
+
+    @property
+    def why(self) -> TerminationReason | None:
+        """Why it said stop, for those that it is a listener of."""
+        return self.reason
+
+    def _heed(self, stopping: Iterable[Any]) -> None:
+        """Stop, if one of the listeners says so: interrupted, unless its ``why`` is another reason."""
+        for listener in stopping:
+            self.reason = getattr(listener, "why", None) or TerminationReason.INTERRUPTED
+            return
 
     def _in_time(self) -> bool:
         if self.reason is None and self.time_limit is not None and self.elapsed_s > self.time_limit:
@@ -218,6 +228,11 @@ class EventForwarder:
     def poll(self) -> bool:
         """Whether the whole may go on."""
         return self.progress.poll()
+
+    @property
+    def why(self) -> TerminationReason | None:
+        """Why the whole is to stop."""
+        return self.progress.reason
 
     def offered(self, run: object) -> None:
         """What a part offers is the whole's."""

@@ -81,6 +81,11 @@ class _InTurn:
         with self.lock:
             return not self.stopped and self.progress.poll()
 
+    @property
+    def why(self) -> TerminationReason | None:
+        """Why not."""
+        return self.progress.reason
+
 
 def warn_unless_converged(results: Iterable[Result]) -> None:
     """scikit-learn's ConvergenceWarning, once, if a row ended before its rule was met."""

@@ -20,7 +20,7 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import GuidedSolver
 from cflengine.engine.checks import InputError
-from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.progress import Listener, Progress, TerminationReason
 from cflengine.text.kgrams import KGramIndex
 
 
@@ -192,7 +192,9 @@ class _Path:
             if there in self.points
         ]
         result = self.solver.solve(self.price(lam), settings, listeners=self.listeners, lam=lam, known=known)
-        self.stopped = result.reason in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
+        ended = (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
+        # a listener may name another reason: then it says stop before the next point, too
+        self.stopped = result.reason in ended or not Progress(self.listeners, recording=False).poll()
         seconds = time.perf_counter() - began + (before.seconds if before else 0.0)
         if before is not None and before.result.gap <= result.gap:
             self.points[lam] = replace(before, seconds=seconds)
