@@ -39,7 +39,7 @@ except TimeoutError:
     st.stop()
 documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
-pieces = " · ".join(f"**{plain(piece)}**" for piece in solution.dictionary)
+pieces = " · ".join(f"**{plain(piece)}**" if piece.strip() else "␣" * len(piece) for piece in solution.dictionary)
 st.markdown(f"Dictionary: {pieces}")
 metric_row(
     [

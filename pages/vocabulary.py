@@ -44,6 +44,8 @@ result = model.result_
 above = relative_gap(check.cost, result.lower_bound)
 proved, found = verdict(check.cost, result.objective, result.lower_bound)
 st.header("From " + plain(brought.name) if brought.name else "From the box")
+if brought.name and st.session_state.widget_vocabulary.strip():
+    st.caption("The file alone. To measure the phrases in the box, press **Measure it** again.")
 metric_row(
     [
         ("With your vocabulary", number(check.cost), "Pointers × λ plus the K-grams in use."),

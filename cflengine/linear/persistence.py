@@ -36,6 +36,7 @@ ESTIMATORS = {
     "plq regressor": "cflengine.plq.estimator:PLQRegressor",
     "embedding": "cflengine.embedding.classifier:WordMMDEmbedding",
     "k-grams": "cflengine.compression.estimator:CompressiveFeatures",
+    "subwords": "cflengine.tokenizer.estimator:SubwordTokenizer",
 }
 
 #: scikit-learn's transformers that a pipeline may have -> module, and what a fit leaves that they transform by

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import Listener
+from cflengine.linear.parameters import read_parameters, written_parameters
+from cflengine.linear.saving import Parts, SavedModel, require
 from cflengine.text import TokenTable
 from cflengine.text.stored import as_documents
 from cflengine.tokenizer.candidates import LONGEST, Candidates
@@ -29,7 +32,7 @@ _LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t
 _REMEMBERED = 1 << 16  # words whose pieces are kept at hand
 
 
-class SubwordTokenizer(BaseEstimator):
+class SubwordTokenizer(SavedModel, BaseEstimator):
     """Cuts text into the fewest pieces of a vocabulary, which is chosen so that the corpus takes few.
 
     Parameters
@@ -66,8 +69,10 @@ class SubwordTokenizer(BaseEstimator):
     Attributes
     ----------
     pieces_ : list[str], by id, as files have them: bytes in GPT-2's alphabet.
-    result_ : TokenizerResult
+    result_ : TokenizerResult; of an estimator that was fitted here, not loaded.
     """
+
+    kind = "subwords"
 
     def __init__(
         self,
@@ -114,7 +119,8 @@ class SubwordTokenizer(BaseEstimator):
         table = WordTable.of(counts, cutting)
         if not table.n_words:
             raise InputError("there is no word in these texts.")
-        units = self._units(table)
+        alphabet = table.alphabet()
+        units = self._units(alphabet)
         size = self.vocab_size - len(units)
         if size < 0:
             raise InputError(
@@ -143,16 +149,15 @@ class SubwordTokenizer(BaseEstimator):
         )
         self._keep(cutting, units, result.pieces())
         self.result_ = result
+        self._alphabet, self._chosen, self._weight = alphabet, result.pieces(), result.weight
         return self
 
-    def _units(self, table: WordTable) -> list[tuple[str, np.ndarray | None]]:
+    def _units(self, alphabet: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
         """What is in the vocabulary anyway: as it is written, and its units, None where no text is cut into it."""
         special: list[tuple[str, np.ndarray | None]] = [(piece, None) for piece in self.special_tokens]
         if self.unit == "byte":
             return special + [(letter, np.array([byte])) for byte, letter in enumerate(byte_letters())]
-        known: list[tuple[str, np.ndarray | None]] = [
-            (chr(code), np.array([code])) for code in table.alphabet().tolist()
-        ]
+        known: list[tuple[str, np.ndarray | None]] = [(chr(code), np.array([code])) for code in alphabet.tolist()]
         spare: list[tuple[str, np.ndarray | None]] = [(name, None) for name in byte_names()]
         return [*special, (UNKNOWN, None), *spare, *known]
 
@@ -257,11 +262,38 @@ class SubwordTokenizer(BaseEstimator):
         """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was
         (units and special tokens are there anyway; their occurrences are not counted, −1)."""
         check_is_fitted(self, "pieces_")
-        chosen = np.arange(len(self.pieces_)) >= len(self.pieces_) - self.result_.size
+        chosen = np.arange(len(self.pieces_)) >= len(self.pieces_) - len(self._weight)
         occurrences = np.full(len(self.pieces_), -1, dtype=np.int64)
-        occurrences[chosen] = self.result_.weight
+        occurrences[chosen] = self._weight
         columns = {"id": np.arange(len(self.pieces_)), "piece": self.pieces_}
         return pd.DataFrame(columns | {"occurrences": occurrences, "chosen": chosen})
+
+    def to_parts(self) -> Parts:
+        """The tokenizer as values that JSON has, and arrays."""
+        arrays = {
+            "alphabet": self._alphabet,
+            "units": np.concatenate([np.zeros(0, dtype=np.int32), *self._chosen]),
+            "ptr": np.cumsum([0, *map(len, self._chosen)], dtype=np.int64),
+            "weight": self._weight,
+        }
+        return {"parameters": written_parameters(self)}, arrays
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
+        require("parameters" in header and {"alphabet", "units", "ptr", "weight"} <= set(arrays), name)
+        model = cls(**read_parameters(cls, header["parameters"], name, least=("unit", "pattern", "normalisation")))
+        alphabet, units, ptr, weight = (arrays[key] for key in ("alphabet", "units", "ptr", "weight"))
+        require(all(one.ndim == 1 and one.dtype.kind in "iu" for one in (alphabet, units, ptr, weight)), name)
+        require(len(ptr) == len(weight) + 1 and ptr[0] == 0 and ptr[-1] == len(units), name)
+        require(bool((np.diff(ptr) > 1).all()), name)
+        cutting = Cutting(model.unit, model.pattern, tuple(model.normalisation))
+        most = 256 if model.unit == "byte" else sys.maxunicode + 1
+        require(all(bool(((one >= 0) & (one < most)).all()) for one in (alphabet, units)), name)
+        chosen = np.split(units, ptr[1:-1]) if len(weight) else []
+        model._keep(cutting, model._units(alphabet), chosen)
+        model._alphabet, model._chosen, model._weight = alphabet, chosen, weight
+        return model
 
     def save_tokenizer_json(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike, but for special tokens

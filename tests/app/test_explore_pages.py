@@ -12,7 +12,8 @@ from visiting import captions, press, show, sound, until, use
 
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
-from pages.parts.overtime.view import time_columns
+from pages.parts.overtime.figures import rates_figure as over_time
+from pages.parts.overtime.view import shown_groups, time_columns
 from pages.parts.shared.jobs import BOARD, DONE, Job
 
 
@@ -166,6 +167,35 @@ def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
     sound(app.selectbox(key="time_group").set_value("party").run())
     frame = pd.read_csv(io.BytesIO(downloads["Bursts (CSV)"]()))
     assert list(frame.columns) == ["phrase", "first", "last", "weight", "count"]
+
+
+def test_small_charts_are_on_one_scale_and_named():
+    frame = pd.DataFrame({"period": ["1990", "1991"], "rate": [1.0, 2.0], "low": [0.5, 1.0], "high": [2.0, 3.0],
+                          "documents": [3, 4], "words": [30, 40]})  # fmt: skip
+    figure = over_time(dict.fromkeys(("a", "<b>b", "c", "d"), frame), "rate", ".0f")
+    assert [trace.name for trace in figure.data] == ["a", "&lt;b>b", "c", "d"]
+    assert {figure.layout[f"yaxis{k}"].matches for k in (2, 3, 4)} == {"y"}
+    assert [figure.layout[f"xaxis{k}"].showticklabels for k in ("", 2, 3, 4)] == [False, True, True, True]
+
+
+def test_groups_are_the_most_frequent_and_numbers_in_their_order():
+    ratings = pd.Series([*range(1, 11), 3, 3, 9, 9, 9, 1, 10, 10, 5, 5, 7, 7])
+    assert shown_groups(ratings) == ["1", "3", "5", "7", "9", "10"]
+    assert shown_groups(pd.Series(["b", "a", "b", None])) == ["b", "a"]
+
+
+def test_documents_without_a_date_are_said_to_be_left_out(open_app):
+    rows = [f"2020-0{k % 6 + 1}-01,{'good' if k % 2 else 'fine'} words,{k % 8}" for k in range(48)]
+    rows += [",good words,1"] * 3
+    app = show(use(open_app(), "dates.csv", "\n".join(["date,text,mark", *rows]).encode()), "phrases")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    app = show(sound(app.run()), "overtime")
+    sound(app.text_input(key="widget_time_phrase").set_value("good words").run())
+    assert "3 documents without a date, left out on this page." in captions(app)
+    assert "24 places in all, 250,000 a million words." in captions(app)
+    sound(app.selectbox(key="time_group").set_value("mark").run())
+    assert "Of 8 values of mark, the 6 with most documents." in captions(app)
 
 
 def test_a_corpus_without_dates_says_so(open_app):

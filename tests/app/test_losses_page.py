@@ -139,7 +139,8 @@ def test_numbers_another_loss_and_what_has_changed(page):
     sound(page.selectbox(key="widget_loss_column").set_value("score").run())
     assert page.session_state["loss_choice"].loss == "quantile"
     sound(page.toggle(key="widget_loss_band").set_value(True).run())
-    sound(page.multiselect(key="widget_loss_constraints").set_value(["nonnegative", "fair"]).run())
+    constraints = page.multiselect(key="widget_loss_constraints_score")
+    sound(constraints.set_value(["nonnegative", "fair"]).run())
     assert page.session_state["loss_choice"].sensitive == "mood"
     press(page, "Fit")
     finish(page)
@@ -150,6 +151,36 @@ def test_numbers_another_loss_and_what_has_changed(page):
     assert "changed since this model was fitted" in captions(page)
     sound(page.selectbox(key="widget_loss_True").set_value(DRAWN).run())
     assert page.session_state["loss_choice"].points == POINTS and not page.error
+
+
+def test_fairness_is_offered_where_a_column_can_be_fair_to(open_app):
+    frame = reviews().drop(columns="score")
+    frame.loc[3, "side"] = None
+    app = show(use(open_app(), "reviews.csv", frame.to_csv(index=False).encode()), "losses")
+    constraints = app.multiselect(key="widget_loss_constraints_mood")
+    assert "fair to a column" not in constraints.options
+    assert "needs another column with numbers, or two values, for every document" in captions(app)
+    sound(constraints.set_value(["nonnegative"]).run())
+    sound(app.selectbox(key="widget_loss_column").set_value("side").run())
+    constraints = app.multiselect(key="widget_loss_constraints_side")
+    assert constraints.value == ["nonnegative"] and "fair to a column" in constraints.options
+    sound(constraints.set_value(["fair"]).run())
+    assert app.session_state["loss_choice"].constraints == ("fair:0.01",)
+    assert app.session_state["loss_choice"].sensitive == "mood"
+    sound(app.selectbox(key="widget_loss_column").set_value("mood").run())
+    assert app.session_state["loss_choice"].constraints == ()
+    assert app.multiselect(key="widget_loss_constraints_mood").value == []
+
+
+def test_an_address_brings_back_what_was_fitted(page, open_app):
+    sound(page.selectbox(key="widget_loss_column").set_value("score").run())
+    sound(page.selectbox(key="widget_loss_True").set_value("huber").run())
+    press(page, "Fit")
+    finish(page)
+    again = open_app("losses", corpus=page.session_state["corpus_id"], loss=page.session_state["loss_id"])
+    assert again.selectbox(key="widget_loss_column").value == "score"
+    assert again.selectbox(key="widget_loss_True").value == "huber"
+    assert "Mean loss, test set" in numbers(again) and "changed since" not in captions(again)
 
 
 def test_the_command_that_is_shown_fits_the_same_model(page, tmp_path, monkeypatch):

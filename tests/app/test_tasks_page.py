@@ -6,6 +6,7 @@ import shlex
 
 import numpy as np
 import pandas as pd
+import pytest
 from visiting import captions, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
@@ -16,7 +17,7 @@ from pages.parts.tasks.close import tasks_command
 from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
-from pages.parts.tasks.view import confusions, method_name, most_wrong, telling_rows
+from pages.parts.tasks.view import against, confusions, method_name, most_wrong, telling_rows
 
 HOSTILE = "<b>*m*</b> $x$"
 
@@ -88,6 +89,8 @@ def test_the_page_compares_and_hands_on(open_app):
     use_it.click()
     app.run()
     assert app.session_state["settings"].counting in ("pointers", "occurrences", "soft")
+    again = open_app("tasks", corpus=app.session_state["corpus_id"], tasks=job.id)
+    assert again.session_state["tasks_choice"].columns == ("mood", "score")
 
 
 def test_the_command_makes_the_same(tmp_path, monkeypatch):
@@ -126,3 +129,16 @@ def test_features_are_counted_as_chosen(tiny):
 def test_ways_to_count_stand_in_the_address():
     assert settings_from({"counting": "soft"}).counting == "soft"
     assert settings_from({"counting": "<b>"}).counting == "pointers"
+
+
+@pytest.mark.parametrize(
+    ("gain", "measure", "said"),
+    [
+        (0.011, "error", "1.1 % less error than"),
+        (-0.02, "error", "2.0 % more error than"),
+        (0.03, "accuracy", "3.0 points better than"),
+        (-0.03, "accuracy", "3.0 points worse than"),
+    ],
+)
+def test_what_is_better_is_said_in_words(gain, measure, said):
+    assert against(gain, measure) == said

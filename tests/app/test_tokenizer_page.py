@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -105,6 +106,7 @@ def test_the_page_from_button_to_command(tiny, tmp_path, monkeypatch):
     shown = numbers(app)
     assert float(shown["At least, proved"]) <= float(shown["Tokens a word"])
     assert "Recomputed from the words" in captions(app)
+    assert re.search(r"More than \d{3} entries there cannot be", captions(app))
     job = state.BOARD.get(app.session_state["subwords_id"])
     model = next(iter(job.result.models.values()))
     assert isinstance(model, SubwordTokenizer) and json.loads(_json(model))["model"]["type"] == "Unigram"

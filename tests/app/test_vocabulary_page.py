@@ -181,6 +181,7 @@ def test_a_file_counts_instead_of_the_box(page):
     assert float(numbers(app)["With your vocabulary"].replace(",", "")) <= 1.0001 * model.result_.objective + 0.5
     assert numbers(app)["K-grams of yours"] == str(len(model.dictionary_))
     assert r"\<b\>\*mine\*" in texts(app), "a file's name is shown as it is"
+    assert "The file alone. To measure the phrases in the box" in texts(app)
 
 
 def test_a_bad_file_is_one_sentence_and_the_next_one_works(page):

@@ -128,26 +128,44 @@ function nameOf(chart) {
   return plain.slice(0, 40) || "chart";
 }
 
-// A row a point: the trace's name, then the fields that any trace has.
+// A row a point: the trace's name, then the fields that any trace has, and how far its intervals reach.
 function csvOf(traces) {
   const shown = traces.filter((trace) => trace.visible !== false && (trace.y?.length || trace.x?.length || trace.z?.length));
   const fields = FIELDS.filter((field) => shown.some((trace) => isList(trace[field])));
-  const rows = [["series", ...fields]];
+  const columns = fields.flatMap((field) => (field === "customdata" ? details(shown) : [[field, (trace, k) => at(trace[field], k)]]));
+  if (shown.some((trace) => isList(trace.error_y?.array))) columns.push(["low", reach(-1)], ["high", reach(1)]);
+  const rows = [["series", ...columns.map(([name]) => name)]];
   for (const trace of shown) {
-    if (isList(trace.z) && isList(trace.z[0])) rows.push(...gridRows(trace, fields));
+    if (isList(trace.z) && isList(trace.z[0])) rows.push(...gridRows(trace, columns));
     else {
       const count = Math.max(...fields.map((field) => (isList(trace[field]) ? trace[field].length : 0)));
-      for (let k = 0; k < count; k++) rows.push([trace.name ?? "", ...fields.map((field) => (isList(trace[field]) ? trace[field][k] : ""))]);
+      for (let k = 0; k < count; k++) {
+        rows.push([trace.name ?? "", ...columns.map(([, of]) => of(trace, k))]);
+      }
     }
   }
   return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 }
 
-function gridRows(trace, fields) {
+const at = (list, k) => (isList(list) ? list[k] : "");
+
+// What the points carry besides: a column each where the chart names them.
+function details(traces) {
+  const names = traces.find((trace) => trace.meta?.customdata)?.meta.customdata;
+  if (!names) return [["customdata", (trace, k) => at(trace.customdata, k)]];
+  return names.map((name, j) => [name, (trace, k) => at(at(trace.customdata, k), j)]);
+}
+
+const reach = (sign) => (trace, k) => {
+  const { array, arrayminus = array } = trace.error_y ?? {};
+  return isList(array) && trace.y[k] != null ? trace.y[k] + sign * (sign > 0 ? array : arrayminus)[k] : "";
+};
+
+function gridRows(trace, columns) {
   return [...trace.z].flatMap((line, i) =>
     [...line].map((value, k) => [
       trace.name ?? "",
-      ...fields.map((field) => ({ x: trace.x?.[k] ?? k, y: trace.y?.[i] ?? i, z: value, text: trace.text?.[i]?.[k] ?? "" })[field] ?? ""),
+      ...columns.map(([name]) => ({ x: trace.x?.[k] ?? k, y: trace.y?.[i] ?? i, z: value, text: trace.text?.[i]?.[k] ?? "" })[name] ?? ""),
     ]),
   );
 }
@@ -157,7 +175,7 @@ const isList = (value) => Array.isArray(value) || ArrayBuffer.isView(value);
 function cell(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (typeof value === "number") return String(value);
-  const text = Array.isArray(value) ? value.join(" ") : String(value);
+  const text = isList(value) ? [...value].join(" ") : String(value);
   return `"${(STARTS.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 

@@ -120,11 +120,18 @@ def _details(choice: LossChoice) -> None:
         help="K-grams: word sequences that compress the training documents, at the λ and K of the bar above.",
     )  # fmt: skip
     chosen = [name for name in _CONSTRAINTS if any(one.split(":")[0] == name for one in choice.constraints)]
+    possible = bool(_sensitive_columns(choice))
     st.multiselect(
-        "Constraints", list(_CONSTRAINTS), default=chosen, format_func=_CONSTRAINTS.__getitem__,
-        key="widget_loss_constraints", on_change=_take_constraints, placeholder="none",
+        "Constraints", [name for name in _CONSTRAINTS if possible or name != "fair"], default=chosen,
+        format_func=_CONSTRAINTS.__getitem__, key=_constraints_key(choice), on_change=_take_constraints,
+        placeholder="none",
     )  # fmt: skip
-    if "fair" in chosen:
+    if not possible:
+        st.caption(
+            "Fairness to a column needs another column with numbers, or two values, for every document; this corpus "
+            "has none."
+        )
+    elif "fair" in chosen:
         _fairness(choice)
     if choice.loss == "quantile":
         st.toggle(
@@ -135,11 +142,7 @@ def _details(choice: LossChoice) -> None:
 
 
 def _fairness(choice: LossChoice) -> None:
-    metadata = current_corpus().corpus.metadata
-    names = [str(name) for name in metadata.columns if name != choice.column and _can_be_sensitive(metadata[name])]
-    if not names:
-        st.caption("No other column of this corpus has numbers, or two values, for every document.")
-        return
+    names = _sensitive_columns(choice)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
             "To which column", names, width=180,
@@ -154,6 +157,16 @@ def _fairness(choice: LossChoice) -> None:
         )  # fmt: skip
 
 
+def _constraints_key(choice: LossChoice) -> str:
+    """Another widget for another column to predict: what it had chosen may not be possible there."""
+    return f"widget_loss_constraints_{choice.column}"
+
+
+def _sensitive_columns(choice: LossChoice) -> list[str]:
+    metadata = current_corpus().corpus.metadata
+    return [str(name) for name in metadata.columns if name != choice.column and _can_be_sensitive(metadata[name])]
+
+
 def _can_be_sensitive(values: pd.Series) -> bool:
     if values.isna().any():
         return False
@@ -164,13 +177,11 @@ def _take_constraints() -> None:
     state = st.session_state
     choice: LossChoice = state.loss_choice
     found, sensitive = [], None
-    for name in state.widget_loss_constraints:
+    for name in state[_constraints_key(choice)]:
         if name == "fair":
-            metadata = current_corpus().corpus.metadata
-            usable = [str(one) for one in metadata.columns if one != choice.column and _can_be_sensitive(metadata[one])]
-            sensitive = state.get("widget_loss_sensitive") or (usable[0] if usable else None)
-            if sensitive is not None:
-                found.append(f"fair:{state.get('widget_loss_fairness', 0.01):g}")
+            usable, asked = _sensitive_columns(choice), state.get("widget_loss_sensitive")
+            sensitive = asked if asked in usable else usable[0]
+            found.append(f"fair:{state.get('widget_loss_fairness', 0.01):g}")
         else:
             found.append("box:-1:1" if name == "box" else name)
     _set(constraints=tuple(found), sensitive=sensitive)
@@ -198,13 +209,16 @@ def _usual(numbers: bool) -> str:
 
 
 def _choice(columns: dict[str, bool]) -> LossChoice:
-    """The session's choice, if this corpus can fulfil it; else its first column and the usual loss."""
+    """The session's choice, if this corpus can fulfil it; else that of the fit in the address, else its first column
+    and the usual loss."""
     choice, corpus = st.session_state.get("loss_choice"), st.session_state.corpus_id
     if choice is None or st.session_state.get("loss_corpus") != corpus or columns.get(choice.column) != choice.numbers:
         st.session_state.loss_corpus = corpus
-        column = next(iter(columns))
+        column, job = next(iter(columns)), current_job(LOSS)
         metadata = current_corpus().corpus.metadata
         choice = LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata) or 0.2)
+        if job is not None and columns.get(job.key[2].column) == job.key[2].numbers:
+            choice = job.key[2]
         st.session_state.loss_choice = choice
     return choice
 
@@ -216,8 +230,8 @@ def _set(**changes: Any) -> None:
 def _key() -> tuple[Any, ...]:
     """Corpus, kind, choice; of K-grams also what they depend on."""
     choice: LossChoice = replace(st.session_state.loss_choice, tokens=current_corpus().tokens)
-    if choice.features == "kgrams":
-        choice = replace(choice, lam=settings().lam, max_gram=settings().max_gram)
+    own = settings() if choice.features == "kgrams" else LossChoice  # words depend on neither
+    choice = replace(choice, lam=own.lam, max_gram=own.max_gram)
     return (st.session_state.corpus_id, LOSS, choice)
 
 

@@ -18,7 +18,7 @@ from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.selection import select_phrase, selected_phrase
 from pages.parts.shared.solution import Solution
-from pages.parts.shared.words import many, number, said
+from pages.parts.shared.words import many, number, plain, said
 
 UNITS = ("year", "month", "day")
 MOST_GROUPS = 6
@@ -57,10 +57,14 @@ def choose_periods(loaded: LoadedCorpus) -> Periods | None:
         if pd.api.types.is_datetime64_any_dtype(values):
             unit = st.segmented_control("Period", UNITS, default=_usual(values), required=True, key=f"unit_{column}")
     try:
-        return periods_of(values, unit)
+        periods = periods_of(values, unit)
     except InputError as error:
         st.error(said(error))
         return None
+    undated = int((periods.number < 0).sum())
+    if undated:
+        st.caption(f"{many(undated, 'document')} without a date, left out on this page.")
+    return periods
 
 
 def _usual(values: pd.Series) -> str:
@@ -100,7 +104,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     if clear:
         st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {limit:.1f}).")
     else:
-        st.markdown(f"**No phrase comes in a burst that could not be an accident** (weight above {limit:.1f}).")
+        st.markdown(f"**All bursts here may be accidents**: none has a weight above {limit:.1f}.")
     st.caption(
         "A burst: periods at about twice the usual rate. The limit is the heaviest burst of any phrase after dates "
         "were exchanged among documents at random, 19 times."
@@ -111,8 +115,8 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         alt="Phrases with their strongest burst",
         column_config={
             "first": st.column_config.TextColumn("from", width=75), "last": st.column_config.TextColumn("to", width=75),
-            "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
-            "count": st.column_config.NumberColumn("uses then", width=75),
+            "weight": st.column_config.NumberColumn(format="%.1f", width=85, help="How clear the burst is"),
+            "count": st.column_config.NumberColumn("uses then", width=95),
         },
     )  # fmt: skip
     row = new_row(event, len(shown), key)
@@ -156,17 +160,29 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     except InputError as error:
         st.error(said(error))
         return
-    counts = np.bincount(places.documents(loaded.table), minlength=len(loaded.corpus))
+    counts = np.bincount(places.documents(loaded.table), minlength=len(loaded.corpus)) * (periods.number >= 0)
     sizes = np.diff(loaded.table.doc_ptr)
+    dated = int(sizes[periods.number >= 0].sum())
     frames: dict[str, Any] = {}
+    left_out = ""
     if by == _NONE:
         frames[""] = rates(counts, sizes, periods)
     else:
         labels = metadata[by].astype(str)
-        for name in metadata[by].dropna().astype(str).value_counts().index[:MOST_GROUPS]:
+        for name in shown_groups(metadata[by]):
             own = Periods(np.where(labels == name, periods.number, -1), periods.names)
             frames[name] = rates(counts, sizes, own)
+        if len(frames) < metadata[by].nunique():
+            left_out = f" Of {metadata[by].nunique()} values of {plain(by)}, the {len(frames)} with most documents."
     figure = rates_figure(frames, f"“{query}” a million words", ",.0f")
     st.plotly_chart(figure, key="time_phrase_figure", config={"displayModeBar": False})
-    million = number(1e6 * len(places) / max(loaded.table.n_tokens, 1))
-    st.caption(f"{many(len(places), 'place')} in all, {million} a million words.")
+    million = number(1e6 * counts.sum() / max(dated, 1))
+    st.caption(f"{many(int(counts.sum()), 'place')} in all, {million} a million words.{left_out}")
+
+
+def shown_groups(values: pd.Series) -> list[str]:
+    """The most frequent values of a column, numbers in their order, others as frequent as they are."""
+    known = values.dropna()
+    most = known.value_counts().index[:MOST_GROUPS]
+    ordered = sorted(most) if pd.api.types.is_numeric_dtype(known) else list(most)
+    return [str(value) for value in ordered]

@@ -88,7 +88,8 @@ def _say_found(corpus: Corpus, here: int) -> None:
     """How often the words of the find box stand in the corpus, and in which place of the documents one is."""
     state, needle = st.session_state, st.session_state.find.lower()
     if state.get("find_failed"):
-        st.caption(f"No other document holds “{plain(state.find)}”.")
+        other = "other " if needle in corpus.texts[here].lower() else ""
+        st.caption(f"No {other}document holds “{plain(state.find)}”.")
     known = state.get("find_counts")
     if known is None or known[0] != (corpus.digest, needle):
         counts = [text.lower().count(needle) for text in corpus.texts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -84,4 +85,9 @@ def _share(corpus_id: str) -> None:
         if corpus_id != SAMPLE
         else "This address brings back the sample with these settings."
     )
-    st.code(st.context.url or "", language=None, wrap_lines=True)
+    st.code(address(st.context.url or "", st.query_params.to_dict()), language=None, wrap_lines=True)
+
+
+def address(page: str, query: Mapping[str, str]) -> str:
+    """A page's address with its parameters, which Streamlit's own has lost."""
+    return urlsplit(page)._replace(query=urlencode(query)).geturl()

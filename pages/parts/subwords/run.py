@@ -54,7 +54,7 @@ class SubwordChoice:
 class SubwordRun:
     """scale: sizes that are tried, as far as the corpus allows; models: by size; bpe: entries -> a tokenizer trained by
     BPE on the same corpus and its tokens; now: size, tokens of the best found and those proved to be needed, of the
-    solve under way."""
+    solve under way; most: entries that the corpus allows, with every piece that occurs in its words."""
 
     choice: SubwordChoice
     scale: tuple[int, ...] = SIZES
@@ -65,6 +65,7 @@ class SubwordRun:
     report: TokenizerReport | None = None
     now: tuple[int, float, float] | None = None
     n_running: int = 0
+    most: int = 0
     stage: str = ""
 
     def run(self, texts: Sequence[str], brought: Brought | None, job: Job) -> None:
@@ -99,7 +100,7 @@ class SubwordRun:
         if not table.n_words:
             raise InputError("There is no word in this corpus.")
         units = 256 if cutting.unit == "byte" else 257 + len(table.alphabet())
-        most = units + int(np.count_nonzero(Candidates.of(table, LONGEST).many))
+        self.most = most = units + int(np.count_nonzero(Candidates.of(table, LONGEST).many))
         sizes = [size for size in self.scale if units < size <= min(self.choice.largest, most)]
         return sizes or [units + (most - units + 1) // 2]
 

@@ -86,6 +86,11 @@ def draw_sizes(run: SubwordRun) -> int:
         "many entries can go below, with pieces of up to 16 units. Recomputed from the words."
         + ("" if CAN_COMPARE else ' For byte-pair encoding beside: `pip install "cflengine[foreign]"`.')
     )
+    if run.most < run.choice.largest:
+        st.caption(
+            f"More than {run.most:,} entries there cannot be: so many pieces, bytes or characters included, are in the "
+            "words of this corpus."
+        )
     sizes = list(run.models)
     size = st.segmented_control(
         "Entries", sizes, default=sizes[-1], required=True, format_func=lambda s: f"{s:,}", key="subwords_size"

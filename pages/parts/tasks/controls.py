@@ -117,14 +117,18 @@ def _take_how() -> None:
 
 
 def _choice(columns: dict[str, str]) -> TasksChoice:
-    """The session's choice, if this corpus can fulfil it; else its likeliest column."""
+    """The session's choice, if this corpus can fulfil it; else that of the run in the address, else its likeliest
+    column."""
     state = st.session_state
     choice = state.get("tasks_choice")
     if choice is None or state.get("tasks_corpus") != state.corpus_id:
         state.tasks_corpus = state.corpus_id
         large = current_corpus().table.n_tokens > SLOW_TOKENS
-        choice = TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
-        state.tasks_choice = choice
+        job = current_job(TASKS)
+        usual = TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
+        choice = state.tasks_choice = (
+            usual if job is None or not set(job.key[2].columns) <= set(columns) else job.key[2]
+        )
     return choice
 
 

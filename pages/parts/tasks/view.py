@@ -206,9 +206,16 @@ def draw_table(finding: Finding) -> None:
         difference = unseen["against_all_texts"]["gain"]
         st.caption(
             f"With a dictionary of the training texts alone, as for texts that come later: "
-            f"{worth(unseen[measure], measure)} ({100 * difference:+.1f} "
-            f"{'points' if measure == 'accuracy' else '% of the error'} against the dictionary of all texts)."
+            f"{worth(unseen[measure], measure)} ({against(difference, measure)} with the dictionary of all texts)."
         )
+
+
+def against(gain: float, measure: str) -> str:
+    """How much better or worse than another, gain: above 0 where it is better."""
+    better, worse = ("points better than", "points worse than")
+    if measure != "accuracy":
+        better, worse = "% less error than", "% more error than"
+    return f"{100 * abs(gain):.1f} {better if gain >= 0 else worse}"
 
 
 def telling_rows(finding: Finding, name: str | None) -> pd.DataFrame:
