@@ -19,7 +19,7 @@ found, loaded = result_or_stop(), current_corpus()
 periods = choose_periods(loaded)
 if periods is not None:
     draw_cost(found, loaded, periods)
-    table, chart = st.columns([2, 3], gap="medium")
+    table, chart = st.columns(2, gap="medium")
     with table:
         draw_bursts(found, loaded, periods)
     with chart:

@@ -174,7 +174,7 @@ def test_small_charts_are_on_one_scale_and_named():
                           "documents": [3, 4], "words": [30, 40]})  # fmt: skip
     figure = over_time(dict.fromkeys(("a", "<b>b", "c", "d"), frame), "rate", ".0f")
     assert [trace.name for trace in figure.data] == ["a", "&lt;b>b", "c", "d"]
-    assert {figure.layout[f"yaxis{k}"].matches for k in (2, 3, 4)} == {"y"}
+    assert [figure.layout[f"yaxis{k}"].matches for k in ("", 2, 3, 4)] == ["y4", "y4", "y4", None]
     assert [figure.layout[f"xaxis{k}"].showticklabels for k in ("", 2, 3, 4)] == [False, True, True, True]
 
 

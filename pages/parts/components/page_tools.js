@@ -136,16 +136,19 @@ function csvOf(traces) {
   if (shown.some((trace) => isList(trace.error_y?.array))) columns.push(["low", reach(-1)], ["high", reach(1)]);
   const rows = [["series", ...columns.map(([name]) => name)]];
   for (const trace of shown) {
-    if (isList(trace.z) && isList(trace.z[0])) rows.push(...gridRows(trace, columns));
+    const name = plain(trace.name ?? "");
+    if (isList(trace.z) && isList(trace.z[0])) rows.push(...gridRows(trace, columns, name));
     else {
       const count = Math.max(...fields.map((field) => (isList(trace[field]) ? trace[field].length : 0)));
       for (let k = 0; k < count; k++) {
-        rows.push([trace.name ?? "", ...columns.map(([, of]) => of(trace, k))]);
+        rows.push([name, ...columns.map(([, of]) => of(trace, k))]);
       }
     }
   }
   return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 }
+
+const plain = (text) => String(text).replaceAll("&lt;", "<").replaceAll("&amp;", "&"); // as Plotly shows it
 
 const at = (list, k) => (isList(list) ? list[k] : "");
 
@@ -161,10 +164,10 @@ const reach = (sign) => (trace, k) => {
   return isList(array) && trace.y[k] != null ? trace.y[k] + sign * (sign > 0 ? array : arrayminus)[k] : "";
 };
 
-function gridRows(trace, columns) {
+function gridRows(trace, columns, series) {
   return [...trace.z].flatMap((line, i) =>
     [...line].map((value, k) => [
-      trace.name ?? "",
+      series,
       ...columns.map(([name]) => ({ x: trace.x?.[k] ?? k, y: trace.y?.[i] ?? i, z: value, text: trace.text?.[i]?.[k] ?? "" })[name] ?? ""),
     ]),
   );

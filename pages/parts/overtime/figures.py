@@ -31,7 +31,7 @@ def rates_figure(frames: Mapping[str, pd.DataFrame], title: str, form: str) -> g
             "<extra></extra>",
             row=k // columns + 1, col=k % columns + 1,
         )  # fmt: skip
-    figure.update_xaxes(type="category", nticks=12)
+    figure.update_xaxes(type="category", nticks=(12, 6, 3)[columns - 1])
     for k in range(len(frames) - columns, len(frames)):  # those without another below them
         figure.update_xaxes(showticklabels=True, row=k // columns + 1, col=k % columns + 1)
     figure.update_yaxes(rangemode="tozero")

@@ -110,13 +110,16 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         "were exchanged among documents at random, 19 times."
     )
     key = f"bursts_{len(periods.names)}_{found.id}"
+    wide = 30 + 8 * max(map(len, periods.names))  # pixels
     event = st.dataframe(
         shown, hide_index=True, height=400, on_select="rerun", selection_mode="single-row", key=key,
         alt="Phrases with their strongest burst",
         column_config={
-            "first": st.column_config.TextColumn("from", width=75), "last": st.column_config.TextColumn("to", width=75),
-            "weight": st.column_config.NumberColumn(format="%.1f", width=85, help="How clear the burst is"),
-            "count": st.column_config.NumberColumn("uses then", width=95),
+            "phrase": st.column_config.TextColumn(width=125),
+            "first": st.column_config.TextColumn("from", width=wide),
+            "last": st.column_config.TextColumn("to", width=wide),
+            "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
+            "count": st.column_config.NumberColumn("uses", width=55, help="Uses of the phrase then"),
         },
     )  # fmt: skip
     row = new_row(event, len(shown), key)
