@@ -23,9 +23,10 @@ FEASIBLE = 1e-9  # the largest relative violation of a constraint at which an ob
 
 @dataclass(frozen=True)
 class Certificate:
-    """objective: of (P) at β, rounded up; lower_bound: on the optimum, rounded down; gap = objective/lower_bound − 1;
-    violation: the largest of the constraints, relative. Where that is above 1e-9 the objective is not one of (P), and
-    objective and gap are estimates. scores: float64 (n,); q: float64 (d,), of the duals that the bound is of."""
+    """objective: of (P) at β, rounded up; lower_bound: on the optimum, rounded down; violation: the largest of the
+    constraints, relative; gap = (objective + Σ_k |ξ_k| f_k)/lower_bound − 1, with f_k by how much constraint k fails:
+    the objective alone may lie below the bound there, this sum cannot, as the Lagrangian does not exceed it. Where the
+    violation is above 1e-9 the objective is not one of (P), and objective and gap are estimates. scores: float64 (n,); q: float64 (d,), of the duals that the bound is of."""
 
     objective: float
     lower_bound: float
@@ -135,4 +136,7 @@ def certify(
     sizes = sizes or Sizes.of(problem.X)
     objective, z = upper_bound(problem, beta, bias, sizes, scores)
     bound, q = lower_bound(problem, *duals, sizes, q)
-    return Certificate(objective, bound, relative_gap(objective, bound), problem.constraints.violation(beta), z, q)
+    constraints, price = problem.constraints, 0.0
+    if len(constraints):
+        price = float(np.abs(duals[2]) @ constraints.failing(beta))
+    return Certificate(objective, bound, relative_gap(objective + price, bound), constraints.violation(beta), z, q)

@@ -94,9 +94,12 @@ class Constraints:
         """The largest amount by which a row fails, relative to 1 + |b_k| + Σ_j |a_kj β_j|; 0 where none does."""
         if not len(self):
             return 0.0
+        return float(np.max(self.failing(beta) / (1.0 + np.abs(self.b) + self.absolute @ np.abs(beta))))
+
+    def failing(self, beta: np.ndarray) -> np.ndarray:
+        """float64 (K,): by how much each row fails, at least 0."""
         slack = self.A @ beta + self.b
-        failing = np.where(self.equal, np.abs(slack), np.maximum(-slack, 0.0))
-        return float(np.max(failing / (1.0 + np.abs(self.b) + self.absolute @ np.abs(beta))))
+        return np.where(self.equal, np.abs(slack), np.maximum(-slack, 0.0))
 
     def combination(self, xi: np.ndarray) -> np.ndarray:
         """float64 (d,): Aᵀξ."""

@@ -88,6 +88,20 @@ def test_constraints_hold_and_the_optimum_is_slsqps(name, kind, intercept):
     assert_solved(problem, result, optimum(problem))
 
 
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("name", ["hinge", "huber:0.5", "quantile:0.7"])
+def test_no_gap_is_below_0_however_constraints_fail(name, kind):
+    """The optimum without constraints has the lower objective; what it fails by has its price in the gap."""
+    problem = problem_of(name, bounds=CONSTRAINTS[kind])
+    best, free = (solve(one, TIGHT) for one in (problem, problem_of(name)))
+    below = 0
+    for share in (0.0, 1e-12, 1e-10, 1e-9, 1e-6, 0.1, 1.0):
+        proof = certify(problem, (1 - share) * best.w + share * free.w, 0.0, (best.lam, best.gam, best.xi))
+        assert proof.gap >= 0 and proof.gap >= proof.objective / proof.lower_bound - 1.0
+        below += proof.objective < proof.lower_bound
+    assert below or problem.constraints.violation(free.w) == 0, "the case that this is about"
+
+
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_it_finds_what_liblinear_finds(loss, C):
