@@ -16,7 +16,6 @@ from visiting import TINY, captions, in_address, numbers, press, show, sidebar, 
 from cflengine import Corpus, CorpusError
 from pages.parts.shared import corpora, jobs, state
 from pages.parts.shared import sidebar as sidebar_of_the_app
-from pages.parts.shared.bar import address
 from pages.parts.shared.path_run import PathRun
 from sample_data.solve import LAMS
 
@@ -57,11 +56,6 @@ def test_the_path_that_pages_rest_on_outlives_all_other_jobs(open_app, board):
     for n in range(jobs.KEEP_JOBS + 2):  # of this tab and of others
         board.submit(jobs.Job(str(n), ("another corpus",), lambda job: 1)).result(timeout=10)
     assert in_address(sound(app.run()), "path") == job.id and jobs.BOARD.get(job.id) is job
-
-
-def test_a_shared_address_has_the_parameters_of_the_page():
-    assert address("http://host:8501/tasks", {"corpus": "a1", "k": "4"}) == "http://host:8501/tasks?corpus=a1&k=4"
-    assert address("http://host/", {}) == "http://host/" and address("", {"k": "2"}) == "?k=2"
 
 
 def test_the_bar_says_that_a_corpus_is_being_compressed(open_app, board, monkeypatch):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pages.parts.read.points import note
+from pages.parts.shared.bar import address
 from pages.parts.shared.words import proved_sentence
 
 
@@ -33,3 +34,8 @@ def test_what_storing_costs_is_the_least_where_that_is_proved():
     said = [note(SimpleNamespace(result=SimpleNamespace(**facts, optimal=optimal))) for optimal in (False, True)]
     assert said[0].endswith("costs 10, and cannot cost less than 9.")
     assert said[1].endswith("costs 10, and cannot cost less.")
+
+
+def test_a_shared_address_has_the_parameters_of_the_page():
+    assert address("http://host:8501/tasks", {"corpus": "a1", "k": "4"}) == "http://host:8501/tasks?corpus=a1&k=4"
+    assert address("http://host/", {}) == "http://host/" and address("", {"k": "2"}) == "?k=2"

@@ -17,11 +17,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
-from cflengine import CompressiveFeatures, SubwordTokenizer, load_model
+from cflengine import CompressiveFeatures, SubwordTokenizer
 from cflengine.engine import InputError, MemoryLimitError
-from cflengine.linear import saving
 from cflengine.tokenizer import Candidates, Cutting, TokenizerResult, WordTable, candidates
 from cflengine.tokenizer.certificate import count_tokens, dual_bound
 from cflengine.tokenizer.exchange import Exchange
@@ -254,42 +252,6 @@ def test_results_are_the_same_again_saved_and_by_one_thread(tmp_path):
     assert [a.tolist() for a in loaded.pieces()] == [a.tolist() for a in one.result_.pieces()]
     copy = pickle.loads(pickle.dumps(two))
     assert copy.encode(texts[0]) == two.encode(texts[0])
-
-
-@pytest.mark.parametrize("unit", ["byte", "character"])
-def test_a_tokenizer_that_was_saved_is_the_same(unit, tmp_path):
-    texts, own = texts_at_random(20), {"pattern": r"[^\W\d]+", "special_tokens": ("<pad>",), "normalisation": ("nfc",)}
-    model = SubwordTokenizer(330, unit=unit, tol=0.05, required=("ab",), **own).fit(texts)
-    model.save(tmp_path / "m.cflm", about={"corpus": "letters"})
-    again = load_model(tmp_path / "m.cflm")
-    assert again.pieces_ == model.pieces_ and again.pieces_frame().equals(model.pieces_frame())
-    for text in [*texts, "Ω≈ç√ 🙂\t<pad>", ""]:
-        assert again.encode(text) == model.encode(text)
-        assert again.decode(again.encode(text)) == text
-    again.save(tmp_path / "twice.cflm", about={"corpus": "letters"})
-    assert (tmp_path / "twice.cflm").read_bytes() == (tmp_path / "m.cflm").read_bytes()
-    again.save_tokenizer_json(tmp_path / "a.json")
-    model.save_tokenizer_json(tmp_path / "b.json")
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert clone(again).fit(texts).pieces_ == model.pieces_
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"units": np.full(4, 256, dtype=np.int32), "ptr": np.array([0, 2, 4]), "weight": np.array([1, 1])},
-        {"units": np.full(4, 97, dtype=np.int32), "ptr": np.array([0, 2, 4]), "weight": np.array([1, 1])},
-        {"units": np.full(1, 97, dtype=np.int32), "ptr": np.array([0, 1]), "weight": np.array([1])},
-        {"ptr": np.array([0, 2, 1])},
-        {"weight": np.zeros((2, 2))},
-        {"alphabet": np.array([1.5])},
-    ],
-)
-def test_damaged_files_of_tokenizers_are_said_to_be(change, tmp_path):
-    header, arrays = SubwordTokenizer(260).fit(["ab ab abc abc"]).to_parts()
-    saving.write_model(tmp_path / "m.cflm", "subwords", header, arrays | change)
-    with pytest.raises(saving.ModelFileError, match="damaged"):
-        SubwordTokenizer.load(tmp_path / "m.cflm")
 
 
 @pytest.mark.parametrize("after", [1, 2, 5, 30])
