@@ -100,7 +100,7 @@ def test_finding_and_choosing_documents(tiny):
     sound(tiny.number_input(key="widget_document").set_value(0).run())
     assert tiny.number_input(key="widget_document").value == 0, "a query must not hold on to the reader"
     sound(tiny.text_input(key="find").set_value("zebra").run())
-    assert "No other document holds" in captions(tiny) and tiny.number_input(key="widget_document").value == 0
+    assert "No document holds" in captions(tiny) and tiny.number_input(key="widget_document").value == 0
 
 
 def test_another_solve_of_the_same_corpus_forgets_the_chosen_gram(tiny):
