@@ -28,6 +28,7 @@ def test_axe_finds_nothing(open_tab):
 
     page, found = open_tab("/"), []
     page.get_by_role("heading", name="See what your text is made of").wait_for()
+    page.locator(".lt-shares .p").first.wait_for()  # its text comes once the sample is solved
     page.evaluate(Axe().axe_script)  # once: pages change within the document
     page.add_style_tag(content="* { transition: none !important }")  # colours that fade are not yet those to look at
     for title in (*PAGES.values(), *LABELS):
