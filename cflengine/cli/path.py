@@ -113,7 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
             size = f"{row.dictionary_size:>9,} K-grams"
             print(f"λ {row.lam:<8g} objective {row.objective:>14,.1f}  gap {percent(row.gap):>9}  {size}")
         if missing:
-            why = "interrupted" if progress.stop else "the time limit came first"
-            print(f"not solved: λ {', '.join(f'{lam:g}' for lam in missing)} ({why})")
+            print(f"not solved: λ {', '.join(f'{lam:g}' for lam in missing)} ({progress.cut_by})")
         print(f"written to {out}")
     return 0

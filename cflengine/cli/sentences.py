@@ -210,9 +210,11 @@ def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> 
     if whole:
         return models, ""
     missing = arguments.models[len(models) :]
-    why = "interrupted" if progress.stop else "the time limit came first"
     cut = f"{progress.done} of {progress.total} models of the grid for {progress.name}"
-    return models, f"not all was tried: {cut}{', none for ' + ', '.join(missing) if missing else ''} ({why})"
+    return (
+        models,
+        f"not all was tried: {cut}{', none for ' + ', '.join(missing) if missing else ''} ({progress.cut_by})",
+    )
 
 
 def _summary(comparison: Any, models: list[Any], labels: Any) -> None:

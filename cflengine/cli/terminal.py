@@ -92,6 +92,11 @@ class TerminalProgress:
         """Why it says stop, where it is not for a Ctrl-C."""
         return TerminationReason.TIME_LIMIT if self.late and not self.stop else None
 
+    @property
+    def cut_by(self) -> str:
+        """Why something is missing, for people."""
+        return "interrupted" if self.stop else "the time limit came first"
+
     def __call__(self, stats: Any) -> bool:
         now = time.monotonic()
         if self.show and now - self._last > 0.1:

@@ -147,9 +147,8 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         result = solve_vocabulary(
             every, size, settings, allowed=allowed, listeners=self.listeners, n_threads=self.n_threads
         )
-        self._keep(cutting, units, result.pieces())
+        self._keep(cutting, alphabet, result.pieces(), result.weight)
         self.result_ = result
-        self._alphabet, self._chosen, self._weight = alphabet, result.pieces(), result.weight
         return self
 
     def _units(self, alphabet: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
@@ -161,13 +160,13 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         spare: list[tuple[str, np.ndarray | None]] = [(name, None) for name in byte_names()]
         return [*special, (UNKNOWN, None), *spare, *known]
 
-    def _keep(self, cutting: Cutting, units: list[tuple[str, np.ndarray | None]], pieces: list[np.ndarray]) -> None:
-        """What encoding and decoding take."""
-        every = units + [(self._written(piece), piece) for piece in pieces]
+    def _keep(self, cutting: Cutting, alphabet: np.ndarray, chosen: list[np.ndarray], weight: np.ndarray) -> None:
+        """What encoding, decoding and files take: the units of the corpus, the pieces chosen, how often each occurs."""
+        every = self._units(alphabet) + [(self._written(piece), piece) for piece in chosen]
         names = [name for name, _ in every]
         if len(set(names)) < len(names):
             raise InputError("a special token is given twice, or is a unit.")
-        self._cutting = cutting
+        self._cutting, self._alphabet, self._chosen, self._weight = cutting, alphabet, chosen, weight
         self.pieces_ = names
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
         self._pieces = Pieces([own for _, own in every if own is not None])
@@ -290,9 +289,7 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         cutting = Cutting(model.unit, model.pattern, tuple(model.normalisation))
         most = 256 if model.unit == "byte" else sys.maxunicode + 1
         require(all(bool(((one >= 0) & (one < most)).all()) for one in (alphabet, units)), name)
-        chosen = np.split(units, ptr[1:-1]) if len(weight) else []
-        model._keep(cutting, model._units(alphabet), chosen)
-        model._alphabet, model._chosen, model._weight = alphabet, chosen, weight
+        model._keep(cutting, alphabet, np.split(units, ptr[1:-1]) if len(weight) else [], weight)
         return model
 
     def save_tokenizer_json(self, path: str | os.PathLike[str]) -> None:

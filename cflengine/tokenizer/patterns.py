@@ -13,7 +13,6 @@ lower, upper and title case of each character.
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -41,9 +40,23 @@ _POSIX = {
     "space": r"\s",
     "word": WORD,
 }
-_BINARY = ("Alphabetic", "Emoji", "Emoji_Presentation", "Ideographic", "White_Space")
+_BINARY = {
+    one.replace("_", "").lower(): one
+    for one in ("Alphabetic", "Emoji", "Emoji_Presentation", "Ideographic", "White_Space")
+}
 _CASED = ("lu", "ll", "lt", "uppercaseletter", "lowercaseletter", "titlecaseletter")
 _CATEGORIES = "l lu ll lt lm lo m mn mc me n nd nl no p pc pd ps pe pi pf po s sm sc sk so z zs zl zp c cc cf co"
+_LONG = {
+    "letter": "l", "uppercaseletter": "lu", "lowercaseletter": "ll", "titlecaseletter": "lt", "modifierletter": "lm",
+    "otherletter": "lo", "mark": "m", "nonspacingmark": "mn", "spacingmark": "mc", "enclosingmark": "me",
+    "number": "n", "decimalnumber": "nd", "letternumber": "nl", "othernumber": "no", "punctuation": "p",
+    "punct": "p", "connectorpunctuation": "pc", "dashpunctuation": "pd", "openpunctuation": "ps",
+    "closepunctuation": "pe", "initialpunctuation": "pi", "finalpunctuation": "pf", "otherpunctuation": "po",
+    "symbol": "s", "mathsymbol": "sm", "currencysymbol": "sc", "modifiersymbol": "sk", "othersymbol": "so",
+    "separator": "z", "spaceseparator": "zs", "lineseparator": "zl", "paragraphseparator": "zp", "other": "c",
+    "control": "cc", "format": "cf", "privateuse": "co", "digit": "nd",
+}  # fmt: skip
+_NAMES = {one: one.capitalize() for one in _CATEGORIES.split()} | {one: _LONG[one].capitalize() for one in _LONG}
 _LONGEST = 10_000  # characters of a pattern; and repeats
 _DEEPEST = 40  # groups within groups
 
@@ -249,11 +262,10 @@ class _Reader:
         kind, _, value = regex.sub(r"[\s_-]", "", name).replace(":", "=").lower().rpartition("=")
         if "i" in self.flags and value in _CASED:
             self.refuse(rf"\p{{{name}}} where case does not count")
-        if kind in ("", "gc", "generalcategory", "category") and value in _categories():
-            return _categories()[value]
-        binary = {one.replace("_", "").lower(): one for one in _BINARY}
-        if not kind and value in binary:
-            return binary[value]
+        if kind in ("", "gc", "generalcategory", "category") and value in _NAMES:
+            return _NAMES[value]
+        if not kind and value in _BINARY:
+            return _BINARY[value]
         if kind not in ("", "sc", "script") or not _is_script(value):
             self.refuse(rf"\p{{{name}}}")
         return str(value.capitalize())
@@ -325,23 +337,4 @@ def _plain(char: str, where: str) -> str:
     """A character as it is written, within brackets or without."""
     if char in (r"\]^-[&~|" if where else r"\.^$*+?{}[]()|"):
         return "\\" + char
-    if char < " " or unicodedata.category(char) in ("Cc", "Zl", "Zp"):
-        return _WRITTEN.get(char, char)
-    return char
-
-
-def _categories() -> dict[str, str]:
-    short = {one: one.capitalize() for one in _CATEGORIES.split()}
-    return short | {name: short[one] for name, one in _LONG.items()}
-
-
-_LONG = {
-    "letter": "l", "uppercaseletter": "lu", "lowercaseletter": "ll", "titlecaseletter": "lt", "modifierletter": "lm",
-    "otherletter": "lo", "mark": "m", "nonspacingmark": "mn", "spacingmark": "mc", "enclosingmark": "me",
-    "number": "n", "decimalnumber": "nd", "letternumber": "nl", "othernumber": "no", "punctuation": "p",
-    "punct": "p", "connectorpunctuation": "pc", "dashpunctuation": "pd", "openpunctuation": "ps",
-    "closepunctuation": "pe", "initialpunctuation": "pi", "finalpunctuation": "pf", "otherpunctuation": "po",
-    "symbol": "s", "mathsymbol": "sm", "currencysymbol": "sc", "modifiersymbol": "sk", "othersymbol": "so",
-    "separator": "z", "spaceseparator": "zs", "lineseparator": "zl", "paragraphseparator": "zp", "other": "c",
-    "control": "cc", "format": "cf", "privateuse": "co", "digit": "nd",
-}  # fmt: skip
+    return _WRITTEN.get(char, char)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-
 import numpy as np
 import pytest
+from altering import altered
 from sklearn.base import clone
 
 from cflengine import (
@@ -87,18 +85,7 @@ def test_a_chain_is_fitted_again_as_it_was(tmp_path):
     np.testing.assert_array_equal(clone(again).fit(*given).coef_, model.coef_)
 
 
-def rewritten(path, change) -> None:
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(parts["header.json"])
-    change(header)
-    parts["header.json"] = json.dumps(header).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-
-
-def as_version_2(header) -> None:
+def as_version_2(header, parts) -> None:
     header["version"] = 2
     for name in ("solver", "tol", "max_iter", "class_weight", "random_state", "settings", "time_limit"):
         del header["parameters"][name]
@@ -107,7 +94,7 @@ def as_version_2(header) -> None:
 def test_files_of_version_2_are_read(tmp_path):
     model = LogisticClassifier(C=3.0).fit(X, LABELS)
     model.save(tmp_path / "m.cflm")
-    rewritten(tmp_path / "m.cflm", as_version_2)
+    altered(tmp_path / "m.cflm", as_version_2)
     again = load_model(tmp_path / "m.cflm")
     assert again.C == 3.0
     assert again.predict(X).tolist() == model.predict(X).tolist()
@@ -130,7 +117,7 @@ def test_files_of_version_2_are_read(tmp_path):
 )
 def test_parameters_that_are_none_are_said_to_be(tmp_path, change):
     LogisticClassifier().fit(X, LABELS).save(tmp_path / "m.cflm")
-    rewritten(tmp_path / "m.cflm", lambda header: header["parameters"].update(change))
+    altered(tmp_path / "m.cflm", lambda header, parts: header["parameters"].update(change))
     with pytest.raises(ModelFileError, match="damaged"):
         load_model(tmp_path / "m.cflm")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import zipfile
 
 import numpy as np
 import pytest
+from altering import altered
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -158,18 +158,6 @@ def test_a_chain_is_a_model_too(tmp_path):
     model = ChainCRF(c2=0.1).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
     save_model(model, tmp_path / "m.cflm")
     assert load_model(tmp_path / "m.cflm").predict([[["b"], ["a"]]]) == model.predict([[["b"], ["a"]]])
-
-
-def altered(path, change) -> None:
-    """The file with another header."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(parts["header.json"])
-    change(header, parts)
-    parts["header.json"] = json.dumps(header).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
 
 
 def short_array(header, parts):

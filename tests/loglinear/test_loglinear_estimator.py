@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
+from altering import altered
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -147,16 +147,6 @@ def test_a_saved_chain_tags_as_before(tmp_path):
         LogisticClassifier.load(tmp_path / "chain.cflm")
 
 
-def rewritten(path, **header):
-    """The file with other entries in its header."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    parts["header.json"] = json.dumps(json.loads(parts["header.json"]) | header).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-
-
 @pytest.mark.parametrize(
     ("header", "said"),
     [
@@ -175,7 +165,7 @@ def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said)
     X, y = digits(2)
     path = tmp_path / "model.cflm"
     LogisticClassifier().fit(X, y).save(path)
-    rewritten(path, **header)
+    altered(path, lambda known, parts: known.update(header))
     with pytest.raises(ModelFileError, match=said):
         LogisticClassifier.load(path)
 
@@ -187,7 +177,7 @@ def test_files_of_another_version_or_damaged_are_refused(tmp_path, header, said)
 def test_chains_with_a_damaged_header_are_refused(tmp_path, header):
     path = tmp_path / "chain.cflm"
     ChainCRF().fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
-    rewritten(path, **header)
+    altered(path, lambda known, parts: known.update(header))
     with pytest.raises(ModelFileError, match="damaged"):
         ChainCRF.load(path)
 

@@ -148,7 +148,7 @@ function csvOf(traces) {
   return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 }
 
-const plain = (text) => String(text).replaceAll("&lt;", "<").replaceAll("&amp;", "&"); // as Plotly shows it
+const plain = (text) => String(text).replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"); // as shown
 
 const at = (list, k) => (isList(list) ? list[k] : "");
 
