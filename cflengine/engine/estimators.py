@@ -12,12 +12,15 @@ from cflengine.engine.checks import InputError
 
 
 def clone_sharing_listeners(estimator: Any) -> Any:
-    """A copy without what was fitted; ``listeners`` are shared, since few of them survive being copied."""
-    from sklearn.base import clone
+    """A copy without what was fitted, as scikit-learn makes it: with the output that was asked for (``set_output``) and
+    the requests for metadata. ``listeners`` are shared, since few of them survive being copied."""
+    from sklearn.base import BaseEstimator
 
-    settings = estimator.get_params(deep=False)
-    copies = {name: value if name == "listeners" else clone(value, safe=False) for name, value in settings.items()}
-    return type(estimator)(**copies)
+    silent = object.__new__(type(estimator))
+    vars(silent).update(vars(estimator), listeners=None)
+    copy = BaseEstimator.__sklearn_clone__(silent)
+    copy.listeners = estimator.listeners
+    return copy
 
 
 def checked_labels(y: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -85,6 +86,19 @@ def test_unpicklable_listeners_do_not_break_clone():
     copy = clone(CompressiveFeatures(listeners=[listener, lambda stats: None], settings=QUICK))
     copy.fit(TEXTS)
     assert listener.heard > 10, "the clone tells the listener itself, not a copy of it"
+
+
+def test_a_clone_answers_with_what_was_asked_for():
+    frame = pd.DataFrame({"text": TEXTS, "n": range(len(TEXTS))}, index=np.arange(len(TEXTS)) + 7)
+    columns = [("text", CompressiveFeatures(settings=QUICK), "text")]
+    alone = ColumnTransformer(columns, sparse_threshold=1.0).set_output(transform="pandas").fit_transform(frame)
+    assert list(alone.index) == list(frame.index) and alone.columns.str.startswith("text__").all()
+    both = ColumnTransformer([*columns, ("n", "passthrough", ["n"])], sparse_threshold=1.0).set_output(
+        transform="pandas"
+    )
+    answer = both.fit_transform(frame)
+    pd.testing.assert_frame_equal(answer[alone.columns], alone)
+    assert list(answer["n__n"]) == list(frame["n"])
 
 
 def test_unpicklable_listeners_do_not_break_a_grid_search():

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 from cflengine import LogisticClassifier, PenalisedClassifier, PLQClassifier, SentenceLassoClassifier
 from cflengine.linear.design import Design
@@ -32,6 +35,16 @@ def data(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X = np.abs(generator.normal(size=(40, 6)).round(2))
     y = np.array(["a", "b", "c"])[generator.integers(0, n_classes, 40)]
     return X, y, generator.integers(0, 4, 40).astype(np.float64)
+
+
+@pytest.mark.parametrize("name", ["auto", "svm"])
+def test_weights_reach_the_models_of_a_cloned_search(name):
+    X, y, weights = data()
+    with config_context(enable_metadata_routing=True):
+        asked = clone(MODELS[name]).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+        search = clone(GridSearchCV(asked, {"tol": [1e-9]}, cv=2)).fit(X, y, sample_weight=weights)
+    alone = clone(MODELS[name]).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(search.best_estimator_.coef_, alone.coef_)
 
 
 @pytest.mark.filterwarnings("ignore:without sentences every document")
