@@ -34,7 +34,7 @@ if possible and run is not None and run.ready:
     group = choose_group(run)
     keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"])
     with keys:
-        table, right = st.columns([3, 2], gap="medium")
+        table, right = st.columns([5, 3], gap="medium")
         with table:
             draw_keys(run, group)
         with right:

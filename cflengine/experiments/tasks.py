@@ -24,7 +24,7 @@ from cflengine.experiments.targets import Target
 from cflengine.linear.labels import Split
 
 MOST_LINEAR = 50  # classes; beyond, centroids, since a linear model for each class would take too long
-MOST_TELLING = 200
+MOST_TELLING, LEAST_TELLING = 200, 10  # features in all, and for each of many classes
 MOST_CENTROIDS = 60
 _MOST_BYTES = 6 << 30  # for the coefficients of one task; the same on every machine, so that the same is tried
 
@@ -104,12 +104,14 @@ class Weights:
     average: np.ndarray | None = field(repr=False, default=None)
 
     def telling(self) -> pd.DataFrame:
-        """The largest weights of each row, about MOST_TELLING in all: class, column, weight, documents."""
-        most, frames = max(MOST_TELLING // len(self.names), 3), []
-        for row, name in enumerate(self.names[: MOST_TELLING // 3 + 1]):
+        """The largest weights of each row: class, column, weight, documents. Of centroids what a class has more of than
+        the average; what it lacks is the same for many classes."""
+        most, frames = max(MOST_TELLING // len(self.names), LEAST_TELLING), []
+        for row, name in enumerate(self.names[:MOST_CENTROIDS]):
             values = self.row(row) if self.average is None else self.row(row) - self.average
-            top = np.argsort(-np.abs(values), kind="stable")[:most]
-            top = top[values[top] != 0]
+            size = np.abs(values) if self.average is None else np.maximum(values, 0.0)
+            top = np.argsort(-size, kind="stable")[:most]
+            top = top[size[top] > 0]
             own = {"class": name, "column": top, "weight": values[top], "documents": self.documents[top]}
             frames.append(pd.DataFrame(own))
         return pd.concat(frames, ignore_index=True)

@@ -17,7 +17,7 @@ from pages.parts.tasks.close import tasks_command
 from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
-from pages.parts.tasks.view import against, confusions, method_name, most_wrong, telling_rows
+from pages.parts.tasks.view import against, between, confusions, method_name, most_wrong, telling_rows
 
 HOSTILE = "<b>*m*</b> $x$"
 
@@ -37,6 +37,18 @@ def ran(*columns: str, **own) -> TasksRun:
     frame = reviews()
     run.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
     return run
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.012, 0.03, "1.2 to 3.0 points better"), (-0.012, 0.03, "1.2 points worse to 3.0 points better"),
+        (-0.03, -0.012, "1.2 to 3.0 points worse"), (0.0, 0.0, "0.0 to 0.0 points better"),
+    ],
+)  # fmt: skip
+def test_an_interval_is_told_without_signs(low, high, said):
+    assert between(low, high, "accuracy") == said
+    assert between(low, high, "mse") == said.replace("points", "% of the error")
 
 
 def test_columns_that_can_be_predicted():

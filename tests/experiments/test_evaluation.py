@@ -239,6 +239,9 @@ def test_thousands_of_classes_go_to_centroids():
     run.run()
     finding = find(run, run.standings[0])
     assert finding.methods["unigrams"]["accuracy"] > 0.9 and finding.weights.names[:1] == ("w0",)
+    assert (finding.telling["weight"] > 0).all()  # what a class has more of than others
+    for name, own in finding.telling.groupby("class"):
+        assert f"name{name[1:]}" in own["feature"].iloc[0].split()
 
 
 def test_a_C_at_the_end_of_the_grid_is_followed():

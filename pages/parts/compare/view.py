@@ -16,14 +16,14 @@ from pages.parts.shared.words import many, number, percent, plain
 
 SHOWN = 2_000
 COLUMNS = {
-    "phrase": st.column_config.TextColumn("phrase", width=170),
-    "g2": st.column_config.NumberColumn("G²", format="%.1f", width=65, help="Log-likelihood; below 0: rarer here"),
-    "log_ratio": st.column_config.NumberColumn("log ratio", format="%+.2f", width=70, help="1: twice as frequent here"),
-    "per_million": st.column_config.NumberColumn("a million", format="%.0f", width=70, help="Of a million words here"),
-    "others_per_million": st.column_config.NumberColumn("elsewhere", format="%.0f", width=75),
+    "phrase": st.column_config.TextColumn("phrase", width=140),
+    "g2": st.column_config.NumberColumn("G²", format="%.1f", width=58, help="Log-likelihood; below 0: rarer here"),
+    "log_ratio": st.column_config.NumberColumn("log ratio", format="%+.2f", width=68, help="1: twice as frequent here"),
+    "per_million": st.column_config.NumberColumn("a million", format="%.0f", width=68, help="Of a million words here"),
+    "others_per_million": st.column_config.NumberColumn("elsewhere", format="%.0f", width=74),
     "documents": st.column_config.NumberColumn("docs", width=50, help="Documents of the group that have it"),
-    "spread": st.column_config.NumberColumn("spread", format="%.2f", width=60, help="0: one document has it all"),
-    "p": st.column_config.NumberColumn("p", format="%.2g", width=60, help="Corrected for the number of phrases"),
+    "spread": st.column_config.NumberColumn("spread", format="%.2f", width=56, help="0: one document has it all"),
+    "p": st.column_config.NumberColumn("p", format="%.2g", width=58, help="Corrected for the number of phrases"),
 }
 
 
@@ -63,7 +63,7 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     )  # fmt: skip
     st.caption(
         "G² takes words for independent of each other: a phrase that one document repeats looks more certain than it "
-        "is. Its spread says so."
+        "is. Its spread says so. In the CSV g2 is below 0 where a phrase is rarer in the group than elsewhere."
     )
     row = new_row(event, len(shown), key)
     if row is not None:

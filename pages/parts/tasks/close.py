@@ -45,7 +45,10 @@ def draw_telling(finding: Finding, loaded: LoadedCorpus) -> None:
         picked = st.dataframe(
             frame, hide_index=True, height=360, on_select="rerun", selection_mode="single-row",
             key=f"tasks_telling_{column}_{name}", alt="A row a K-gram, with its weight",
-            column_config={"weight": st.column_config.NumberColumn(format="%.4f")},
+            column_config={
+                "feature": st.column_config.TextColumn(width=160),
+                "weight": st.column_config.NumberColumn(format="%.4f", width=75),
+            },
         )  # fmt: skip
     rows = picked["selection"]["rows"] if picked else []
     with right:

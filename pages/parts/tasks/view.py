@@ -106,6 +106,8 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     for key, of in (("n_missing", "without a value"), ("n_unread", "with no number"), ("n_rare", "of rare values")):
         if facts[key]:
             notes.append(f"{many(int(facts[key]), 'document')} {of} took part in the dictionary only")
+    if len(run.choice.columns) > 1 and task.target.task != "author":
+        notes.append("the columns chosen are judged on one split, so with others of them these figures change")
     notes += [*finding.notes, *(run.evaluation.notes if run.evaluation else [])]
     st.caption(plain(". ".join(note[0].upper() + note[1:] for note in notes)) + ".")
 
@@ -128,23 +130,39 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
         return f"**{plain(task.target.column)}**"
     test = best["against_unigrams"]
     low, high = test["gain_interval"]
-    if task.measure == "accuracy":
-        by = f"{100 * abs(test['gain']):.1f} points"
-        interval = f"{100 * low:+.1f} to {100 * high:+.1f} points"
-    else:
-        by, interval = f"{100 * abs(test['gain']):.1f} % of the error", f"{100 * low:+.1f} to {100 * high:+.1f} %"
+    by = f"{100 * abs(test['gain']):.1f} {'points' if task.measure == 'accuracy' else '% of the error'}"
     if low > 0:
         verdict = f"predict **better** than words, by {by}"
     elif high < 0:
         verdict = f"predict **worse** than words, by {by}"
     else:
-        verdict = f"do **as well** as words, as far as these documents can tell (difference {by})"
+        verdict = f"do **as well** as words, as far as these documents can tell: the difference is {by}"
     count = method_name(finding.recommended or "").partition(", ")[2]
     count += "" if best.get("lam") is None else f", λ = {best['lam']:.3g}"
     return (
         f"**{plain(task.target.column)}**: compressive features ({count}, "
-        f"{number(best['features'])} of them) {verdict}; 95 % interval {interval}, p = {test['p']:.2g}."
+        f"{number(best['features'])} of them) {verdict} (95 % interval: {between(low, high, task.measure)}; "
+        f"p = {test['p']:.2g}).{_best_of_all(finding, best)}"
     )
+
+
+def between(low: float, high: float, measure: str) -> str:
+    """An interval of gains, above 0 where it is better, without signs."""
+    unit, ends = ("points" if measure == "accuracy" else "% of the error"), (100 * low, 100 * high)
+    if high <= 0 and low < 0:
+        return f"{abs(ends[1]):.1f} to {abs(ends[0]):.1f} {unit} worse"
+    return f"{abs(ends[0]):.1f} {f'{unit} worse ' if low < 0 else ''}to {ends[1]:.1f} {unit} better"
+
+
+def _best_of_all(finding: Finding, best: dict[str, Any]) -> str:
+    """What does still better on the test documents, neither words nor compressed; nothing where nothing does."""
+    measure, sign = finding.task.measure, 1.0 if finding.task.measure == "accuracy" else -1.0
+    others = {name: sign * entry[measure] for name, entry in finding.methods.items() if measure in entry}
+    name = max(others, key=others.__getitem__)
+    if others[name] <= sign * best[measure] or name == "unigrams":
+        return ""
+    value = worth(finding.methods[name][measure], measure)
+    return f" On these test documents {method_name(name)} did best: {value} (all methods stand in the table)."
 
 
 def draw_path(finding: Finding, run: TasksRun) -> None:
