@@ -34,16 +34,17 @@ if possible and run is not None and run.ready:
     group = choose_group(run)
     keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"])
     with keys:
-        table, right = st.columns([5, 3], gap="medium")
+        table, right = st.columns([2, 1], gap="medium")
         with table:
             draw_keys(run, group)
+        chosen = st.session_state.get("compare_phrase")
+        known = chosen is not None and chosen < len(run.phrases)
         with right:
             draw_rates(run, "keys")
-            chosen = st.session_state.get("compare_phrase")
-            if chosen is not None and chosen < len(run.phrases):
-                draw_concordance(loaded.corpus.texts, run.phrases[chosen], height=300)
-            else:
+            if not known:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
+        if known:
+            draw_concordance(loaded.corpus.texts, run.phrases[chosen], height=300)
     with plot:
         draw_plot(run, group)
     with cross:

@@ -43,7 +43,7 @@ def ran(*columns: str, **own) -> TasksRun:
     ("low", "high", "said"),
     [
         (0.012, 0.03, "1.2 to 3.0 points better"), (-0.012, 0.03, "1.2 points worse to 3.0 points better"),
-        (-0.03, -0.012, "1.2 to 3.0 points worse"), (0.0, 0.0, "0.0 to 0.0 points better"),
+        (-0.03, -0.012, "1.2 to 3.0 points worse"), (0.0, 0.0, "0.0 points either way"),
     ],
 )  # fmt: skip
 def test_an_interval_is_told_without_signs(low, high, said):
@@ -91,7 +91,8 @@ def test_the_page_compares_and_hands_on(open_app):
     assert job.state == "done", job.error
     assert {"Guessing", "Words", "Compressed", "All K-grams"} <= set(numbers(app))
     said = "\n".join(one.value for one in app.markdown).replace("\\", "")
-    assert "compressive features" in said and "p = " in said
+    assert "compressive features" in said and "p\xa0=\xa0" in said
+    assert "judged on one split" in captions(app)
     assert "<b>" not in "".join(one.proto.body for one in app.markdown if one.proto.allow_html)
     (target,) = [group for group in app.button_group if group.label == "Target"]
     target.set_value("score")

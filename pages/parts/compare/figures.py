@@ -75,7 +75,7 @@ def rates_figure(rates: pd.DataFrame, phrase: str) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(title_text=f"“{html(phrase)}” a million words", rangemode="tozero")
     figure.update_yaxes(type="category", autorange="reversed")
-    figure.update_layout(height=90 + 34 * len(rates), margin={"l": 10, "r": 10, "t": 10, "b": 10})
+    figure.update_layout(height=110 + 34 * len(rates), margin={"l": 10, "r": 10, "t": 30, "b": 10})
     return figure
 
 

@@ -54,7 +54,7 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     )
     key = f"keys_{group}_{st.session_state.get('compare_all', False)}"
     event = st.dataframe(
-        shown[list(COLUMNS)], hide_index=True, height=470, on_select="rerun", selection_mode="single-row", key=key,
+        shown[list(COLUMNS)], hide_index=True, height=360, on_select="rerun", selection_mode="single-row", key=key,
         column_config=COLUMNS, alt="Key phrases of the group",
     )  # fmt: skip
     st.container(horizontal=True).download_button(

@@ -142,14 +142,16 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
     return (
         f"**{plain(task.target.column)}**: compressive features ({count}, "
         f"{number(best['features'])} of them) {verdict} (95 % interval: {between(low, high, task.measure)}; "
-        f"p = {test['p']:.2g}).{_best_of_all(finding, best)}"
+        f"p\u00a0=\u00a0{test['p']:.2g}).{_best_of_all(finding, best)}"
     )
 
 
 def between(low: float, high: float, measure: str) -> str:
     """An interval of gains, above 0 where it is better, without signs."""
     unit, ends = ("points" if measure == "accuracy" else "% of the error"), (100 * low, 100 * high)
-    if high <= 0 and low < 0:
+    if low == high == 0:
+        return f"0.0 {unit} either way"
+    if high <= 0:
         return f"{abs(ends[1]):.1f} to {abs(ends[0]):.1f} {unit} worse"
     return f"{abs(ends[0]):.1f} {f'{unit} worse ' if low < 0 else ''}to {ends[1]:.1f} {unit} better"
 
