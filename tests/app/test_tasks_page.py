@@ -43,12 +43,14 @@ def ran(*columns: str, **own) -> TasksRun:
     ("low", "high", "said"),
     [
         (0.012, 0.03, "1.2 to 3.0 points better"), (-0.012, 0.03, "1.2 points worse to 3.0 points better"),
-        (-0.03, -0.012, "1.2 to 3.0 points worse"), (0.0, 0.0, "0.0 points either way"),
+        (-0.03, -0.012, "1.2 to 3.0 points worse"), (0.0, 0.0, "no difference"),
     ],
 )  # fmt: skip
 def test_an_interval_is_told_without_signs(low, high, said):
     assert between(low, high, "accuracy") == said
-    assert between(low, high, "mse") == said.replace("points", "% of the error")
+    assert between(low, high, "mse") == said.replace("points better", "% less error").replace(
+        "points worse", "% more error"
+    )
 
 
 def test_columns_that_can_be_predicted():

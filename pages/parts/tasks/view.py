@@ -148,23 +148,23 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
 
 def between(low: float, high: float, measure: str) -> str:
     """An interval of gains, above 0 where it is better, without signs."""
-    unit, ends = ("points" if measure == "accuracy" else "% of the error"), (100 * low, 100 * high)
+    better, worse = ("points better", "points worse") if measure == "accuracy" else ("% less error", "% more error")
     if low == high == 0:
-        return f"0.0 {unit} either way"
+        return "no difference"
     if high <= 0:
-        return f"{abs(ends[1]):.1f} to {abs(ends[0]):.1f} {unit} worse"
-    return f"{abs(ends[0]):.1f} {f'{unit} worse ' if low < 0 else ''}to {ends[1]:.1f} {unit} better"
+        return f"{100 * abs(high):.1f} to {100 * abs(low):.1f} {worse}"
+    return f"{100 * abs(low):.1f} {f'{worse} ' if low < 0 else ''}to {100 * high:.1f} {better}"
 
 
 def _best_of_all(finding: Finding, best: dict[str, Any]) -> str:
-    """What does still better on the test documents, neither words nor compressed; nothing where nothing does."""
+    """What does better on the test documents than words and the recommended method; "" where nothing does."""
     measure, sign = finding.task.measure, 1.0 if finding.task.measure == "accuracy" else -1.0
     others = {name: sign * entry[measure] for name, entry in finding.methods.items() if measure in entry}
     name = max(others, key=others.__getitem__)
     if others[name] <= sign * best[measure] or name == "unigrams":
         return ""
     value = worth(finding.methods[name][measure], measure)
-    return f" On these test documents {method_name(name)} did best: {value} (all methods stand in the table)."
+    return f" Best of all methods on these test documents: {method_name(name)}, {value}."
 
 
 def draw_path(finding: Finding, run: TasksRun) -> None:
