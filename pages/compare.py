@@ -7,7 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.compare.controls import draw_compare_controls
-from pages.parts.compare.view import choose_group, draw_cross, draw_keys, draw_plot, draw_rates
+from pages.parts.compare.view import choose_group, chosen_phrase, draw_cross, draw_keys, draw_plot, draw_rates
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import draw_stage, invite
 from pages.parts.shared.gate import result_or_stop
@@ -37,13 +37,12 @@ if possible and run is not None and run.ready:
         table, right = st.columns([2, 1], gap="medium")
         with table:
             draw_keys(run, group)
-        chosen = st.session_state.get("compare_phrase")
-        known = chosen is not None and chosen < len(run.phrases)
+        chosen = chosen_phrase(run)
         with right:
             draw_rates(run, "keys")
-            if not known:
+            if chosen is None:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
-        if known:
+        if chosen is not None:
             draw_concordance(loaded.corpus.texts, run.phrases[chosen], height=300)
     with plot:
         draw_plot(run, group)

@@ -107,7 +107,7 @@ class Weights:
         """The largest weights of each row: class, column, weight, documents. Of centroids what a class has more of than
         the average; what it lacks is the same for many classes."""
         most, frames = max(MOST_TELLING // len(self.names), LEAST_TELLING), []
-        for row, name in enumerate(self.names[:MOST_CENTROIDS]):
+        for row, name in enumerate(self.names):
             values = self.row(row) if self.average is None else self.row(row) - self.average
             size = np.abs(values) if self.average is None else np.maximum(values, 0.0)
             top = np.argsort(-size, kind="stable")[:most]

@@ -72,10 +72,16 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     return None if row is None else str(shown["phrase"].iloc[row])
 
 
+def chosen_phrase(run: CompareRun) -> int | None:
+    """The phrase that is looked at, if this comparison knows it."""
+    phrase = st.session_state.get("compare_phrase")
+    return phrase if phrase is not None and phrase < len(run.phrases) else None
+
+
 def draw_rates(run: CompareRun, where: str) -> None:
     """How often the chosen phrase stands in each group; where: on the page, for the figure's key."""
-    phrase = st.session_state.get("compare_phrase")
-    if phrase is None or phrase >= len(run.phrases):
+    phrase = chosen_phrase(run)
+    if phrase is None:
         return
     figure = rates_figure(run.rates(phrase), run.phrases[phrase])
     st.plotly_chart(figure, key=f"compare_rates_{where}", config={"displayModeBar": False})

@@ -148,7 +148,7 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
 
 def between(low: float, high: float, measure: str) -> str:
     """An interval of gains, above 0 where it is better, without signs."""
-    better, worse = ("points better", "points worse") if measure == "accuracy" else ("% less error", "% more error")
+    better, worse = _units(measure)
     if low == high == 0:
         return "no difference"
     if high <= 0:
@@ -158,13 +158,12 @@ def between(low: float, high: float, measure: str) -> str:
 
 def _best_of_all(finding: Finding, best: dict[str, Any]) -> str:
     """What does better on the test documents than words and the recommended method; "" where nothing does."""
-    measure, sign = finding.task.measure, 1.0 if finding.task.measure == "accuracy" else -1.0
-    others = {name: sign * entry[measure] for name, entry in finding.methods.items() if measure in entry}
-    name = max(others, key=others.__getitem__)
-    if others[name] <= sign * best[measure] or name == "unigrams":
+    measure, pick = finding.task.measure, max if finding.task.larger_is_better else min
+    name = pick(finding.methods, key=lambda one: finding.methods[one][measure])
+    value = finding.methods[name][measure]
+    if value == best[measure] or name == "unigrams":
         return ""
-    value = worth(finding.methods[name][measure], measure)
-    return f" Best of all methods on these test documents: {method_name(name)}, {value}."
+    return f" Best of all methods on these test documents: {method_name(name)}, {worth(value, measure)}."
 
 
 def draw_path(finding: Finding, run: TasksRun) -> None:
@@ -232,10 +231,13 @@ def draw_table(finding: Finding) -> None:
 
 def against(gain: float, measure: str) -> str:
     """How much better or worse than another, gain: above 0 where it is better."""
-    better, worse = ("points better than", "points worse than")
-    if measure != "accuracy":
-        better, worse = "% less error than", "% more error than"
-    return f"{100 * abs(gain):.1f} {better if gain >= 0 else worse}"
+    better, worse = _units(measure)
+    return f"{100 * abs(gain):.1f} {better if gain >= 0 else worse} than"
+
+
+def _units(measure: str) -> tuple[str, str]:
+    """What a gain above 0, and one below, are counted in."""
+    return ("points better", "points worse") if measure == "accuracy" else ("% less error", "% more error")
 
 
 def telling_rows(finding: Finding, name: str | None) -> pd.DataFrame:
