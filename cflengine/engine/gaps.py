@@ -15,15 +15,18 @@ EPSILON = 2.0**-52  # twice the unit roundoff, which pays for the higher orders
 
 
 def relative_gap(objective: float, lower_bound: float) -> float:
-    """objective / lower_bound − 1, of numbers that are at least 0.
+    """(objective − lower_bound) / min(|objective|, |lower_bound|), where both are above 0 or both below.
 
-    NaN where either is unknown (NaN); 0 where both are 0; inf where only the bound is 0, or below. Never clipped: a
-    gap below 0 would be an error of the certificate, and has to be seen.
+    So it is objective / lower_bound − 1 where an objective cannot be below 0, and at least what the objective is above
+    the optimum, relative to the optimum. NaN where either is unknown (NaN); 0 where both are 0; inf where the bound
+    alone is 0, or below. Never clipped: a gap below 0 would be an error of the certificate, and has to be seen.
     """
     if math.isnan(objective) or math.isnan(lower_bound):
         return math.nan
     if lower_bound > 0:
         return objective / lower_bound - 1.0
+    if objective < 0:
+        return lower_bound / objective - 1.0
     return 0.0 if objective == 0 and lower_bound == 0 else math.inf
 
 

@@ -45,7 +45,7 @@ from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_
 from cflengine.plq.problem import PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
-from cflengine.plq.shift import best_shift, shift_range
+from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK = 16  # neighbours that are visited together ..
@@ -89,15 +89,14 @@ class Descent(Run):
         if start is not None:
             self.relu_duals[:], self.rehu_duals[:], self.xi[:] = start.lam, np.minimum(start.gam, loss.tau), start.xi
             bias = start.bias if problem.intercept else 0.0
-        weight = float(self.sizes.rows.mean()) / problem.mu if problem.intercept and n else 0.0
-        self.bias = np.array([bias, weight, 0.0])
+        self.bias = np.array([bias, shift_weight(problem, self.sizes.rows), 0.0])
         self.entries = max(float(self.sizes.entries.mean()) if n else 0.0, 1.0)  # of a row, on average
         self.trust = 1.0
         self.order, self.idle = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
         self.screened, self.screened_at = np.zeros(n, dtype=bool), math.inf
         self.extrapolation = Extrapolation()
         self.random = np.random.default_rng(settings.random_state)
-        self.state = np.zeros(3)
+        self.state, self.at_rest = np.zeros(3), False
         self.margin = math.inf
         self.scale = float(loss.value(np.zeros(n)).sum())  # the objective of β = 0
         self.best: tuple[np.ndarray, float, Certificate] | None = None
@@ -105,6 +104,8 @@ class Descent(Run):
         self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
         self.newton_ahead = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
         self._reset(np.zeros(n))  # the duals are 0; those of a warm start are proved first
+        if problem.intercept and start is None and n:
+            self.bias[0] = best_shift(self.losses, np.zeros(n), 0.0)
 
     def _reset(self, a: np.ndarray) -> np.ndarray:
         """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
@@ -121,7 +122,7 @@ class Descent(Run):
         settings = self.settings
         since, going = 0, not self.warm or self.prove()
         following = min(_FIRST_PROOF, settings.check_every)
-        while going and not self.done:
+        while going and not (self.done or self.at_rest):
             if self.iteration >= settings.max_iter:
                 self.limited = True
                 break
@@ -129,7 +130,7 @@ class Descent(Run):
             since += 1
             if going and self.settings.extrapolation and self._few_are_left():
                 self._extrapolate()
-            if going and (self.iteration >= following or self.rested or self._promising()):
+            if going and (self.iteration >= following or self.at_rest or self._promising()):
                 going, since = self.prove(), 0
                 if going and not self.done and self._crawls():
                     going = self.take_newton_steps()
@@ -142,16 +143,16 @@ class Descent(Run):
 
     @property
     def done(self) -> bool:
-        """Whether the gap asked for is proved, against the scale where the optimum is all but 0; or the duals rest."""
+        """Whether the gap asked for is proved, against the scale where the optimum is all but 0."""
         left = self.best_objective - self.lower_bound
         known = self.settings.tol is not None and left <= self.settings.tol * _NOTHING * self.scale
-        return self.reached(self.gap) or known or self.rested
+        return self.reached(self.gap) or known
 
     @property
-    def rested(self) -> bool:
-        """Whether a whole pass over all that is not settled moved nothing."""
-        everything = len(self.order) == len(self.idle) - int(self.screened.sum())
-        return self.iteration > 0 and everything and self.state[2] == 0.0 and self.bias[1] * self.bias[2] == 0.0
+    def size(self) -> float:
+        """Of the objective, which may be below 0 (a loss's constant), against which what it misses is small."""
+        found = math.isfinite(self.best_objective)
+        return max(abs(self.best_objective), _NOTHING * self.scale) if found else self.scale
 
     def sweep(self) -> bool:
         """A pass over the active observations and all constraints; False if stopped."""
@@ -182,7 +183,9 @@ class Descent(Run):
                 self.A, constraints.b, constraints.equal, self.xi, self.beta, self.q, (problem.mu, problem.nu),
                 _CONSTRAINT_ROUNDS,
             )  # fmt: skip
-        self.bias[0] -= self.bias[1] * self.bias[2]
+        shift = self.bias[1] * self.bias[2]
+        self.bias[0] -= shift
+        self.at_rest = self.state[2] == 0.0 and shift == 0.0
         self.iteration += repeats
         # LIBLINEAR's rule: what is further from its kinks than the worst violation of a pass is done for now
         self.margin = float(self.state[0]) if self.settings.shrinking and self.state[0] > 0 else math.inf
@@ -211,7 +214,7 @@ class Descent(Run):
         gain -= 0.5 * problem.mu * float((beta + self.beta) @ (beta - self.beta))
         self.work += len(rows) / max(len(self.idle), 1)
         if gain > 0.0:
-            self.duals[:], self.beta = ahead, beta
+            self.duals[:], self.beta, self.at_rest = ahead, beta, False
             if problem.nu > 0:
                 self.q = q
 
@@ -219,7 +222,7 @@ class Descent(Run):
         """Whether the estimate, corrected by how far the last one was off, is small enough for a proof."""
         if self.settings.tol is None:
             return False
-        known = self.best_objective if math.isfinite(self.best_objective) else _EARLY * self.scale
+        known = self.size if math.isfinite(self.best_objective) else _EARLY * self.scale
         return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * known
 
     def _crawls(self) -> bool:
@@ -233,10 +236,9 @@ class Descent(Run):
 
     def take_newton_steps(self) -> bool:
         """Newton's method from here, a proof after each of its rounds; False if stopped."""
-        self.newton_ahead = False
+        self.newton_ahead = self.at_rest = False
         start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
-        size = self.best_objective if math.isfinite(self.best_objective) else self.scale
-        newton = AugmentedNewton(self.problem, start, 1e-3 * size, self.progress.poll)
+        newton = AugmentedNewton(self.problem, start, 1e-3 * self.size, self.progress.poll)
         stuck, gap = 0, self.gap
         with one_blas_thread():
             for found, steps in newton:
@@ -249,7 +251,7 @@ class Descent(Run):
                 stuck, gap = (stuck + 1, gap) if self.gap > 0.9 * gap else (0, self.gap)
                 if self.done or stuck == _STUCK or self.iteration >= self.settings.max_iter:
                     break
-                newton.least = 0.02 * (self.settings.tol or EPSILON) * max(self.lower_bound, _NOTHING * self.scale)
+                newton.least = 0.02 * (self.settings.tol or EPSILON) * self.size
         return self.progress.reason is None
 
     def prove(self, stage: str = "descent", beta: np.ndarray | None = None) -> bool:
@@ -325,13 +327,16 @@ class Descent(Run):
             z, far = z + 0.5 * (lo + hi), (far + 0.5 * (hi - lo)) * (1.0 + 1e-9)
         changed = kernels.settle(self.losses, z, far, self.duals, self.screened)
         if changed and not self.done:
+            self.at_rest = False
             self._reset(problem.weights(self.relu_duals, self.rehu_duals))
 
     def _reactivate(self, z: np.ndarray) -> None:
         """Active are from now on those that were, and those set aside whose duals do not rest at these scores."""
         aside = ~self.screened
         aside[self.order] = False
+        n_aside = int(aside.sum())
         kernels.find_unrested(self.losses, z, self.duals, aside)
+        self.at_rest = self.at_rest and int(aside.sum()) == n_aside
         self.order = np.flatnonzero(~(aside | self.screened)).astype(np.int32)
         self.idle[self.order] = 0
 

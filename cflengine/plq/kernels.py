@@ -287,14 +287,14 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
 
 @kernel
 def visit_constraints(A, b, equal, xi, beta, q, penalty, rounds):
-    """The update of every ξ_k, ``rounds`` times or until all rest; returns the largest relative violation seen last.
+    """The update of every ξ_k, ``rounds`` times or until all rest; returns the largest relative violation seen.
 
     A: Rows, sparse; beta, q: as in a Point.
     """
     (data, indices, indptr, _, norms), (mu, nu) = A, penalty
     plain = q.shape[0] == 0
     carried, scale = (beta, 1.0 / mu) if plain else (q, 1.0)
-    worst = 0.0
+    largest = 0.0
     for _ in range(rounds):
         worst = 0.0
         for k in range(b.shape[0]):
@@ -311,6 +311,7 @@ def visit_constraints(A, b, equal, xi, beta, q, penalty, rounds):
                 if not plain:
                     soften_sparse(indices, first, last, mu, nu, q, beta)
                 worst = max(worst, abs(step) * norms[k] / mu / (1.0 + abs(b[k])))
+        largest = max(largest, worst)
         if worst <= 1e-15:
             break
-    return worst
+    return largest

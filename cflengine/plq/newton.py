@@ -9,14 +9,16 @@ max(y, 0) with y = uz + v,
 which is smooth, and so is a constraint, with ξ(c) = max(ξ − σc, 0) for c = aᵀβ + b ≥ 0 (not cut off at 0 for c = 0);
 ReHUs are smooth as they are. What is left,
 
-    φ(β, β₀) = μ/2 ‖β‖² + Σ ψ(u_li z_i + v_li) + Σ ReHU_τ(s_hi z_i + t_hi) + Σ_k (ξ(c_k)² − ξ_k²)/(2σ)
+    φ(β, β₀) = μ/2 ‖β‖² + Σ ψ(u_li z_i + v_li) + Σ ReHU_τ(s_hi z_i + t_hi) + Σ_k (ξ(c_k)² − ξ_k²)/(2σ) + Σ_j ρ(β_j)
+    ρ(β) = max over |r| ≤ ν of  rβ − (r − R)²/(2σ),      r(β) = min(max(R + σβ, −ν), ν),  ρ' = r(β),  for ν|β|
 
 is convex and piecewise quadratic: Newton's method with the curvature of the piece at hand ends after a few steps (Qi
 and Sun, 1993), each at the cost of two products with the data and of Xᵀ D X over the observations between their kinks,
 of which a solution of an SVM has hardly more than features. Its λ, γ and ξ are duals in their boxes, become the next Λ
 and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
 
-Only for ν = 0. σ belongs to z: σ_li = h/u_li², where h is the curvature of ψ between its kinks.
+A coefficient whose r lies between −ν and ν is 0 in the end, and is told of as 0. σ belongs to z: σ_li = h/u_li², where
+h is the curvature of ψ between its kinks, and h times the mean square of its feature for a coefficient.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from cflengine.plq.certificate import Sizes
 from cflengine.plq.problem import PLQProblem
 
 MOST_FEATURES = 1000  # Xᵀ D X has their square
@@ -49,7 +52,7 @@ def passes_of_newton(problem: PLQProblem, between: int, entries: float) -> float
 
     between: observations that are between kinks of their loss; entries: of a row, on average.
     """
-    if problem.nu > 0.0 or problem.shape[1] > MOST_FEATURES:
+    if problem.shape[1] > MOST_FEATURES:
         return np.inf
     share = between / max(problem.shape[0], 1)
     steps, share = (_STEPS, _LEFT * share) if problem.loss.U.shape[1] else (_SMOOTH_STEPS, share)
@@ -92,6 +95,8 @@ class _Place:
     gam: np.ndarray
     xi: np.ndarray
     a: np.ndarray
+    beta: np.ndarray
+    r: np.ndarray
 
 
 class AugmentedNewton:
@@ -105,6 +110,12 @@ class AugmentedNewton:
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
         self.largest = np.inf
+        self.r, self.squares = np.zeros(problem.shape[1]), np.ones(problem.shape[1])
+        if problem.nu > 0.0:
+            q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
+            self.r = np.clip(q, -problem.nu, problem.nu)
+            squares = Sizes.of(problem.X).columns / max(problem.shape[0], 1)
+            self.squares = np.where(squares > 0.0, squares, 1.0)
         self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
@@ -120,13 +131,15 @@ class AugmentedNewton:
                 if failed > _MOST_FAILED:
                     return
                 continue
-            same = np.array_equal(place.lam, self.lam) and np.array_equal(place.xi, self.xi)
+            before_after = ((place.lam, self.lam), (place.xi, self.xi), (place.r, self.r))
+            same = all(np.array_equal(*pair) for pair in before_after)
             idle = self.steps == before and same
             if idle and self.off == self.least:
                 return
-            self.lam, self.xi = place.lam, place.xi
+            self.lam, self.xi, self.r = place.lam, place.xi, place.r
             if not idle:
-                yield Iterate(place.lam, place.gam, place.xi, self.beta.copy(), self.bias), self.steps - told
+                beta = np.where(np.abs(place.r) < self.problem.nu, 0.0, self.beta)
+                yield Iterate(place.lam, place.gam, place.xi, beta, self.bias), self.steps - told
                 told = self.steps
             steps = self.steps - before
             self.h = min(self.h * (_GROWTH if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.largest)
@@ -135,7 +148,8 @@ class AugmentedNewton:
     def _solve(self) -> tuple[_Place | None, bool]:
         """Newton's method on φ at the multipliers at hand, and whether it came to its end; None if stopped."""
         problem = self.problem
-        at = self._at(problem.scores(self.beta, self.bias), problem.constraints.A @ self.beta + problem.constraints.b)
+        c = problem.constraints.A @ self.beta + problem.constraints.b
+        at = self._at(problem.scores(self.beta, self.bias), c, self.beta)
         for _ in range(_MOST_STEPS):
             if not self.poll():
                 return None, False
@@ -149,11 +163,11 @@ class AugmentedNewton:
             length, at = self._along(at, dz, problem.constraints.A @ move, move)
             if length == 0.0:
                 break
-            self.beta += length * move
+            self.beta = at.beta
             self.bias += length * float(step[-1]) if problem.intercept else 0.0
         return at, False
 
-    def _at(self, z: np.ndarray, c: np.ndarray) -> _Place:
+    def _at(self, z: np.ndarray, c: np.ndarray, beta: np.ndarray) -> _Place:
         loss, constraints = self.problem.loss, self.problem.constraints
         with np.errstate(divide="ignore", invalid="ignore"):
             sigma = np.where(loss.U != 0.0, self.h / loss.U**2, 0.0)
@@ -161,12 +175,13 @@ class AugmentedNewton:
         gam = np.clip(loss.S * z[:, None] + loss.T, 0.0, loss.tau)
         xi = self.xi - self.h * c
         xi = np.where(constraints.equal, xi, np.maximum(xi, 0.0))
-        return _Place(z, c, lam, gam, xi, self.problem.weights(lam, gam))
+        r = np.clip(self.r + self.h * self.squares * beta, -self.problem.nu, self.problem.nu)
+        return _Place(z, c, lam, gam, xi, self.problem.weights(lam, gam), beta, r)
 
     def _derivative(self, at: _Place) -> np.ndarray:
         """float64 (d,) or, with a free β₀, (d + 1,): the gradient of φ."""
         problem = self.problem
-        gradient = problem.mu * self.beta - problem.combination(at.a, at.xi)
+        gradient = problem.mu * at.beta + at.r - problem.combination(at.a, at.xi)
         return np.append(gradient, at.a.sum()) if problem.intercept else gradient
 
     def _is_small(self, gradient: np.ndarray, at: _Place) -> bool:
@@ -191,7 +206,9 @@ class AugmentedNewton:
         if len(active):
             root = np.full(len(problem.constraints), np.sqrt(self.h))
             hessian += _gram(problem.constraints.A, active, root, np.zeros(problem.shape[1]))
-        hessian[np.diag_indices_from(hessian)] += problem.mu
+        hessian[np.diag_indices_from(hessian)] += problem.mu + np.where(
+            np.abs(at.r) < problem.nu, self.h * self.squares, 0.0
+        )
         if not problem.intercept:
             return _solved(hessian, gradient)
         step = _solved(hessian, gradient[:-1] - gradient[-1] * mean)
@@ -199,11 +216,12 @@ class AugmentedNewton:
 
     def _along(self, at: _Place, dz: np.ndarray, dc: np.ndarray, move: np.ndarray) -> tuple[float, _Place]:
         """How far to go, and where that is: φ's derivative along a line ascends, and is to be small there."""
-        mu, xs = self.problem.mu, (float(self.beta @ move), float(move @ move))
+        mu, xs = self.problem.mu, (float(at.beta @ move), float(move @ move))
 
         def derivative(length: float) -> tuple[float, _Place]:
-            there = self._at(at.z + length * dz, at.c + length * dc)
-            return mu * (xs[0] + length * xs[1]) + float(there.a @ dz) - float(there.xi @ dc), there
+            there = self._at(at.z + length * dz, at.c + length * dc, at.beta + length * move)
+            slope = mu * (xs[0] + length * xs[1]) + float(there.a @ dz) - float(there.xi @ dc)
+            return slope + float(there.r @ move), there
 
         first, _ = derivative(0.0)
         if not first < 0.0:

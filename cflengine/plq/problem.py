@@ -72,6 +72,12 @@ class CompositeLoss:
         relu = np.maximum(self.U * z + self.V, 0.0).sum(axis=1)
         return relu + rehu(self.S * z + self.T, self.tau).sum(axis=1)
 
+    def kinks(self) -> np.ndarray:
+        """float64 (m,): where the parts that have a slope begin to rise."""
+        return np.concatenate(
+            [-self.V[self.U != 0.0] / self.U[self.U != 0.0], -self.T[self.S != 0.0] / self.S[self.S != 0.0]]
+        )
+
     def derivative(self, z: np.ndarray) -> np.ndarray:
         """float64 (n,): the derivative of L_i at z_i, the right one at a kink of a rising part."""
         z = z[:, None]
