@@ -38,6 +38,7 @@ _MOST_STEPS, _MOST_ROUNDS = 40, 40  # of a round, and rounds
 _MOST_FAILED = 6  # rounds that did not come to their end
 _FEW, _MANY = 10, 25  # steps of a round, by which h grows for the next: 5 times, twice, or not
 _GROWTH, _TIGHTER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
+_EASIER = 2.0  # the largest h, after a round of few steps
 _LINE_STEPS = 30
 _BLOCK_ENTRIES = 1 << 18  # of a dense matrix that are worked on at a time
 _STEPS, _SMOOTH_STEPS = 25, 6  # that it usually takes, with ReLUs and without
@@ -125,7 +126,7 @@ class AugmentedNewton:
             before, (place, solved) = self.steps, self._solve()
             if place is None:
                 return
-            if not solved:  # too many kinks for so few steps: the same multipliers, and never again so large an h
+            if not solved:  # too many kinks for so few steps: the same multipliers, and no such h until rounds are easy
                 self.h = self.largest = self.h / _GROWTH
                 failed += 1
                 if failed > _MOST_FAILED:
@@ -142,6 +143,7 @@ class AugmentedNewton:
                 yield Iterate(place.lam, place.gam, place.xi, beta, self.bias), self.steps - told
                 told = self.steps
             steps = self.steps - before
+            self.largest *= _EASIER if steps <= _FEW else 1.0
             self.h = min(self.h * (_GROWTH if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.largest)
             self.off = max(self.off * _TIGHTER, self.least)
 

@@ -18,18 +18,18 @@ from cflengine.engine.gaps import EPSILON
 from cflengine.plq import kernels_shift
 from cflengine.plq.problem import PLQProblem
 
-_OF_KINKS = 1e-3  # of how far they are apart, for a unit of Σ a_i
+_OF_KINKS = 1e-6  # of how far they are apart, for a unit of Σ a_i: rounding of scores hides less
 _FURTHEST = 1e18
 _FURTHER, _TRIES = 1.25, 40  # a range need not be exact
 
 
 def shift_weight(problem: PLQProblem, rows: np.ndarray) -> float:
     """M² of descent.py, by how much β₀ moves for a unit of Σ a_i: what one does that a usual row has in its own score,
-    or, where all rows are 0, a little of how far the kinks are apart. rows: ‖x_i‖², float64 (n,)."""
+    and where rows are all but 0, a little of how far the kinks are apart. rows: ‖x_i‖², float64 (n,)."""
     if not problem.intercept or not len(rows):
         return 0.0
-    usual = float(rows.mean()) / problem.mu
-    return usual if usual > 0.0 else _OF_KINKS * float(np.ptp(problem.loss.kinks())) or 1.0
+    kinks = problem.loss.kinks()
+    return max(float(rows.mean()) / problem.mu, _OF_KINKS * float(np.ptp(kinks)) if len(kinks) else 0.0) or 1.0
 
 
 def best_shift(losses: object, z: np.ndarray, near: float = 0.0) -> float:

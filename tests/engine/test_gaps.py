@@ -18,6 +18,7 @@ NUMBERS = st.floats(-1e12, 1e12, allow_subnormal=False)
 @pytest.mark.parametrize(
     ("objective", "bound", "gap"),
     [(3.0, 2.0, 0.5), (0.0, 0.0, 0.0), (1.0, 0.0, math.inf), (1.0, -1.0, math.inf), (math.nan, 1.0, math.nan),
+     (-2.0, -3.0, 0.5), (-2.0, -2.0, 0.0), (-1.0, -math.inf, math.inf), (-3.0, -2.0, -1 / 3), (0.0, -1.0, math.inf),
      (1.0, math.nan, math.nan), (math.nan, math.nan, math.nan), (1.0, 2.0, -0.5), (math.inf, 1.0, math.inf)],
 )  # fmt: skip
 def test_relative_gap(objective, bound, gap):

@@ -1,0 +1,113 @@
+"""A fit that says that it converged has the gap it was asked for: small problems, where duals soon come to rest; losses
+below 0; targets much larger than what the features can do; an elastic net that is almost a lasso."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_plq_solver import assert_solved, problem_of
+
+from cflengine import PLQClassifier, PLQRegressor
+from cflengine.engine.progress import TerminationReason
+from cflengine.plq.constraints import box, inequalities
+from cflengine.plq.descent import solve
+from cflengine.plq.settings import DescentSettings
+from naive.plq import optimum
+
+NOTHING = 1e-8  # of the objective of β = 0: there the optimum is 0, and a relative gap says nothing
+
+
+def constraints_of(rng: np.random.Generator, X: np.ndarray):
+    d = X.shape[1]
+    if rng.random() < 0.5:
+        return box(d, -float(rng.random()), float(rng.random()))
+    return inequalities(rng.normal(size=(3, d)), 0.1 * np.abs(rng.normal(size=3)))
+
+
+@given(
+    st.integers(0, 10**6), st.sampled_from(["hinge", "quantile:0.9", "absolute", "epsilon_insensitive:0.1", "huber:1"]),
+    st.integers(2, 9), st.integers(1, 3), st.booleans(), st.sampled_from([1e-2, 1e-5, 1e-8]),
+)  # fmt: skip
+@settings(max_examples=150)
+def test_converged_is_proved(seed, name, n, d, intercept, tol):
+    rng = np.random.default_rng(seed)
+    problem = problem_of(
+        name, seed, n, d, float(np.exp(rng.normal())), bounds=lambda X: constraints_of(rng, X), intercept=intercept
+    )
+    result = solve(problem, DescentSettings(tol=tol))
+    start = float(problem.loss.value(np.zeros(n)).sum())
+    proved = result.gap <= tol or result.objective - result.lower_bound <= NOTHING * start + 1e-13
+    assert (result.reason == TerminationReason.CONVERGED) == proved
+
+
+def test_a_box_on_one_feature():
+    X, y = np.array([[0.3], [-0.3], [-1.9], [-0.1], [0.2]]), [1, 1, -1, -1, 1]
+    model = PLQClassifier("hinge", C=0.176, constraints=["box:-0.4:0.1"], tol=1e-5).fit(X, y)
+    assert model.solver_reason_ == "converged" and model.duality_gap_ <= 1e-5
+
+
+def test_constraints_of_ones_own_on_one_feature():
+    X, y = np.array([[-2.0], [1.0], [-1.0]]), [1.2133262, -2.3352405, 1.6485660]
+    A, b = np.array([[0.1291794], [-0.4135807], [-0.2486519]]), np.array([0.0580343, 0.0708894, 0.0414164])
+    model = PLQRegressor(
+        "quantile:0.9", C=1.789, constraints=[inequalities(A, b)], fit_intercept=False, tol=1e-8
+    ).fit(X, y, sample_weight=[0.5, 3.0, 3.0])  # fmt: skip
+    assert model.solver_reason_ == "converged" and model.duality_gap_ <= 1e-8
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("least", [-100, -2, 0, 3])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_a_loss_may_be_below_0(least, intercept, C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = X[:, 0] + 0.3 * rng.normal(size=80)
+    drawn, plain = (
+        PLQRegressor(f"drawn:-1,{c + 1}/0,{c}/1,{c + 1}", C=C, tol=1e-6, fit_intercept=intercept).fit(X, y)
+        for c in (least, 0)
+    )
+    assert drawn.solver_reason_ == "converged" and 0.0 <= drawn.duality_gap_ <= 1e-6
+    found = drawn.result_
+    assert found.objective - 80 * C * least == pytest.approx(
+        plain.result_.objective, rel=1e-6, abs=1e-6 * abs(found.objective)
+    )
+
+
+@pytest.mark.parametrize("name", ["absolute", "epsilon_insensitive:0.1", "huber:1", "quantile:0.3"])
+@pytest.mark.parametrize("of_features", [0.0, 1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("of_targets", [1.0, 1e6])
+def test_targets_much_larger_than_what_features_do(name, of_features, of_targets):
+    rng = np.random.default_rng(0)
+    y, X = of_targets * rng.normal(size=60), of_features * rng.normal(size=(60, 3))
+    model = PLQRegressor(name, tol=1e-6).fit(X, y)
+    assert model.solver_reason_ == "converged" and model.duality_gap_ <= 1e-6 and max(model.n_iter_) <= 200
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_no_feature_at_all_but_an_intercept(scale):
+    y = scale * np.random.default_rng(1).normal(size=61)
+    model = PLQRegressor("absolute", tol=1e-6).fit(np.zeros((61, 2)), y)
+    assert model.intercept_ == pytest.approx(np.median(y), rel=1e-9) and model.duality_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 0.99, 0.9999])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_an_elastic_net_that_is_almost_a_lasso(l1_ratio, loss, C, fit_intercept):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 30)) @ (np.eye(30) + 0.5 * rng.normal(size=(30, 30)))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0, 1, -1)
+    model = PLQClassifier(loss, C=C, l1_ratio=l1_ratio, fit_intercept=fit_intercept, tol=1e-6).fit(X, y)
+    assert model.solver_reason_ == "converged" and model.duality_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("name", ["hinge", "huber:0.5"])
+@pytest.mark.parametrize("nu", [0.3, 0.999])
+def test_a_coefficient_that_is_0_is_0_in_the_end(name, nu):
+    problem = problem_of(name, n=40, d=6, C=0.1, mu=1.0 - nu, nu=nu)
+    result = solve(problem, DescentSettings(tol=1e-8))
+    assert_solved(problem, result, optimum(problem), 1e-5)
+    assert result.support < 6
