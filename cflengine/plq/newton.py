@@ -111,12 +111,16 @@ class AugmentedNewton:
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
         self.largest = np.inf
-        self.r, self.squares = np.zeros(problem.shape[1]), np.ones(problem.shape[1])
+        self.r, self.hold, columns = np.zeros(problem.shape[1]), np.ones(len(self.xi)), Sizes.of(problem.X).columns
         if problem.nu > 0.0:
             q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
             self.r = np.clip(q, -problem.nu, problem.nu)
-            squares = Sizes.of(problem.X).columns / max(problem.shape[0], 1)
-            self.squares = np.where(squares > 0.0, squares, 1.0)
+        squares = columns / max(problem.shape[0], 1)
+        self.squares = np.where(squares > 0.0, squares, 1.0)
+        if len(self.xi):
+            A = problem.constraints.A
+            norms = np.asarray(A.multiply(A).sum(axis=1)).ravel()
+            self.hold = np.maximum(columns.mean(), 1.0) / np.where(norms > 0.0, norms, 1.0)
         self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
@@ -175,7 +179,7 @@ class AugmentedNewton:
             sigma = np.where(loss.U != 0.0, self.h / loss.U**2, 0.0)
         lam = np.clip(self.lam + sigma * (loss.U * z[:, None] + loss.V), 0.0, 1.0)
         gam = np.clip(loss.S * z[:, None] + loss.T, 0.0, loss.tau)
-        xi = self.xi - self.h * c
+        xi = self.xi - self.h * self.hold * c
         xi = np.where(constraints.equal, xi, np.maximum(xi, 0.0))
         r = np.clip(self.r + self.h * self.squares * beta, -self.problem.nu, self.problem.nu)
         return _Place(z, c, lam, gam, xi, self.problem.weights(lam, gam), beta, r)
@@ -206,7 +210,7 @@ class AugmentedNewton:
         hessian = _gram(problem.X, rows, np.sqrt(curvature), mean)
         active = np.flatnonzero((at.xi > 0.0) | problem.constraints.equal)
         if len(active):
-            root = np.full(len(problem.constraints), np.sqrt(self.h))
+            root = np.sqrt(self.h * self.hold)
             hessian += _gram(problem.constraints.A, active, root, np.zeros(problem.shape[1]))
         hessian[np.diag_indices_from(hessian)] += problem.mu + np.where(
             np.abs(at.r) < problem.nu, self.h * self.squares, 0.0
