@@ -18,7 +18,8 @@ of which a solution of an SVM has hardly more than features. Its λ, γ and ξ a
 and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
 
 A coefficient whose r lies between −ν and ν is 0 in the end, and is told of as 0. σ belongs to z: σ_li = h/u_li², where
-h is the curvature of ψ between its kinks, and h times the mean square of its feature for a coefficient.
+h is the curvature of ψ between its kinks; a coefficient's is h times its feature's sum of squares, and that of a
+constraint h times their mean over ‖a_k‖²: as much as all observations together would have.
 """
 
 from __future__ import annotations
@@ -115,12 +116,11 @@ class AugmentedNewton:
         if problem.nu > 0.0:
             q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
             self.r = np.clip(q, -problem.nu, problem.nu)
-        squares = columns / max(problem.shape[0], 1)
-        self.squares = np.where(squares > 0.0, squares, 1.0)
+        self.columns = np.where(columns > 0.0, columns, 1.0)
         if len(self.xi):
             A = problem.constraints.A
             norms = np.asarray(A.multiply(A).sum(axis=1)).ravel()
-            self.hold = np.maximum(columns.mean(), 1.0) / np.where(norms > 0.0, norms, 1.0)
+            self.hold = (columns.mean() or 1.0) / np.where(norms > 0.0, norms, 1.0)
         self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
@@ -181,7 +181,7 @@ class AugmentedNewton:
         gam = np.clip(loss.S * z[:, None] + loss.T, 0.0, loss.tau)
         xi = self.xi - self.h * self.hold * c
         xi = np.where(constraints.equal, xi, np.maximum(xi, 0.0))
-        r = np.clip(self.r + self.h * self.squares * beta, -self.problem.nu, self.problem.nu)
+        r = np.clip(self.r + self.h * self.columns * beta, -self.problem.nu, self.problem.nu)
         return _Place(z, c, lam, gam, xi, self.problem.weights(lam, gam), beta, r)
 
     def _derivative(self, at: _Place) -> np.ndarray:
@@ -213,7 +213,7 @@ class AugmentedNewton:
             root = np.sqrt(self.h * self.hold)
             hessian += _gram(problem.constraints.A, active, root, np.zeros(problem.shape[1]))
         hessian[np.diag_indices_from(hessian)] += problem.mu + np.where(
-            np.abs(at.r) < problem.nu, self.h * self.squares, 0.0
+            np.abs(at.r) < problem.nu, self.h * self.columns, 0.0
         )
         if not problem.intercept:
             return _solved(hessian, gradient)
