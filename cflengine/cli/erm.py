@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
         best = models[0 if path is None else risk.best(path)]
         report = risk_report(risk, best, path, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:
-            write_risk(folder, risk, best, path, corpus, report)
+            write_risk(folder, risk, models, best, path, corpus, report)
             write_left_out(folder, corpus)
     if not arguments.quiet:
         _summary(risk, best, report, out)

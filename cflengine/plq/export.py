@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,10 @@ def risk_report(
 
 
 def write_risk(
-    folder: Path, risk: RiskComparison, model: Any, path: pd.DataFrame | None, corpus: Any, report: dict[str, Any]
-) -> None:
-    """Everything, into a folder that is there."""
+    folder: Path, risk: RiskComparison, models: Sequence[Any], model: Any, path: pd.DataFrame | None, corpus: Any,
+    report: dict[str, Any],
+) -> None:  # fmt: skip
+    """Everything, into a folder that is there. models: of the path, of which ``model`` is kept."""
     save_comparison_model(folder / "model.cflm", risk.comparison, model, corpus)
     tables = {
         "weights": coefficients_frame(risk, model),
@@ -78,6 +80,17 @@ def write_risk(
     if path is not None:
         tables["path"] = path
     arrays = sparse_arrays("X", risk.comparison.X[risk.comparison.train])
-    for k, result in enumerate(model.results_):
-        arrays |= {f"{name}_{k}": getattr(result, name) for name in ("lam", "gam", "xi")}
+    arrays |= _dual_points(model, "")
+    for j, one in enumerate(models if path is not None else ()):
+        weights = {"coef": np.atleast_2d(one.coef_), "intercept": np.atleast_1d(one.intercept_)}
+        arrays |= {f"path_{j}_{name}": values for name, values in weights.items()} | _dual_points(one, f"path_{j}_")
     write_comparison(folder, tables, arrays, report)
+
+
+def _dual_points(model: Any, before: str) -> dict[str, np.ndarray]:
+    """What proves the bound of every row of a model."""
+    return {
+        f"{before}{name}_{k}": getattr(result, name)
+        for k, result in enumerate(model.results_)
+        for name in ("lam", "gam", "xi")
+    }

@@ -28,7 +28,7 @@ from cflengine.engine.files import defuse_cell
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
 from cflengine.verify.counts import expected_uses, gathered, weighted
-from cflengine.verify.entries import Entries, Pointers, rows_of
+from cflengine.verify.entries import Entries, Pointers
 from cflengine.verify.findings import (
     FalseResult,
     Finding,
@@ -38,6 +38,7 @@ from cflengine.verify.findings import (
     require_bound,
     require_gap,
     require_same,
+    rows_of,
 )
 
 
@@ -74,7 +75,6 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     entries.check(folder, pointers.feature)
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
     _features(folder, table, pointers, counts, settings)
-    entries.check_model(folder, pointers.feature, counts, settings)
     require(not branchings, "a branching tree is of tokens that are not there.")
     with _false_where_wrong():
         certificate = proof.certificate()
@@ -84,6 +84,12 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     require_same(report.get("objective"), certificate.objective, "the objective is")
     require_bound(report, certificate.lower_bound)
     require_gap(report, certificate.objective, certificate.lower_bound)
+    entries.check_model(folder, pointers, counts, costs[0].pointer_by_length, report)
+    said = report["certificate"]
+    repeated = all(said[name] == report[name] for name in said if name in report)
+    require(repeated and said["covered"] is True, "the report's certificate says something else than the report.")
+    for name in ("shrink", "step"):
+        require_same(said[name], getattr(certificate, name), f"{name} of the certificate is")
     optimal = certificate.optimal
     require(optimal or not report.get("optimal"), "the report says that the solution is optimal, which is not proved.")
     in_parts = f", in {len(parts)} parts" if len(parts) > 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,14 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import restore_cell
 from cflengine.linear.saving import read_model
-from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
-from cflengine.verify.findings import close, require
+from cflengine.verify.findings import close, require, rows_of
 
 _MODEL = "model.cflm"
 _SAME_IN_MODEL = (
     "lam", "max_gram", "token_pattern", "lowercase", "sentence_borders", "weighting", "counting", "temperature",
-    "dictionary_cost", "plain_cost",
+    "dictionary_cost", "plain_cost", "pointer_cost", "literal_cost",
 )  # fmt: skip
 
 
@@ -126,26 +124,35 @@ class Entries:
             require(same, f"dictionary.csv is wrong about {names[i]!r}: {counts[i]} pointers, {dict(row)}.")
 
     def check_model(
-        self, folder: Path, feature: np.ndarray, counts: sparse.csr_matrix, settings: dict[str, Any]
+        self, folder: Path, pointers: Pointers, counts: sparse.csr_matrix, by_length: np.ndarray, report: dict[str, Any]
     ) -> None:
-        """model.cflm, where the run has one, holds these entries and how they are cut, counted and weighted."""
+        """model.cflm, where the run has one, holds these entries and how they are cut, priced, counted and weighted.
+        by_length: float64 (K,), what a pointer costs."""
         if not (folder / _MODEL).exists():
             return
         header, arrays = read_model(folder / _MODEL, "k-grams")
         vocabulary = self.table.vocabulary
         grams = [[vocabulary[t] for t in entry if t >= 0] for entry in self.words.tolist()]
         require(header.get("grams") == grams, f"{_MODEL} holds another dictionary.")
+        settings = report["compression"]
         for name in _SAME_IN_MODEL:
             own, said = header["parameters"].get(name), settings.get(name)
             require(own == said, f"{_MODEL} says that {name} is {own!r}, the report {said!r}.")
+        require(header.get("gap") == report["gap"], f"{_MODEL} says a gap of {header.get('gap')!r}.")
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        uses = np.unique(np.stack([pointers.document, pointers.feature]), axis=1)[1]
+        word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
+        literal = settings.get("literal_cost")
         expected = {
-            "count": np.bincount(feature, minlength=len(grams)), "cost": self.cost,
+            "count": np.bincount(pointers.feature, minlength=len(grams)), "cost": self.cost,
+            "documents": np.bincount(uses, minlength=len(grams)), "by_length": by_length,
+            "literal": np.array([by_length[0] + word if literal is None else float(literal)]),
             "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
         }  # fmt: skip
+        require(set(expected) == set(arrays), f"{_MODEL} holds other arrays than a dictionary's.")
         for name, values in expected.items():
             same = arrays[name].shape == values.shape and np.allclose(arrays[name], values, rtol=1e-9, atol=0.0)
-            require(same, f"{_MODEL} holds another {name} of an entry.")
+            require(same, f"{_MODEL} holds another {name}.")
 
     def places(self, part: CorpusPart) -> np.ndarray:
         """int64 (K, n): the entry that stands at each token of a part, by length; -1 for none."""
@@ -174,15 +181,6 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error}.") from error
     return text.split("\n")[:-1]
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file. Raises InputError where it cannot be read."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file, long_fields():
-            return list(csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"'{path}' cannot be read: {error}.") from error
 
 
 def _shown_names(table: TokenTable, entries: np.ndarray) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import numpy as np
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
+from cflengine.text.reading.delimited import long_fields
 
 PROOF = "proof.npz"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less
@@ -68,11 +70,35 @@ def require_gap(report: dict[str, Any], objective: float, bound: float) -> None:
         require(said is None, f"the report says a gap of {said!r}, but none is proved.")
         require(not math.isfinite(found), f"the report has no gap, but one of {found!r} is proved.")
         return
+    require_gap_of(said, found)
+    own = relative_gap(report["objective"], report["lower_bound"])
+    require(abs(float(said) - own) <= 1e-12 * (1.0 + own), f"the report says a gap of {said!r}, but it is {own!r}.")
+
+
+def require_gap_of(said: Any, found: float, who: str = "the report says") -> None:
+    """FalseResult unless a gap that ``who`` says is the recomputed one: of two numbers that are all but the same."""
     number = isinstance(said, int | float) and not isinstance(said, bool)
     good = number and abs(float(said) - found) <= 1e-8 * (1.0 + found)
-    own = relative_gap(report["objective"], report["lower_bound"])
-    good = good and abs(float(said) - own) <= 1e-12 * (1.0 + own)
-    require(good, f"the report says a gap of {said!r}, but it is {found!r}.")
+    require(good, f"{who} a gap of {said!r}, but it is {found!r}.")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file. Raises InputError where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file, long_fields():
+            return list(csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"'{path}' cannot be read: {error}.") from error
+
+
+def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """Columns of numbers of a CSV file are those of the report's rows; what is no number is an empty cell."""
+    table = [{name: row[name] for name in columns} for row in rows_of(path)]
+    require(len(table) == len(rows), f"{path.name} has {len(table)} rows, the report {len(rows)}.")
+    for own, said in zip(table, rows, strict=True):
+        for name, cell in own.items():
+            same = said[name] is None if cell == "" else said[name] is not None and close(float(cell), said[name])
+            require(same, f"{path.name} says a {name} of {cell!r}, the report {said[name]!r}.")
 
 
 def read_proof(folder: Path) -> dict[str, np.ndarray]:

@@ -31,24 +31,31 @@ from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
 from cflengine.verify.findings import (
     Finding,
+    check_table,
     proof_array,
     read_proof,
     require,
     require_bound,
     require_gap,
+    require_gap_of,
     require_same,
 )
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_reading, check_words
 
-_KEPT_GRAMS = ("the K-grams that are features: they are taken as the run left them",)
+MODEL = "model.cflm"
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
     labels, split = labelled(report, corpus, dev=None)
-    X, _, notes = training_matrix(report, corpus, split.train, proof)
-    header, arrays = last_parts(folder / "model.cflm", "logistic")
+    X, names, notes = training_matrix(report, corpus, split.train, proof)
+    path = folder / MODEL
+    header, arrays = last_parts(path, "logistic")
+    if names is not None:
+        check_reading(path, [corpus.texts[d] for d in split.train.tolist()], X)
     coef, intercept = arrays["coef"], arrays["intercept"]
+    check_intercepts(report["intercepts"], intercept)
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
     C, ratio = float(arguments["C"]), float(arguments["l1_ratio"])
     ridge, lasso = (1.0 - ratio) / C, ratio / C
@@ -58,6 +65,9 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     fits = report["fits"]
     rows = 1 if many or n_classes == 2 else n_classes
     require(len(fits) == rows, f"the report has {len(fits)} fits where there are {rows} problems.")
+    for fit in fits:
+        require_same(fit["settings"]["ridge"], ridge, "a weight of the ridge of")
+        require_same(fit["settings"]["lasso"], lasso, "a weight of the lasso of")
     w_of = np.column_stack([coef, intercept])
     found = []
     if many:
@@ -69,6 +79,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
+    check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
     return worst("logistic regression", found, checked, notes)
 
 
@@ -86,8 +97,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         require_same(report.get("n_features"), len(words.names()), "the number of features is")
         require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     else:
-        data = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts"))
-        notes = _KEPT_GRAMS
+        data, words, notes = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts")), None, KEPT_GRAMS
     y = labels.y[train]
     signs = class_signs(y, len(labels.classes))
     found = []
@@ -104,8 +114,32 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
             objective = objective_at(problem, w, float(bias))
             bound = max(dual_bound(problem, alpha, u, objective)[0], 0.0)
             found.append(checked_fit(fit, objective, bound))
-    checked = (f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences", f"{len(found)} certified fits")
+        own, fitted = found[-len(signs) :], [(proof[f"w_{i}_{r}"], proof[f"bias_{i}_{r}"]) for r in range(len(signs))]
+        require_gap_of(model["gap"], max(relative_gap(*pair) for pair in own))
+        _check_sentence_model(folder / f"{penalty.kind}.cflm", model, fitted, labels, words)
+        check_claims(folder / f"{penalty.kind}.cflm", read_model(folder / f"{penalty.kind}.cflm")[0], own, len(train))
+    check_table(folder / "models.csv", report["models"], ("gap", "features"))
+    checked = (
+        f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences",
+        f"{len(found)} certified fits of {len(report['models'])} models",
+    )
+    notes += ("objectives and gaps in grid.csv, of models that were looked at: their dual points are not kept",)
     return worst("sentence models", found, checked, notes)
+
+
+def _check_sentence_model(
+    path: Path, said: dict[str, Any], fitted: list[tuple[np.ndarray, np.ndarray]], labels: Any, words: Any
+) -> None:
+    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did."""
+    header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    same = np.array_equal(coef, [w for w, _ in fitted]) and np.array_equal(intercept, [float(b) for _, b in fitted])
+    require(same, f"{path.name} holds other weights than those that were proved.")
+    require(header["classes"] == list(labels.classes), f"the classes of {path.name} are not those of the labels.")
+    if words is not None:
+        check_words(path, header, words)
+    check_intercepts(list(said["intercepts"].values()), intercept)
+    require_same(said["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")
 
 
 def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
@@ -115,7 +149,7 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     tags = [[cells[-1] for cells in sentence] for sentence in sentences]
     if arguments.get("scheme"):
         tags = [convert(one, arguments["scheme"]) for one in tags]
-    header, arrays = read_model(folder / "model.cflm", "chain")
+    header, arrays = read_model(folder / MODEL, "chain")
     attributes_of, _ = attribute_maker(header["template"])
     rows = [[cells[:-1] for cells in sentence] for sentence in sentences]
     X, ptr = AttributeTable(header["attributes"]).matrix(attributes_of(row) for row in rows)
@@ -124,6 +158,8 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     require(unknown is None, f"the model does not know the label {unknown!r} of the training file.")
     label = np.array([number[tag] for one in tags for tag in one], dtype=np.int32)
     require_same(report.get("n_tokens"), len(label), "the number of tokens is")
+    for name in ("c1", "c2"):
+        require_same(arguments[name], float(header[name]), f"{name} of the model is")
     first, last, before, after = (arrays[name] for name in ("ptr", "label", "before", "after"))
     data, features = ChainData(X, ptr, label), ChainFeatures(first, last, before, after, len(header["classes"]))
     ridge, lasso = 2.0 * float(header["c2"]), float(header["c1"])
@@ -131,7 +167,10 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     def bound_at(w: np.ndarray) -> Any:
         return certify_chain(data, features, w, ridge, lasso)
 
+    require_same(report["settings"]["ridge"], ridge, "a weight of the ridge of")
+    require_same(report["settings"]["lasso"], lasso, "a weight of the lasso of")
     found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
+    require_gap_of(header["gap"], relative_gap(*found), "model.cflm says")
     checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights",)
     return worst("conditional random field", [found], checked, ())
 
@@ -173,9 +212,14 @@ def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
     split = split_documents(
         labels, corpus.metadata, dev=dev, test=arguments["test_split"], seed=arguments["seed"]
     )  # fmt: skip
+    require_parts(report, split)
+    return labels, split
+
+
+def require_parts(report: dict[str, Any], split: Any) -> None:
+    """FalseResult unless the parts of the split are as large as the report says."""
     for part, count in report["n_documents"].items():
         require(len(getattr(split, part)) == count, f"there are not {count} documents in the {part} part.")
-    return labels, split
 
 
 def _parameters(model: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +234,7 @@ def training_matrix(
     them."""
     arguments, kept = report["arguments"], _sparse(proof, "X")
     if arguments["features"] != "words":
-        return kept, None, _KEPT_GRAMS
+        return kept, None, KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does

@@ -11,11 +11,21 @@ from cflengine.linear.labels import read_numbers, read_sensitive, split_document
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts
 from cflengine.plq import constraints as limits
-from cflengine.plq.certificate import FEASIBLE, certify
+from cflengine.plq.certificate import FEASIBLE, Certificate, certify
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import PLQProblem
-from cflengine.verify.findings import Finding, proof_array, read_proof, require
-from cflengine.verify.learners import checked_fit, labelled, training_matrix, worst
+from cflengine.verify.findings import (
+    Finding,
+    check_table,
+    proof_array,
+    read_proof,
+    require,
+    require_bound,
+    require_gap_of,
+    require_same,
+)
+from cflengine.verify.learners import MODEL, checked_fit, labelled, require_parts, training_matrix, worst
+from cflengine.verify.models import check_claims, check_intercepts, check_reading
 
 
 def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -23,7 +33,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     arguments, proof = report["arguments"], read_proof(folder)
     loss = named_loss(arguments["loss"])
     kind = "plq classifier" if loss.of == "margin" else "plq regressor"
-    header, arrays = last_parts(folder / "model.cflm", kind)
+    header, arrays = last_parts(folder / MODEL, kind)
     if loss.of == "margin":
         labels, split = labelled(report, corpus, dev=arguments["dev_split"])
         targets = class_signs(labels.y[split.train], len(labels.classes))
@@ -34,31 +44,63 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
             seed=arguments["seed"],
         )  # fmt: skip
         targets = [numbers.y[split.train]]
+    require_parts(report, split)
     X, names, notes = training_matrix(report, corpus, split.train, proof)
+    if names is not None:
+        check_reading(folder / MODEL, [corpus.texts[d] for d in split.train.tolist()], X)
     bounds = _constraints(header["parameters"]["constraints"], arguments, corpus, split.train, X, names)
     C, ratio, intercept = (header["parameters"][name] for name in ("C", "l1_ratio", "fit_intercept"))
     require(float(C) == float(report["C"]), "the model's C is not the report's.")
     coef, bias, fits = arrays["coef"], arrays["intercept"], report["fits"]
     require(len(fits) == len(coef) == len(targets), "there is not one fit for each problem.")
+    check_intercepts(report["intercepts"], bias)
+
+    def proved(C: float, coef: np.ndarray, bias: np.ndarray, before: str = "") -> list[Certificate]:
+        """What the weights at C are worth, by row; before: the names of their dual points."""
+        certificates = []
+        for k, target in enumerate(targets):
+            own = loss.for_data(target, C * np.ones(len(target)))
+            problem = PLQProblem(X, own, bounds, 1.0 - float(ratio), float(ratio), bool(intercept))
+            lam, gam, xi = (proof_array(proof, f"{before}{name}_{k}") for name in ("lam", "gam", "xi"))
+            fits_in = lam.shape == own.U.shape and gam.shape == own.S.shape and xi.shape == (len(bounds),)
+            require(fits_in, "dual points of another size.")
+            certificates.append(certify(problem, coef[k], float(bias[k]), (lam, gam, xi)))
+        return certificates
+
     found = []
-    for k, target in enumerate(targets):
-        own = loss.for_data(target, float(C) * np.ones(len(target)))
-        problem = PLQProblem(X, own, bounds, 1.0 - float(ratio), float(ratio), bool(intercept))
-        lam, gam, xi = (proof_array(proof, f"{name}_{k}") for name in ("lam", "gam", "xi"))
-        require(lam.shape == own.U.shape and gam.shape == own.S.shape, "dual points of another size.")
-        require(xi.shape == (len(bounds),), "dual points of another size.")
-        proved = certify(problem, coef[k], float(bias[k]), (lam, gam, xi))
+    for fit, certificate in zip(fits, proved(float(C), coef, bias), strict=True):
+        failing = certificate.violation
         require(
-            proved.violation <= FEASIBLE or float(fits[k]["violation"]) > FEASIBLE,
-            f"the coefficients fail a constraint by {proved.violation:.2g}.",
+            failing <= FEASIBLE or float(fit["violation"]) > FEASIBLE,
+            f"the coefficients fail a constraint by {failing:.2g}.",
         )
-        found.append(checked_fit(fits[k], proved.objective, proved.lower_bound))
+        found.append(checked_fit(fit, certificate.objective, certificate.lower_bound))
+    check_claims(
+        folder / MODEL, header, found, X.shape[0], loss=arguments["loss"], l1_ratio=float(arguments["l1_ratio"]),
+        fit_intercept=not arguments["no_intercept"],
+    )  # fmt: skip
+    if report["path"]:
+        check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
+    for j, row in enumerate(report["path"] or ()):
+        weights = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
+        _check_path_row(row, proved(float(row["C"]), *weights, f"path_{j}_"), proof[f"path_{j}_coef"])
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
         f"{len(found)} certified fits",
     )
+    checked += (f"{len(report['path']):,} models of the path over C",) if report["path"] else ()
     checked += (f"{len(bounds):,} constraints are met",) if len(bounds) else ()
     return worst(f"{loss.name} loss", found, checked, notes)
+
+
+def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndarray) -> None:
+    """What the report says of a model of the path."""
+    require_same(row["objective"], sum(one.objective for one in found), f"the objective at C = {row['C']:g} is")
+    require_bound(row, sum(one.lower_bound for one in found))
+    gap, violation = max(one.gap for one in found), max(one.violation for one in found)
+    require_gap_of(row["gap"], gap)
+    require(violation <= max(FEASIBLE, row["violation"] * (1.0 + 1e-6)), "a model of the path fails a constraint.")
+    require_same(row["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")
 
 
 def _constraints(

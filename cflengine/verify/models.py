@@ -1,0 +1,66 @@
+"""model.cflm of a run: it makes the features of texts that its weights were learnt of, and says of itself what is so.
+
+A model's own steps, which are scikit-learn's, are run on the training documents: whatever they hold (vocabulary, order
+of columns, idf, a threshold) then has to be what the run had. Steps that find K-grams need the compiled engine, which
+``verify`` does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from cflengine.engine.gaps import relative_gap
+from cflengine.linear.saving import read_model
+from cflengine.verify.findings import close, require, require_gap_of
+
+KEPT_GRAMS = (
+    "the K-grams that are features, and how the model finds them in a text: they are taken as the run left them",
+)
+
+
+def check_reading(path: Path, texts: Sequence[str], X: sparse.csr_matrix) -> None:
+    """All steps but the last make X, CSR (N, d), of the training documents. Raises FalseResult."""
+    from cflengine.linear.persistence import TRANSFORMERS, from_parts  # and scikit-learn, which no other check needs
+
+    header, arrays = read_model(path)
+    steps = header["steps"][:-1]
+    known = bool(steps) and all(one["step"].get("kind") in TRANSFORMERS for one in steps)
+    require(known, f"{path.name} reads texts by other steps than the run.")
+    own = sparse.csr_matrix(from_parts({"kind": "pipeline", "steps": steps}, arrays, path.name).transform(texts))
+    same = own.shape == X.shape and not (abs(own - X) > 1e-12).nnz
+    require(bool(same), f"{path.name} makes other features of the training documents than the run had.")
+
+
+def check_words(path: Path, header: Mapping[str, Any], words: Any) -> None:
+    """A model that cuts texts by itself does it as the run did, to the same words in the same order."""
+    expected = {
+        "kind": "words", "token_pattern": words.token_pattern, "lowercase": words.lowercase,
+        "vocabulary": words.vocabulary,
+    }  # fmt: skip
+    require(header["reads"] == expected, f"{path.name} reads texts in another way than the run.")
+
+
+def check_claims(
+    path: Path, header: Mapping[str, Any], found: Sequence[tuple[float, float]], n_documents: int, **parameters: Any
+) -> None:
+    """What a model says of itself. found: objective and bound of each fit; n_documents: that it was learnt from;
+    parameters: as the run had them."""
+    if header["gap"] is not None:
+        require_gap_of(header["gap"], max(relative_gap(*pair) for pair in found), f"{path.name} says")
+    for name, value in parameters.items():
+        own = header["parameters"].get(name)
+        same = close(own, value) if isinstance(value, float) else own == value
+        require(same, f"{path.name} says that {name} is {own!r}, but it was {value!r}.")
+    said = header.get("about", {}).get("n_documents", n_documents)
+    require(said == n_documents, f"{path.name} says that it was learnt from {said!r} documents, not {n_documents:,}.")
+
+
+def check_intercepts(said: Sequence[float], intercept: np.ndarray) -> None:
+    """Those of the report."""
+    same = len(said) == len(intercept) and all(map(close, said, intercept.tolist()))
+    require(same, f"the report says intercepts of {said!r}, but the model's are {intercept.tolist()!r}.")
