@@ -23,12 +23,11 @@ from cflengine.linear.saving import Parts, SavedModel, require
 from cflengine.text import TokenTable
 from cflengine.text.stored import as_documents
 from cflengine.tokenizer.candidates import LONGEST, Candidates
-from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, tokenizer_json
+from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, sentencepiece_vocab, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
 from cflengine.tokenizer.solve import VocabularySettings, solve_vocabulary
 from cflengine.tokenizer.words import Cutting, WordTable
 
-_LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
 _REMEMBERED = 1 << 16  # words whose pieces are kept at hand
 
 
@@ -310,7 +309,7 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         if self.unit != "character":
             raise InputError('a list for SentencePiece takes pieces of characters: unit="character".')
         with replaced(Path(path)) as file:
-            file.writelines(f"{piece.translate(_LISTED)}\t-1\n".encode() for piece in self.pieces_)
+            file.write(sentencepiece_vocab(self.pieces_).encode())
 
 
 def _checked(counts: Mapping[str, int]) -> Counter[str]:

@@ -146,6 +146,9 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
         raise MissingPackageError(f"a tokenizer.json needs tokenizers: {_INSTALL}") from None
     try:
         said = json.loads(content)
+        if said["model"].get("dropout"):  # of a BPE: merges left out at random, which is for training alone
+            said["model"]["dropout"] = None
+            content = json.dumps(said).encode()
         tokenizer = Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises Exception itself
         raise InputError(f"'{name}' is no tokenizer: give {SUPPORTED}.") from error

@@ -12,9 +12,8 @@ from typing import Any
 from cflengine.tokenizer.words import Cutting
 
 _NORMALISERS = {"nfc": {"type": "NFC"}, "lowercase": {"type": "Lowercase"}}
-
-
 UNKNOWN = "<unk>"
+_LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
 
 
 def byte_names() -> list[str]:
@@ -65,3 +64,8 @@ def tokenizer_json(cutting: Cutting, pieces: list[str], special: list[str], unkn
             "byte_fallback": cutting.unit == "character",
         },
     }
+
+
+def sentencepiece_vocab(pieces: list[str]) -> str:
+    """The pieces as SentencePiece lists them, a line each: "▁" for a space, and a score, one for all."""
+    return "".join(f"{piece.translate(_LISTED)}\t-1\n" for piece in pieces)

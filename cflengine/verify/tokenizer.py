@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.engine.files import restore_cell
 from cflengine.engine.gaps import relative_gap, round_down, sum_terms
 from cflengine.tokenizer.foreign import ForeignTokenizer
-from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names
+from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, sentencepiece_vocab, tokenizer_json
 from cflengine.tokenizer.problem import fewest_tokens, tokens_at_least
 from cflengine.tokenizer.words import Cutting, WordTable
 from cflengine.verify.findings import (
@@ -26,6 +27,7 @@ from cflengine.verify.findings import (
     require_bound,
     require_gap,
     require_same,
+    rows_of,
 )
 
 
@@ -49,12 +51,16 @@ def verify_tokenizer(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     enough = {piece for piece, count in occurrences.items() if count >= arguments["min_count"]}
     required &= {piece for piece in occurrences if len(piece) > 1}
     allowed = (enough - forbidden) | required
-    _check_pieces(folder, report, cutting, table, pieces)
+    _check_files(folder, report, cutting, table, {piece: occurrences[piece] for piece in pieces}, proof)
     require(required <= set(pieces), "a required piece is not there.")
     tokens, bound = _certificate(words, table, report, pieces, (over, occurrences, alpha), allowed, required)
+    words_at_all = max(table.n_running, 1)
+    require_same(report["tokens_per_word"], tokens / words_at_all, "tokens a word are")
+    require_same(report["least_tokens_per_word"], bound / words_at_all, "tokens a word are at least")
+    require_same(report["required"], len(required), "required pieces are")
     checked = (
         f"{table.n_running:,} words, {len(words):,} distinct",
-        f"{len(pieces):,} pieces, as in tokenizer.json",
+        f"{len(pieces):,} pieces, and tokenizer.json, which holds nothing else",
     )
     return Finding("tokenizer", tokens, bound, relative_gap(tokens, bound), checked)
 
@@ -71,6 +77,10 @@ def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -
     def written(units: np.ndarray) -> str:
         return "".join(map(chr, np.searchsorted(known, units).tolist()))
 
+    def spelled(units: np.ndarray) -> str | None:
+        """A piece as the words are written; None where it has a unit that is in none of them."""
+        return written(units) if np.isin(units, known).all() else None
+
     words = [written(table.units[a:e]) for a, e in table.spans()]
     for name, value, what in (
         ("n_running", table.n_running, "the words are"), ("n_words", len(words), "the distinct words are"),
@@ -79,7 +89,8 @@ def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -
     ):  # fmt: skip
         require_same(report[name], value, what)
     longest = int(report["longest"])
-    theirs = {written(units) for units in tokenizer.own if 1 < len(units) <= longest and np.isin(units, known).all()}
+    own_pieces = {i: spelled(units) for i, units in enumerate(tokenizer.own) if 1 < len(units) <= longest}
+    theirs = {piece for piece in own_pieces.values() if piece is not None}
     shortest = sum(n * fewest_tokens(theirs, w, longest) for w, n in zip(words, table.counts.tolist(), strict=True))
     require_same(report["shortest"], shortest, "the tokens with its pieces are")
     pieces = _pieces(proof, written)
@@ -89,11 +100,18 @@ def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -
     tokens, bound = _certificate(words, table, report, pieces, (over, occurrences, alpha), allowed, set())
     require_same(report["above_at_most"], own.tokens / bound - 1.0 if bound else math.inf, "the distance is at most")
     require_same(report["above_at_least"], max(own.tokens / tokens - 1.0, 0.0), "the distance is at least")
+    _check_report(folder, report, tokenizer, own.used, {i: occurrences[p or ""] for i, p in own_pieces.items()})
+    lacking = {piece: occurrences[piece] for piece in pieces if piece not in theirs}
+    said = [(restore_cell(row["piece"]), int(row["occurrences"])) for row in rows_of(folder / "lacking.csv")]
+    expected = [(tokenizer.text_of(known[[ord(unit) for unit in piece]]), n) for piece, n in lacking.items()]
+    require(sorted(said) == sorted(expected), "lacking.csv lists other pieces, or says that they occur otherwise.")
     checked = (
         f"{table.n_running:,} words, {len(words):,} distinct: {own.tokens:,} tokens",
         f"{shortest:,} tokens with the same pieces, {tokens:,.0f} with {len(pieces):,} others",
+        "pieces.csv and lacking.csv: pieces, occurrences, uses",
     )
-    return Finding("tokenizer-report", tokens, bound, relative_gap(tokens, bound), checked)
+    notes = ("what single pieces save: it is taken as the run left it",)
+    return Finding("tokenizer-report", tokens, bound, relative_gap(tokens, bound), checked, notes)
 
 
 def _certificate(
@@ -166,13 +184,50 @@ def _excess(
     return over, occurrences, alpha
 
 
-def _check_pieces(folder: Path, report: dict[str, Any], cutting: Cutting, table: WordTable, pieces: list[str]) -> None:
-    """That tokenizer.json has the units, and these pieces, and nothing else."""
-    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
-    names = [name for name, _ in content["model"]["vocab"]]
-    units = list(byte_letters())
-    if cutting.unit == "character":
+def _check_files(
+    folder: Path, report: dict[str, Any], cutting: Cutting, table: WordTable, pieces: dict[str, int], proof: Any
+) -> None:
+    """tokenizer.json is what these pieces, units and words' pattern make, and nothing else; so are the lists of pieces.
+    pieces: how often each occurs."""
+    special, units = report["arguments"]["special"], list(byte_letters())
+    unknown = len(special) if cutting.unit == "character" else None
+    if unknown is not None:
         units = [UNKNOWN, *byte_names(), *(chr(code) for code in table.alphabet().tolist())]
-    require(names == [*report["arguments"]["special"], *units, *pieces], "tokenizer.json has other pieces.")
+    names = [*special, *units, *pieces]
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    require([name for name, _ in content["model"]["vocab"]] == names, "tokenizer.json has other pieces.")
+    require(content == tokenizer_json(cutting, names, special, unknown), "tokenizer.json is not as this run wrote it.")
     require_same(report["vocab_size"], len(names), "the entries are")
     require_same(report["size"], len(pieces), "the pieces are")
+    require(
+        proof_array(proof, "weight").tolist() == list(pieces.values()), "pieces occur otherwise than proof.npz says."
+    )
+    before = len(names) - len(pieces)
+    rows = [(name, -1, "False") for name in names[:before]] + [(name, n, "True") for name, n in pieces.items()]
+    said = [
+        (restore_cell(row["piece"]), int(row["occurrences"]), row["chosen"]) for row in rows_of(folder / "pieces.csv")
+    ]
+    require(said == rows, "pieces.csv lists other pieces, or says that they occur otherwise.")
+    if unknown is not None:
+        listed = (folder / "vocab.txt").read_text("utf-8")
+        require(listed == sentencepiece_vocab(names), "vocab.txt lists other pieces.")
+
+
+def _check_report(
+    folder: Path, report: dict[str, Any], tokenizer: ForeignTokenizer, used: np.ndarray, occurrences: dict[int, int]
+) -> None:
+    """The tokenizer's pieces in pieces.csv, and what the report counts of them. used: by id; occurrences: of those that
+    are in the table."""
+    rows = rows_of(folder / "pieces.csv")
+    expected = [(tokenizer.text_of(tokenizer.own[i]), n, int(used[i])) for i, n in occurrences.items()]
+    said = [(restore_cell(row["piece"]), int(row["occurrences"]), int(row["used"])) for row in rows]
+    same = sorted(said) == sorted(expected)
+    require(same, "pieces.csv says that the tokenizer's pieces are others, or that they occur otherwise.")
+    lengths = np.array([len(units) for units in tokenizer.own])
+    for name, value in (
+        ("entries", len(tokenizer.names)), ("n_absent", sum(n == 0 for n in occurrences.values())),
+        ("n_wasted", sum(int(row["saves"]) == 0 for row in rows)),
+        ("longer", int(np.count_nonzero(lengths[used > 0] > int(report["longest"])))),
+    ):  # fmt: skip
+        require_same(report[name], value, f"{name} is")
+    require(report["kind"] == tokenizer.kind, f"the tokenizer is of the kind {tokenizer.kind}.")
