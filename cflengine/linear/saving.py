@@ -167,15 +167,15 @@ def under(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray
 
 
 def last_parts(path: str | os.PathLike[str], kind: str) -> Parts:
-    """Header and arrays of a model of this kind, which may be the last step of a pipeline. Raises what
-    :func:`read_model` raises."""
+    """Header and arrays of a model of this kind, which may be the last step of a pipeline; "about" is the file's.
+    Raises what :func:`read_model` raises."""
     header, arrays = read_model(path)
     name = Path(path).name
     if header["kind"] == "pipeline":
         require(isinstance(header.get("steps"), list) and bool(header["steps"]), name)
         last = header["steps"][-1]
         require(isinstance(last, dict) and isinstance(last.get("step"), dict) and "number" in last, name)
-        header, arrays = last["step"], under(arrays, str(last["number"]))
+        header, arrays = last["step"] | {"about": header.get("about", {})}, under(arrays, str(last["number"]))
     require(header.get("kind") == kind, name)
     return header, arrays
 

@@ -18,7 +18,8 @@ from scipy import sparse
 from cflengine.embedding.problem import kernel_matrix, pair_coefficients
 from cflengine.linear.labels import Labels, read_labels
 from cflengine.text.token_table import plain_tokens
-from cflengine.verify.findings import Finding, require, require_same
+from cflengine.verify.findings import Finding, check_table, require, require_same
+from cflengine.verify.networks import check_network
 
 _ROWS = 512
 _MOST_DOCUMENTS = 4_000  # whose kernel is made as a matrix, to repeat the permutations
@@ -80,7 +81,8 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     checked.append("wMMD² of the words themselves")
     notes.append("the coverage")
     notes += _check_null(folder, report, laws, y, K, total)
-    checked += _check_predictions(folder, report, labels)
+    checked += _check_predictions(folder, report, labels, corpus)
+    check_table(folder / "pairwise.csv", report["pairwise"], ("statistic", "low", "high", "p_value", "identity"))
     summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
     return Finding("word-level MMD", total, total, 0.0, tuple(checked), tuple(notes), summary)
 
@@ -101,9 +103,9 @@ class _Blocks:
             yield rows, values
 
 
-def _vectors(folder: Path) -> tuple[list[str], np.ndarray]:
+def _vectors(folder: Path, of: str = "") -> tuple[list[str], np.ndarray]:
     with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:
-        words, M = arrays["words"], np.asarray(arrays["vectors"], dtype=np.float64)
+        words, M = arrays[f"{of}words"], np.asarray(arrays[f"{of}vectors"], dtype=np.float64)
     found = bytes(words).decode("utf-8", "surrogatepass").split("\n") if words.dtype == np.uint8 else words.tolist()
     require(len(found) == len(M) and bool(np.isfinite(M).all()), "words and vectors do not fit together.")
     return found, M
@@ -315,8 +317,8 @@ def _p(statistics: np.ndarray, largest: float, y: np.ndarray) -> float:
     return float((1 + np.count_nonzero(statistics[1:] >= statistics[0] - tolerance)) / len(statistics))
 
 
-def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels) -> list[str]:
-    """Shares of right ones, from predictions.csv and the input's labels."""
+def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels, corpus: Any) -> list[str]:
+    """Predictions of the network in model.cflm, made again, against predictions.csv, and shares of right ones."""
     if "training" not in report:
         return []
     frame = pd.read_csv(folder / "predictions.csv", dtype={"label": str, "predicted": str}, keep_default_na=False)
@@ -326,7 +328,11 @@ def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels) -> 
     for part, share in report["training"]["accuracy"].items():
         own = (frame["split"] == part).to_numpy()
         require_same(share, float(np.mean(right[own])), f"a share of right ones of {part}")
-    return [f"{len(frame):,} predictions against the labels"]
+    texts, predicted = [corpus.texts[d] for d in frame["document"].tolist()], _restored(frame["predicted"]).tolist()
+    probability = frame["probability"].to_numpy(dtype=np.float64)
+    wrong = check_network(folder, report, texts, (predicted, probability), _vectors(folder, "trained_"))
+    require(wrong is None, f"predictions.csv is wrong about document {frame['document'].iloc[wrong or 0]}.")
+    return [f"{len(frame):,} predictions, of the network in model.cflm, against the labels"]
 
 
 def _restored(cells: pd.Series) -> np.ndarray:

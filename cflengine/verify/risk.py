@@ -82,8 +82,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     if report["path"]:
         check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
     for j, row in enumerate(report["path"] or ()):
-        weights = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
-        _check_path_row(row, proved(float(row["C"]), *weights, f"path_{j}_"), proof[f"path_{j}_coef"])
+        own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
+        _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
         f"{len(found)} certified fits",

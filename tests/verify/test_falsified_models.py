@@ -1,0 +1,283 @@
+"""What a run keeps beside its proof (models, vocabularies, networks, tokenizers, tables): altered, it is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import cli
+from cflengine.engine.checks import InputError
+from cflengine.linear.saving import read_model, write_model
+from cflengine.verify import FalseResult, verify_run
+
+TEXTS = [
+    "The cat sat on the mat. The cat sat.", "the dog sat on the mat", "The cat, the dog and the MAT!", "a b a b a b",
+    "the cat sat on the dog. Good!", "a b c", "the good cat sat", "bad dog. Bad mat.", "a dog sat on a mat", "the bad",
+]  # fmt: skip
+_LABEL = ("--text-column", "text", "--label-column", "label")
+RUNS = {
+    "compress": ("compress", "--text-column", "text"),
+    "logistic": ("train-logistic", *_LABEL),
+    "tf-idf": ("train-logistic", *_LABEL, "--weighting", "tf-idf"),
+    "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--grid", "0.1"),
+    "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
+    "numbers": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1"),
+    "network": ("embed", *_LABEL, "--network", "cnn", "--epochs", "2", "--permutations", "9"),
+    "tokenizer": ("tokenizer", "--text-column", "text", "--unit", "character", "--vocab-size", "295"),
+}  # fmt: skip
+
+
+def command(*arguments: object) -> None:
+    assert cli.main([str(argument) for argument in arguments]) == 0
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("in") / "texts.csv"
+    n = 4 * len(TEXTS)
+    labels = ["x", "y", "x", "y", "y"] * (n // 5)
+    pd.DataFrame({"text": TEXTS * 4, "label": labels, "number": np.linspace(-1, 4, n)}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(source, tmp_path_factory) -> Callable[[str], Path]:
+    """The folder of a run, which is made once."""
+    made: dict[str, Path] = {}
+
+    def of(name: str) -> Path:
+        if name not in made:
+            if name == "network":
+                pytest.importorskip("optax")
+            out = tmp_path_factory.mktemp("out") / name
+            first, *options = RUNS[name]
+            command(first, source, *options, "--out", out, "--quiet")
+            made[name] = out
+        return made[name]
+
+    return of
+
+
+def altered(file: str, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> Callable[[Path], None]:
+    """A model whose header and arrays are changed in place."""
+
+    def alter(run: Path) -> None:
+        header, arrays = read_model(run / file)
+        change(header, arrays)
+        write_model(run / file, header["kind"], header, arrays)
+
+    return alter
+
+
+def last(header: dict[str, Any]) -> dict[str, Any]:
+    return header["steps"][-1]["step"] if "steps" in header else header
+
+
+def scaled(name: str, factor: float) -> Callable[[Any, Any], None]:
+    return lambda header, arrays: arrays.update({name: arrays[name] * factor})
+
+
+def sloped(name: str) -> Callable[[Any, Any], None]:
+    """Each entry by another factor: what all have in common goes when documents are scaled to length 1."""
+    return lambda header, arrays: arrays.update({name: arrays[name] * np.linspace(1.0, 2.0, len(arrays[name]))})
+
+
+def in_report(*keys: Any, value: Any) -> Callable[[Path], None]:
+    """A number of report.json."""
+
+    def alter(run: Path) -> None:
+        report = json.loads((run / "report.json").read_text())
+        place = report
+        for key in keys[:-1]:
+            place = place[key]
+        assert place[keys[-1]] != value
+        place[keys[-1]] = value
+        (run / "report.json").write_text(json.dumps(report))
+
+    return alter
+
+
+def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """The last cell of a column of a CSV file."""
+
+    def alter(run: Path) -> None:
+        frame = pd.read_csv(run / file, keep_default_na=False)
+        values = frame[column].astype(object)
+        values.iloc[-1] = change(values.iloc[-1])
+        frame.assign(**{column: values}).to_csv(run / file, index=False)
+
+    return alter
+
+
+def in_json(*keys: str, value: Any) -> Callable[[Path], None]:
+    """A part of tokenizer.json."""
+
+    def alter(run: Path) -> None:
+        content = json.loads((run / "tokenizer.json").read_text("utf-8"))
+        place = content
+        for key in keys[:-1]:
+            place = place[key]
+        assert place[keys[-1]] != value
+        place[keys[-1]] = value
+        (run / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+
+    return alter
+
+
+def reversed_words(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    step = header["steps"][0]["step"] if "steps" in header else header["reads"]
+    step["vocabulary"] = step["vocabulary"][::-1]
+
+
+def another_threshold(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    header["steps"][1]["step"]["parameters"]["threshold"] = 1.0
+
+
+def one_step_less(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    del header["steps"][1]
+
+
+def parameter(name: str, value: Any) -> Callable[[Any, Any], None]:
+    return lambda header, arrays: last(header)["parameters"].update({name: value})
+
+
+def gap(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    last(header)["gap"] = 1e-12 if last(header)["gap"] != 1e-12 else 2e-6
+
+
+def documents(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    header["about"]["n_documents"] += 1
+
+
+FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "price by length": ("compress", altered("model.cflm", scaled("by_length", 2.0))),
+    "price of a literal": ("compress", altered("model.cflm", scaled("literal", 0.0))),
+    "documents of an entry": ("compress", altered("model.cflm", scaled("documents", 2))),
+    "literal_cost": ("compress", altered("model.cflm", parameter("literal_cost", 0.001))),
+    "gap of a dictionary": ("compress", altered("model.cflm", gap)),
+    "certificate": ("compress", in_report("certificate", "lower_bound", value=1e9)),
+    "shrink": ("compress", in_report("certificate", "shrink", value=0.25)),
+    "vocabulary": ("logistic", altered("model.cflm", reversed_words)),
+    "threshold": ("logistic", altered("model.cflm", another_threshold)),
+    "a step": ("logistic", altered("model.cflm", one_step_less)),
+    "C of a model": ("logistic", altered("model.cflm", parameter("C", 7.0))),
+    "gap of a model": ("logistic", altered("model.cflm", gap)),
+    "documents of a model": ("logistic", altered("model.cflm", documents)),
+    "ridge": ("logistic", in_report("fits", 0, "settings", "ridge", value=0.5)),
+    "intercept": ("logistic", in_report("intercepts", 0, value=12.0)),
+    "idf": ("tf-idf", altered("model.cflm", sloped("1.idf_"))),
+    "weights of a sentence model": ("sentences", altered("sentence.cflm", scaled("coef", -5.0))),
+    "intercept of the ridge": ("sentences", altered("ridge.cflm", lambda h, arrays: arrays["intercept"].__iadd__(1))),
+    "words of a sentence model": ("sentences", altered("lasso.cflm", reversed_words)),
+    "gap of a sentence model": ("sentences", in_report("models", 0, "gap", value=0.5)),
+    "features of a sentence model": ("sentences", in_report("models", 0, "features", value=10**6)),
+    "models.csv": ("sentences", in_table("models.csv", "gap", lambda cell: 0.5)),
+    "vocabulary of an SVM": ("path", altered("model.cflm", reversed_words)),
+    "idf of an SVM": ("path", altered("model.cflm", sloped("1.idf_"))),
+    "loss": ("path", altered("model.cflm", parameter("loss", "squared_hinge"))),
+    "objective of the path": ("path", in_report("path", 0, "objective", value=0.001)),
+    "bound of the path": ("path", in_report("path", 1, "lower_bound", value=1e6)),
+    "gap of the path": ("path", in_report("path", 1, "gap", value=1e-13)),
+    "features of the path": ("path", in_report("path", 0, "features", value=10**6)),
+    "path.csv": ("path", in_table("path.csv", "objective", lambda cell: 1.5 * cell)),
+    "documents": ("numbers", in_report("n_documents", "train", value=7)),
+    "network": ("network", altered("model.cflm", scaled("net.filter4", -1.0))),
+    "vectors": ("network", altered("model.cflm", scaled("vectors", 2.0))),
+    "longest": ("network", altered("model.cflm", parameter("max_length", 1))),
+    "probability": ("network", in_table("predictions.csv", "probability", lambda cell: 0.5 * cell)),
+    "pairwise.csv": ("network", in_table("pairwise.csv", "statistic", lambda cell: cell + 1.0)),
+    "pattern": ("tokenizer", in_json("pre_tokenizer", value=None)),
+    "normaliser": ("tokenizer", in_json("normalizer", value={"type": "Lowercase"})),
+    "decoder": ("tokenizer", in_json("decoder", value={"type": "Fuse"})),
+    "unknown": ("tokenizer", in_json("model", "unk_id", value=5)),
+    "bytes": ("tokenizer", in_json("model", "byte_fallback", value=False)),
+    "pieces.csv": ("tokenizer", in_table("pieces.csv", "occurrences", lambda cell: cell + 1)),
+    "vocab.txt": ("tokenizer", lambda run: (run / "vocab.txt").write_text("the\t-1\n")),
+    "tokens a word": ("tokenizer", in_report("tokens_per_word", value=1.0)),
+    "least tokens a word": ("tokenizer", in_report("least_tokens_per_word", value=1.5)),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_it_is_refused(name, runs, tmp_path):
+    of, alter = FALSE[name]
+    run = Path(shutil.copytree(runs(of), tmp_path / "run"))
+    assert verify_run(run)
+    alter(run)
+    with pytest.raises(FalseResult):
+        verify_run(run)
+
+
+def test_scores_of_pieces_and_their_weights(runs, tmp_path):
+    run = Path(shutil.copytree(runs("tokenizer"), tmp_path / "run"))
+    content = json.loads((run / "tokenizer.json").read_text("utf-8"))
+    content["model"]["vocab"][-1][1] = -9.0
+    (run / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(FalseResult, match="as this run wrote it"):
+        verify_run(run)
+    run = Path(shutil.copytree(runs("tokenizer"), tmp_path / "again"))
+    arrays = dict(np.load(run / "proof.npz"))
+    np.savez(run / "proof.npz", **arrays | {"weight": arrays["weight"] + 1})
+    with pytest.raises(FalseResult, match="occur otherwise"):
+        verify_run(run)
+
+
+def test_a_path_without_its_dual_points_proves_nothing(runs, tmp_path):
+    run = Path(shutil.copytree(runs("path"), tmp_path / "run"))
+    arrays = dict(np.load(run / "proof.npz"))
+    np.savez(run / "proof.npz", **{name: values for name, values in arrays.items() if name != "path_0_lam_0"})
+    with pytest.raises(InputError, match="path_0_lam_0"):
+        verify_run(run)
+
+
+@pytest.mark.parametrize("network", ["mean", "gru", "bilstm"])
+def test_predictions_of_every_network_are_made_again(network, source, tmp_path):
+    pytest.importorskip("optax")
+    run = tmp_path / "run"
+    options = ("--epochs", "1", "--permutations", "0", "--network", network)
+    command("embed", source, *_LABEL, *options, "--out", run, "--quiet")
+    assert verify_run(run)
+    altered("model.cflm", scaled("net.output", -1.0))(run)
+    with pytest.raises(FalseResult, match="document"):
+        verify_run(run)
+
+
+def test_a_report_on_a_tokenizer(source, runs, tmp_path):
+    pytest.importorskip("tokenizers")
+    out = tmp_path / "report"
+    given = tmp_path / "given.json"
+    content = json.loads((runs("tokenizer") / "tokenizer.json").read_text("utf-8"))
+    given.write_text(json.dumps(content), "utf-8")
+    command("tokenizer-report", given, source, "--text-column", "text", "--out", out, "--quiet")
+    assert verify_run(out)
+    for name, alter in {
+        "wasted": in_report("n_wasted", value=99), "absent": in_report("n_absent", value=99),
+        "longer": in_report("longer", value=99), "used": in_table("pieces.csv", "used", lambda cell: cell + 1),
+        "occurrences": in_table("pieces.csv", "occurrences", lambda cell: cell + 1),
+    }.items():  # fmt: skip
+        run = Path(shutil.copytree(out, tmp_path / name))
+        alter(run)
+        with pytest.raises(FalseResult):
+            verify_run(run)
+
+
+def test_regularisation_of_a_tagger(tmp_path):
+    source, out = tmp_path / "train.txt", tmp_path / "run"
+    source.write_text("Kim NN PER\nleft VB O\n\nRome NN LOC\nfell VB O\n\n" * 3)
+    command("train-crf", source, "--out", out, "--quiet")
+    assert verify_run(out)
+    for alter in (
+        in_report("arguments", "c2", value=0.5), in_report("settings", "ridge", value=7.0),
+        altered("model.cflm", gap), in_report("settings", "lasso", value=1.0),
+    ):  # fmt: skip
+        run = Path(shutil.copytree(out, tmp_path / "copy", dirs_exist_ok=True))
+        alter(run)
+        with pytest.raises(FalseResult):
+            verify_run(run)
