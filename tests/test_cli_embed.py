@@ -153,6 +153,7 @@ def test_vectors_of_the_users_own(tmp_path, capsys):
         (("--label-column", "nothing"), "no column 'nothing'"),
         (("--classes", "positive"), "needs two classes"),
         (("--kernel", "linear", "--width", "1"), "no width"),
+        (("--kernel", "linear", "--random-features", "9"), "--random-features plays no part with --kernel linear"),
         (("--test-split", "2"), "a test split is"),
     ],
 )

@@ -83,6 +83,9 @@ def test_several_classes(tmp_path, multiclass):
         (["--test-split", "2"], "share between 0 and 1"),
         (["--token-pattern", "zzz"], "hold no word"),
         (["--classes", "positive"], "two classes"),
+        (["--max-gram", "4"], "--max-gram plays no part with --features words"),
+        (["--counting", "soft"], "--counting plays no part with --features words"),
+        (["--features", "kgrams", "--temp", "2"], "--temperature plays no part with --counting pointers"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(tmp_path, capsys, options, said):
@@ -102,6 +105,15 @@ def tagged(tmp_path) -> tuple[Path, Path]:
     train.write_text("\n\n".join(sentences[:400]) + "\n", encoding="utf-8")
     test.write_text("\n\n".join(sentences[400:500]) + "\n", encoding="utf-8")
     return train, test
+
+
+def test_words_and_labels_are_enough(tmp_path):
+    source, out = tmp_path / "train.txt", tmp_path / "run"
+    source.write_text("Kim PER\nleft O\n\nRome LOC\nfell O\n\n" * 3, encoding="utf-8")
+    assert main(["train-crf", str(source), "--out", str(out), "--quiet"]) == 0
+    attributes = set(pd.read_csv(out / "weights.csv")["attribute"].dropna())
+    assert {name[:3] for name in attributes} == {"U00", "U01"}
+    assert main(["verify", str(out), "--quiet"]) == 0
 
 
 def test_crf_writes_model_weights_scores_and_tagged_files(tagged, tmp_path, capsys):

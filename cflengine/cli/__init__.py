@@ -81,11 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         with _exit_at_interrupt():
-            from cflengine.cli.options import settle_solver, settle_tokens
+            from cflengine.cli.options import refuse_unused, settle_solver, settle_tokens
 
             _prepare_streams()
             arguments = build_parser().parse_args(argv)
             name = f"cflengine {arguments.command}"
+            refuse_unused(arguments, _given(argv))
             settle_tokens(arguments)
             settle_solver(arguments)
         return arguments.run(arguments)
@@ -99,6 +100,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         message, code = _sentence(error)
         _print_error(f"{name}: {message}")
         return code
+
+
+def _given(argv: Sequence[str] | None) -> set[str]:
+    """Which arguments a command line that is fine has, the others' defaults left out."""
+    parser = build_parser()
+    commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    for command in commands.choices.values():
+        for action in command._actions:
+            action.default = argparse.SUPPRESS
+    return set(vars(parser.parse_args(argv)))
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.options import Clock, add_limits, add_output, add_reading, noted, read, results, run_facts
 from cflengine.cli.path import lams_of
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, number
@@ -37,6 +37,8 @@ Written to DIR:
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         an entry a target, in it one a method; the path; seconds, memory, versions
 """
+
+_RULES = 10, 3  # documents of an author, and how many of them are held out
 
 _EXAMPLES = """\
 examples:
@@ -81,8 +83,12 @@ def add_command(commands: Any) -> None:
     target.add_argument("--folds", type=number(int, 2, 20), metavar="N", help="judge every document once, in N folds")
     target.add_argument("--group", metavar="COLUMN", help="documents of one value stay on one side of the split")
     target.add_argument("--time", metavar="COLUMN", help="judge by the latest documents")
-    target.add_argument("--min-documents", type=number(int, 4), default=10, metavar="N", help="of an author (10)")
-    target.add_argument("--held-out", type=number(int, 1), default=3, metavar="N", help="documents of an author (3)")
+    target.add_argument(
+        "--min-documents", type=number(int, 4), default=_RULES[0], metavar="N", help="of an author (10)"
+    )
+    target.add_argument(
+        "--held-out", type=number(int, 1), default=_RULES[1], metavar="N", help="documents of an author (3)"
+    )
     target.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
     model = command.add_argument_group("features")
     model.add_argument(
@@ -110,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.compression import warm_up
     from cflengine.experiments import (
         AuthorRules,
+        AuthorTask,
         Budget,
         Evaluation,
         EvaluationSettings,
@@ -134,6 +141,11 @@ def run(arguments: argparse.Namespace) -> int:
         n_threads=arguments.threads, test=arguments.test_split, dev=arguments.dev_split, folds=arguments.folds,
         group=arguments.group, time=arguments.time,
     )  # fmt: skip
+    rules = (arguments.min_documents, arguments.held_out)
+    if rules != _RULES and not any(isinstance(task, AuthorTask) for task in tasks):
+        noted(arguments.command, corpus.report.source)(
+            "no column is learnt as authors, so --min-documents and --held-out play no part"
+        )
     with locked_folder(out):
         show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:

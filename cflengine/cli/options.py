@@ -7,7 +7,7 @@ import csv
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,26 @@ SOLVER_OPTIONS = {
     "stage_iterations": ("homotopy", "relay"),
     "rounds": ("reweighting",),
 }
+
+
+# option -> another option, and its values with which it plays no part
+UNUSED_WITH = {
+    "counting": ("features", ("words",)),
+    "max_gram": ("features", ("words",)),
+    "sentence_borders": ("features", ("words",)),
+    "lam": ("features", ("words",)),
+    "temperature": ("counting", ("pointers", "occurrences")),
+    "random_features": ("kernel", ("linear",)),
+}
+
+
+def refuse_unused(arguments: argparse.Namespace, given: Container[str]) -> None:
+    """InputError for an option that plays no part beside the others; given: those that the command line has."""
+    for name, (other, values) in UNUSED_WITH.items():
+        own = getattr(arguments, other, None)
+        if name in given and own in values:
+            option, beside = (f"--{one.replace('_', '-')}" for one in (name, other))
+            raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or give another {beside}.")
 
 
 def add_documents(command: argparse.ArgumentParser) -> Any:

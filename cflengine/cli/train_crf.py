@@ -19,7 +19,7 @@ Learn to label the tokens of sentences by a linear-chain conditional random fiel
 
 TRAIN has a token a line, columns between white space, the label last, and a blank line after every sentence (CoNLL).
 Attributes come from a template as CRF++ has them; without one they are the current word, the previous word and the
-second column of the current word. Objective, c1 and c2 are those of python-crfsuite.
+second column of the current word, if there is one. Objective, c1 and c2 are those of python-crfsuite.
 
 Written to DIR:
   model.cflm          the model: a ZIP of JSON and arrays, for cflengine.ChainCRF.load
@@ -57,7 +57,9 @@ def add_command(commands: Any) -> None:
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N training sentences")
     model = command.add_argument_group("model")
-    model.add_argument("--template", metavar="FILE", help="CRF++ template (default: word, previous word, column 1)")
+    model.add_argument(
+        "--template", metavar="FILE", help="CRF++ template (default: word, previous word, column 1, if any)"
+    )
     model.add_argument(
         "--scheme",
         choices=("IOB1", "IOB2", "BIOES"),
@@ -79,11 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, sources)
     solver_settings(arguments)
     from cflengine.loglinear import ChainCRF, TaggedFile, tagging_report, warm_up, write_tagger
-    from cflengine.text import PAPER_TEMPLATE, parse_template, reading_until
+    from cflengine.text import parse_template, reading_until, usual_template
 
     began = time.perf_counter()
-    template = PAPER_TEMPLATE if arguments.template is None else _template_text(arguments.template)
-    parse_template(template)
+    template = None if arguments.template is None else _template_text(arguments.template)
+    if template is not None:
+        parse_template(template)
     with reading_until(clock.ends):
         train, *tests = (
             TaggedFile.read(path, scheme=arguments.scheme, limit=limit, say=noted("train-crf", Path(path).name))
@@ -91,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     for test in tests:
         test.require_columns(train)
+    template = template or usual_template(len(train.rows[0][0]))
     with locked_folder(out):
         show = load_engine(lambda: warm_up("chain"), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show) as progress, warnings.catch_warnings():

@@ -95,6 +95,8 @@ def read_words(
     counts = np.bincount(table.tokens, minlength=len(table.vocabulary)) if table.n_tokens else np.zeros(0)
     chosen = [form for k, form in enumerate(table.vocabulary) if counts[k] >= min_count and form not in left_out]
     if not chosen:
+        if table.n_tokens and min_count > 1:
+            raise InputError(f"no word of the texts occurs {min_count:,} times: take a smaller min_count.")
         raise InputError("the texts have no words.")
     found = _vectors(table, vectors, chosen, dimension, seed, poll)
     at = {word: k for k, word in enumerate(found.words)}

@@ -60,6 +60,14 @@ def locked_folder(folder: Path) -> Iterator[None]:
                 os.unlink(folder / LOCK)
 
 
+def remove_abandoned(folders: Iterable[Path]) -> None:
+    """Remove those that a process held by :func:`locked_folder` and left behind when it was killed."""
+    for folder in folders:
+        with suppress(OSError), open(folder / LOCK, "r+b") as file:
+            if _try_lock(file):
+                shutil.rmtree(folder)
+
+
 def _try_lock(file: IO[bytes]) -> bool:
     """A lock that ends with the process, also when that is killed."""
     try:

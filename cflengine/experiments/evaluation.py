@@ -239,7 +239,7 @@ class Evaluation:
         """Judge a candidate for some tasks, side by side; False if there is no time left."""
         assert self.features is not None
         if not self.budget.poll():
-            at = f" at λ = {candidate.label['lam']:.3g}" if "lam" in candidate.label else ""
+            at = f" at λ = {candidate.label['lam']:.3g}" if candidate.label.get("lam") else ""
             self.notes.append(f"stopped before {candidate.method}{at}: what comes after it was not tried")
             return False
         counts = self.features.counts(candidate)

@@ -119,8 +119,11 @@ def write_evaluation(
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
     names = model_names([finding.task.target.column for finding in findings])
     for finding, name in zip(findings, names, strict=True):
+        if finding.recommended and finding.task.linear and not evaluation.budget.poll():
+            evaluation.notes.append(f"stopped before {name} was learnt")
+            continue
         try:
-            model = final_model(evaluation, finding) if evaluation.budget.poll() else None
+            model = final_model(evaluation, finding)
         except MemoryError:
             evaluation.notes.append(f"there is too little memory for {name}")
             continue

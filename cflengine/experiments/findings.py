@@ -81,7 +81,12 @@ def _find(evaluation: Evaluation, standing: Standing) -> Finding:
         telling = weights.telling()
         telling.insert(1, "feature", best.candidate.names(telling.pop("column").to_numpy()))
         unseen = _unseen(evaluation, best, task)
-        curve = _curve(evaluation, [one for one in (words, best) if one], task)
+        if not unseen:
+            notes.append("stopped before a dictionary of the training documents alone was judged")
+        judged = [one for one in (words, best) if one]
+        curve = _curve(evaluation, judged, task)
+        if len(curve) < len(SHARES) * len(judged):
+            notes.append("stopped before the learning curve was whole")
         if isinstance(task, AuthorTask):
             learners = _learners(evaluation, [one for one in (words, best) if one], task)
     elif best is not None:

@@ -13,7 +13,7 @@ from .reading.sources import reading_until, reading_watched
 from .sentences import sentence_spans
 from .tagging.conll import read_columns, write_columns
 from .tagging.tags import Score, entities, evaluate
-from .tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template
+from .tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template, usual_template
 from .token_presets import PRESETS, USUAL_TOKENS, TokenChoice, has_dictionary, preset_pattern
 from .token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN, TokenTable, check_pattern, plain_tokens
 from .tokens import Tokenizer, printable
@@ -72,5 +72,6 @@ __all__ = [
     "sentence_spans",
     "sort_places",
     "suggested_tokens",
+    "usual_template",
     "write_columns",
 ]

@@ -158,6 +158,7 @@ def test_listeners_hear_the_stages_and_can_stop():
         (BEER, ["a", "a", "a", "b"], {}, "'b' has one document"),
         ([*BEER, "?", "!"], ["a"] * 4 + ["b"] * 2, {}, "'b' has no document"),
         (["", "", "", ""], ["a", "a", "b", "b"], {}, "no words"),
+        (["a", "b", "c", "d"], ["a", "a", "b", "b"], {"min_count": 2}, "no word of the texts occurs 2 times"),
         (BEER, ["a", "a", "b"], {}, "4 texts and 3 labels"),
         (BEER, ["a", None, "b", "b"], {}, "missing"),
         ("text", ["a"], {}, "not one string"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
-from cflengine.experiments.findings import final_model, find
+from cflengine.experiments.findings import SHARES, final_model, find
 from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
 from cflengine.experiments.methods import Candidate
 from cflengine.experiments.splits import Plan, make_plan
@@ -209,6 +211,24 @@ def test_a_stop_keeps_what_is_known(after):
     report = evaluation_report(run, findings, _corpus((texts,)), {}, 0.0)
     assert len(flat_table(findings)) == sum(len(finding.methods) for finding in findings) + 2
     assert set(report["targets"]) == {"mood", "score"}
+
+
+@pytest.mark.parametrize("after", [1, 3, 6, 12, 40])
+def test_what_a_stop_leaves_out_is_said(after, tmp_path):
+    texts, frame = corpus(60)
+    settings = EvaluationSettings(lams=LAMS[:1], countings=("pointers",), rivals=False)
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), settings)
+    run.run()
+    asked = iter(range(10**6))
+    run.budget = Budget(None, lambda: next(asked) < after)
+    (finding,) = (find(run, standing) for standing in run.standings)
+    report = evaluation_report(run, [finding], _corpus((texts,)), {}, 0.0)
+    write_evaluation(tmp_path, run, [finding], _corpus((texts,)), report)
+    said = " ".join([*finding.notes, *json.loads((tmp_path / "report.json").read_text())["notes"]])
+    assert finding.recommended
+    assert finding.unseen or "training documents alone" in said or "looked at closely" in said
+    assert len(finding.curve) == 2 * len(SHARES) or "learning curve" in said or "looked at closely" in said
+    assert (tmp_path / "model-mood.cflm").exists() or "model-mood.cflm" in said
 
 
 def test_time_that_is_up_stops():

@@ -46,9 +46,12 @@ from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.cluster import connected
 from cflengine.engine.jit import threads
 from cflengine.engine.mapped import mapped_array, room_on_disk
+from cflengine.engine.output import locked_folder, remove_abandoned
 from cflengine.engine.progress import NAN, Listener, Watch
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.shared_grams import cut_into_parts, number_shared
+
+_FOLDER = "cflengine-shards-"
 
 Start = tuple[list[np.ndarray], list[np.ndarray] | None]
 
@@ -106,13 +109,15 @@ def _joined(parts: Sequence[np.ndarray], settings: ShardedSettings) -> np.ndarra
 
 @contextmanager
 def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
-    """The folder that shards rest in, gone afterwards; None for memory."""
+    """The folder that shards rest in, gone afterwards, and with the next one where the process is killed; None for
+    memory."""
     if settings.in_memory and settings.cluster is None:
         yield None
         return
     with room_on_disk(settings.scratch):
-        folder = tempfile.TemporaryDirectory(prefix="cflengine-", dir=settings.scratch)
-    with folder as path:
+        remove_abandoned(Path(settings.scratch or tempfile.gettempdir()).glob(f"{_FOLDER}*"))
+        folder = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=settings.scratch)
+    with folder as path, locked_folder(Path(path)):
         yield Path(path)
 
 

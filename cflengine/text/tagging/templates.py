@@ -18,6 +18,7 @@ _MACRO = re.compile(r"%x\[\s*(-?\d+)\s*,\s*(\d+)\s*\]")
 
 #: What the paper uses on CoNLL-2003: the current word, the previous word, the part of speech of the current word.
 PAPER_TEMPLATE = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[0,1]\nB\n"
+_OF_WORDS = "U00:%x[0,0]\nU01:%x[-1,0]\nB\n"
 _FARTHEST = 100  # tokens
 
 
@@ -82,6 +83,11 @@ def parse_template(text: str) -> Template:
         raise InputError("the template has no U line: no token would get an attribute.")
     most = max((column for _, macros in patterns for _, column in macros), default=-1)
     return Template(text, tuple(patterns), transitions, most + 1)
+
+
+def usual_template(n_columns: int) -> str:
+    """The template of the paper, or, where the word is the only column beside the label, what it says of words."""
+    return PAPER_TEMPLATE if n_columns > 1 else _OF_WORDS
 
 
 def attribute_maker(template: Any) -> tuple[Callable[[Any], Any], bool]:

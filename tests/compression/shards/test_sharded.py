@@ -17,6 +17,7 @@ from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import MemoryLimitError
+from cflengine.engine.output import LOCK, locked_folder
 from cflengine.engine.progress import Stopped, TerminationReason, Watch
 from cflengine.text.kgrams import KGramIndex, index_kgrams
 from cflengine.text.numbering import PASSES
@@ -90,6 +91,19 @@ def test_disk_and_threads_change_nothing(tmp_path):
     on_disk = replace(QUICK, in_memory=False, scratch=str(tmp_path))
     assert same(result, solve_sharded(index, costs, on_disk))
     assert os.listdir(tmp_path) == []
+
+
+def test_what_a_killed_run_left_in_the_scratch_folder_goes(tmp_path):
+    left, held = tmp_path / "cflengine-shards-left", tmp_path / "cflengine-shards-held"
+    for folder in (left, held, tmp_path / "cflengine-shards-without"):
+        folder.mkdir()
+        (folder / "texts").write_text("of somebody")
+    (left / LOCK).write_bytes(b"")
+    index = index_of(PHRASES)
+    costs = costs_of(index)
+    with locked_folder(held):
+        solve_sharded(index, costs, replace(QUICK, in_memory=False, scratch=str(tmp_path)))
+    assert {path.name for path in tmp_path.iterdir()} == {held.name, "cflengine-shards-without"}
 
 
 def test_a_scratch_folder_that_cannot_be_is_one_sentence(tmp_path):
