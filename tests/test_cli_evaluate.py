@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cflengine import load_model, read_corpus
-from cflengine.cli import main
+from cflengine.cli import evaluate, main
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +85,16 @@ def test_what_cannot_be_gets_one_line(reviews, tmp_path, capsys, more, says):
     assert not (tmp_path / "out" / "report.json").exists()
 
 
-def test_a_time_limit_keeps_what_is_there(reviews, tmp_path):
-    out = tmp_path / "out"
-    assert run(reviews, out, "--target", "mood", "--time-limit", "0.05", "--quiet") == 0
+def test_a_time_limit_keeps_what_is_there(reviews, tmp_path, monkeypatch):
+    out, read = tmp_path / "out", evaluate.read
+
+    def up_once_read(arguments, clock):
+        corpus = read(arguments, clock)
+        clock.ends = time.monotonic()
+        return corpus
+
+    monkeypatch.setattr(evaluate, "read", up_once_read)
+    assert run(reviews, out, "--target", "mood", "--time-limit", "60", "--quiet") == 0
     report = json.loads((out / "report.json").read_text())
     assert report["notes"] and report["targets"]["mood"]["methods"] == {}
 
