@@ -251,6 +251,47 @@ def test_short_work_that_waits_too_long_is_given_up(own_board):
     assert not began.is_set()
 
 
+def test_what_is_asked_for_passes_what_began_by_itself(own_board):
+    done, step, go_on = [], threading.Event(), threading.Event()
+
+    def path(job: Job) -> None:
+        for lam in (1, 2, 3):
+            step.set()
+            assert go_on.wait(10)
+            done.append(lam)
+            own_board.let_pass()
+
+    by_itself = Job("path", (), path)
+    by_itself.gives_way = True
+    own_board.submit(by_itself)
+    assert step.wait(10)
+    asked = [Job(name, (), lambda job: done.append(job.label)) for name in ("compare", "tasks")]
+    later = Job("path", (), lambda job: None)
+    later.gives_way = True
+    last = [own_board.submit(job) for job in (*asked, later)][-1]
+    assert own_board.place(asked[0]) == "Queued: it begins once the λ at hand is solved."
+    assert own_board.place(asked[1]) == "Queued: 1 solve before yours." and own_board.before(later) == 3
+    go_on.set()
+    last.result(timeout=10)
+    assert done == [1, "compare", "tasks", 2, 3]
+    assert [job.state for job in (by_itself, *asked, later)] == [DONE] * 4
+    assert own_board.place(asked[0]) == ""
+
+
+def test_what_fails_while_it_passes_leaves_the_other_at_work(own_board):
+    failing = Job("compare", (), lambda job: 1 // 0)
+
+    def path(job: Job) -> str:
+        own_board.submit(failing)
+        own_board.let_pass()
+        return "whole"
+
+    by_itself = Job("path", (), path)
+    by_itself.gives_way = True
+    own_board.submit(by_itself).result(timeout=10)
+    assert failing.state == FAILED and by_itself.result == "whole"
+
+
 def events(job: Job) -> list[str]:
     """What the trace route sends for a job of the server's board."""
 

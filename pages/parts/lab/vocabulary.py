@@ -29,9 +29,9 @@ from cflengine.compression import count_uses, encode_with_vocabulary, match_voca
 from cflengine.engine import defuse_cell, relative_gap, restore_cell
 from cflengine.text import DelimitedTable, Tokenizer, detect, initial_decoding, long_fields, printable
 from pages.parts.shared import corpora
-from pages.parts.shared.jobs import BOARD, FAILED, QUEUED, Job
+from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.solution import Solution
-from pages.parts.shared.words import many, plain
+from pages.parts.shared.words import plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
 LARGE = 2_000_000  # tokens; more are measured as a job of their own
@@ -303,5 +303,4 @@ def _wait(job: Job) -> None:
     job.touch()
     if not job.active:
         st.rerun()
-    waiting = f" Queued: {many(BOARD.before(job), 'solve')} before yours." if job.state == QUEUED else ""
-    st.info("Measuring …" + waiting)
+    st.info(f"Measuring … {BOARD.place(job)}")

@@ -11,7 +11,7 @@ import streamlit as st
 
 from cflengine.compression import SOLVERS, enough_shards, estimated_seconds, needed_bytes
 from cflengine.engine import fits, format_bytes
-from pages.parts.shared.jobs import BOARD, QUEUED, Job
+from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.keys import RUN
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.settings import LAMBDAS
@@ -336,8 +336,8 @@ def _numbers(job_id: str) -> None:
 
 def queue_notes(job: Job) -> None:
     """What a job that shows nothing yet is waiting for."""
-    if job.state == QUEUED and BOARD.before(job):
-        st.caption(f"Queued: {many(BOARD.before(job), 'solve')} before yours.")
+    if waits := BOARD.place(job):
+        st.caption(waits)
     elif job.active and job.stop.is_set():
         st.caption("Stopping: re-encoding and certifying the best solution so far …")
 

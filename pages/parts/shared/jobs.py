@@ -2,7 +2,8 @@
 threads of its own.
 
 The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
-takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so. A job whose page
+takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so; but for what the
+app began by itself, which lets them pass between two of its steps (:meth:`JobBoard.let_pass`). A job whose page
 has gone (closed tab, lost browser) is stopped after a grace period long enough for a reload to find it again by the job
 id in its address.
 """
@@ -15,7 +16,7 @@ import math
 import secrets
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from cflengine.compression import FINISHED
 from cflengine.engine import Watch
 from pages.parts.components.live_chart import sse_done, sse_rows
 from pages.parts.components.static_routes import site_url
+from pages.parts.shared.words import many
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Job:
     work: Callable[[Job], Any] = field(repr=False)
     size: int = 0  # tokens, which its result's memory goes by
     solver: str = ""
+    gives_way: bool = False  # nobody asked for it: what somebody asks for goes first
     passing: bool = False  # of no interest once it is done: forgotten before any other
     beside: bool = False  # in a thread of its own, beside the solver's queue
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -157,12 +160,26 @@ class JobBoard:
         self._kept: dict[str, Job] = {}
         self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
+        self._asked: deque[Job] = deque()  # jobs that wait, without those that give way
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
 
     def submit(self, job: Job) -> Future:
         """Queue a job and forget the oldest finished ones."""
         self.add(job)
-        return self._pool.submit(self._run, job)
+        if job.gives_way:
+            return self._pool.submit(self._run, job)
+        self._asked.append(job)
+        return self._pool.submit(self._run_next)
+
+    def let_pass(self) -> None:
+        """Run what was asked for meanwhile, in the solver's thread, in the midst of a job that gives way."""
+        while self._asked:
+            self._run_next()
+
+    def _run_next(self) -> None:
+        """The job that was asked for first, unless it has been let pass."""
+        if self._asked:
+            self._run(self._asked.popleft())
 
     def start(self, job: Job) -> threading.Thread:
         """Begin a job that is no solve, at once; the thread it runs in."""
@@ -227,10 +244,20 @@ class JobBoard:
         return job
 
     def before(self, job: Job) -> int:
-        """How many active jobs stand before this one."""
+        """How many active jobs go before this one: of those that give way, none but before each other."""
         with self._lock:
-            ids = [other.id for other in self._jobs.values() if other.active and not other.beside]
-        return ids.index(job.id) if job.id in ids else 0
+            others = [other for other in self._jobs.values() if other.active and not other.beside]
+        asked = [other for other in others if not other.gives_way]
+        ahead = asked + [other for other in others if other.gives_way] if job.gives_way else asked
+        return ahead.index(job) if job in ahead else 0
+
+    def place(self, job: Job) -> str:
+        """What is said of a job that waits; "" of one that does not, or will not for long."""
+        ahead = self.before(job) if job.state == QUEUED else 0
+        if ahead:
+            return f"Queued: {many(ahead, 'solve')} before yours."
+        steps = any(other.gives_way and other.state == RUNNING for other in list(self._jobs.values()))
+        return "Queued: it begins once the λ at hand is solved." if job.state == QUEUED and steps else ""
 
     @staticmethod
     def _run(job: Job) -> None:

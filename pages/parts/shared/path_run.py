@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -157,16 +157,25 @@ class PathRun:
             self._session = CompressionSession(estimator)
         return self._session
 
-    def solve(self, table: TokenTable, listener: Listener, *, first: float | None = None) -> None:
+    def solve(
+        self,
+        table: TokenTable,
+        listener: Listener,
+        *,
+        first: float | None = None,
+        between: Callable[[], object] = lambda: None,
+    ) -> None:
         """Solve for every λ; ``first``, one of them, before all others: by the homotopy and then the guided solver
-        where that is quick, so that there is something to watch, and a text to read. Raises what
-        :meth:`CompressiveFeatures.prepare` does."""
+        where that is quick, so that there is something to watch, and a text to read. between: called after each.
+        Raises what :meth:`CompressiveFeatures.prepare` does."""
         self.corpus = self.estimator.prepare(table)
         session = self.session
-        session.solver = solver = _Watched(self.corpus.index, self)
-        if first is not None and not self._begin(first, listener):
-            solver.run = None
-            return
+        session.solver = solver = _Watched(self.corpus.index, self, between)
+        if first is not None:
+            if not self._begin(first, listener):
+                solver.run = None
+                return
+            between()  # the relay is no solve of this session's
         self.points = solve_path(
             solver.index,
             self.lams,
@@ -347,15 +356,17 @@ class _Watcher:
 class _Watched(GuidedSolver):
     """A solver that shows a run every result as soon as it is there."""
 
-    def __init__(self, index: KGramIndex, run: PathRun) -> None:
+    def __init__(self, index: KGramIndex, run: PathRun, between: Callable[[], object]) -> None:
         super().__init__(index)
         self.run: PathRun | None = run
+        self.between = between
 
     def solve(self, *arguments: Any, lam: float = NAN, **named: Any) -> CompressionResult:
         began = time.perf_counter()
         result = super().solve(*arguments, lam=lam, **named)
         if self.run is not None:
             self.run.note(lam, result, time.perf_counter() - began)
+            self.between()
         return result
 
 

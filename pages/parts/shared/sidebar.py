@@ -82,9 +82,8 @@ def _job_status(job_id: str, kind: str) -> None:
 def _running(job: Job, kind: str) -> None:
     if kind != SOLVE:
         st.markdown(f"**{_NAMES[kind]}**")
-    ahead = BOARD.before(job)
-    if job.state == QUEUED and ahead:
-        st.markdown(f"Queued: {many(ahead, 'solve')} before yours.")
+    if waits := BOARD.place(job):
+        st.markdown(waits)
     elif kind == READ:
         st.markdown("Stopping …" if job.stop.is_set() else plain(job.stage))
     elif job.stop.is_set():

@@ -15,7 +15,7 @@ from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
 
 MOST_COLUMNS = 8
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity", "rating", "author")
-_WORDS = {"class": "classes", "number": "a number", "author": "authors"}
+_WORDS = {"class": "classes", "number": "a number", "author": "many values, as authors"}
 
 
 def target_columns(metadata: Any) -> dict[str, str]:

@@ -114,7 +114,7 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
 
 def _guess(task: Any) -> str:
     if task.target.task == "author":
-        return "One author in so many."
+        return "One value in so many."
     return "The most frequent class, always." if task.measure == "accuracy" else "The mean of the training documents."
 
 
