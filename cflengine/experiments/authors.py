@@ -102,7 +102,8 @@ class AuthorTask:
         self.dev[beside] = True
         of = "one held-out document" if single else f"the average of {rules.held_out} held-out documents"
         self.learner = f"nearest centroid, {distance}"
-        self.how = f"{len(authors):,} values of {target.column}, {len(self.train):,} documents to learn from; judged on {of} of each"
+        learnt = f"{len(authors):,} values of {target.column}, {len(self.train):,} documents to learn from"
+        self.how = f"{learnt}; judged on {of} of each"
 
     def bytes_needed(self, n_features: int) -> int:
         """Centroids are as sparse as their documents."""
