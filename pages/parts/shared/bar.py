@@ -35,7 +35,7 @@ def draw_bar(pages: Mapping[str, str]) -> None:
             more = " · still improving" if found.improving and not found.optimal else ""
             wanted = settings().max_gram
             more += f" · K = {wanted} is set and not solved for yet" if wanted != found.max_gram else ""
-            st.caption(f"phrases up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
+            st.caption(f"up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
         _selection()
         with st.popover("Share", width="content"):
             _share(loaded.id)
@@ -58,7 +58,7 @@ def _lam() -> None:
     here = nearest_lam(lams, settings().lam)
     st.selectbox(
         "λ", lams, index=lams.index(here), format_func=lambda lam: f"λ = {lam:g}", key=f"widget_bar_{lams}_{here}",
-        label_visibility="collapsed", width=120, help="λ: from single words (small) to long phrases (large)",
+        label_visibility="collapsed", width=112, help="λ: from single words (small) to long phrases (large)",
         on_change=lambda: change_settings(lam=st.session_state[f"widget_bar_{lams}_{here}"]),
     )  # fmt: skip
 
