@@ -140,7 +140,7 @@ class Entries:
             require(own == said, f"{_MODEL} says that {name} is {own!r}, the report {said!r}.")
         require(header.get("gap") == report["gap"], f"{_MODEL} says a gap of {header.get('gap')!r}.")
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        uses = np.unique(np.stack([pointers.document, pointers.feature]), axis=1)[1]
+        uses = np.unique(pointers.document.astype(np.int64) * len(grams) + pointers.feature) % len(grams)
         word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
         literal = settings.get("literal_cost")
         expected = {
