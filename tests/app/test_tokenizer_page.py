@@ -16,6 +16,7 @@ from cflengine.engine import InputError
 from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import state
 from pages.parts.shared.jobs import Job
+from pages.parts.subwords.controls import described
 from pages.parts.subwords.run import SubwordChoice, SubwordRun, cut
 from pages.parts.subwords.view import _json, _visible, pieces_view, size_figure
 
@@ -76,6 +77,10 @@ def test_a_tokenizer_of_ones_own_is_held_against_the_best(small):
     report = run.report
     assert report.tokens == small.models[270].result_.objective and report.above_at_most < 0.05
     assert "yours" in [trace.name for trace in size_figure(run).data]
+    assert described(brought) == "Hugging Face Unigram of bytes, 270 entries"
+    for wrong in (b"{}", brought.data[:-9], b"PK", b""):
+        with pytest.raises(InputError, match="is no tokenizer"):
+            described(Brought("cut.json", wrong))
     with pytest.raises(InputError, match="no tokenizer"):
         finished(SubwordChoice(), Brought("x.json", b"{}"))
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from cflengine.engine import InputError, MissingPackageError
+from cflengine.tokenizer import ForeignTokenizer
 from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import SUBWORDS, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import plain
+from pages.parts.shared.words import many, plain
 from pages.parts.subwords.run import SIZES, SubwordChoice, SubwordRun
 
 LARGEST_FILE = 64  # MB
@@ -63,15 +65,30 @@ def _ask_theirs() -> None:
     )  # fmt: skip
     if upload is not None:
         path = corpora.spill(upload)
-        state.subwords_theirs = Brought(upload.name, path.read_bytes())
+        brought = Brought(upload.name, path.read_bytes())
         path.unlink()
+        try:
+            with st.spinner("Reading …"):
+                state.subwords_kind = described(brought)
+            state.subwords_theirs, state.subwords_refused = brought, ""
+        except (InputError, MissingPackageError) as error:
+            state.subwords_refused = str(error)
         state.subwords_upload = generation + 1  # a fresh uploader: the old one's bytes are gone
         st.rerun()
-    brought: Brought | None = state.get("subwords_theirs")
-    if brought is not None:
+    if state.get("subwords_refused"):
+        st.error(plain(state.subwords_refused))
+    kept: Brought | None = state.get("subwords_theirs")
+    if kept is not None:
         said, button = st.columns([4, 1], vertical_alignment="center")
-        said.markdown(f"**{plain(brought.name)}** is held against the best when you press **Choose pieces**.")
+        kind = f"**{plain(kept.name)}** ({plain(state.subwords_kind)})"
+        said.markdown(f"{kind} is held against the best when you press **Choose pieces**.")
         button.button("Leave it out", on_click=lambda: state.pop("subwords_theirs"), key="subwords_drop")
+
+
+def described(brought: Brought) -> str:
+    """What a tokenizer is. Raises InputError for a file of something else, MissingPackageError without its library."""
+    found = ForeignTokenizer.read(brought.data, brought.name)
+    return f"{found.kind}, {many(len(found.names), 'entry', 'entries')}"
 
 
 def _set(**changes: object) -> None:
