@@ -21,7 +21,7 @@ def check_reads_texts(model: Any) -> None:
             f"the file holds {name}, which transforms texts and predicts nothing (cflengine encode does that)."
         )
     if name == "ChainCRF":
-        raise InputError("the file holds a tagger of tokens: use cflengine tag, or the page Tagger.")
+        raise InputError("the file holds a tagger of tokens, which cflengine tag applies.")
     if not _reads_texts(model):
         raise InputError(
             "the model was learnt from a matrix, not from texts: give cflengine predict a table of its features, or "

@@ -1,4 +1,4 @@
-"""The Weight clusters and Tagger pages: races, trajectories, clusters in the text, tied weights; a sentence tagged."""
+"""The pages Word groups and Names: races, trajectories, clusters in the text, tied weights; a sentence tagged."""
 
 from __future__ import annotations
 

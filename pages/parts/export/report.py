@@ -40,8 +40,11 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem; font-size: .85rem }
 .soft { color: var(--soft); font-size: .92rem } .key { font-size: 1.15rem }
 .piece { border-radius: 3px; padding: 0 1px; border-bottom: 2px solid transparent; overflow-wrap: anywhere }
-figure { margin: 1rem 0; background: #fff; border-radius: 8px; color-scheme: light }
-@media (max-width: 40rem) { table { display: block; overflow-x: auto } }
+figure { margin: 1rem 0 }
+figure :is(.infolayer, .xaxislayer-above, .yaxislayer-above) text { fill: light-dark(#1d1d1f, #e8e8ea) !important }
+figure .gridlayer path, figure .zerolinelayer path { stroke: var(--line) !important }
+@media (max-width: 40rem) { table { display: block; overflow-x: auto }
+  td, th { padding: .25rem .3rem; font-size: .9rem } }
 @media print { body { max-width: none } }
 """ + "\n".join(
     f".w{k + 1} {{ background: color-mix(in srgb, {hue} {0 if k == 0 else 38}%, transparent); border-color: {hue} }}"
@@ -187,7 +190,11 @@ def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
         figure.update_xaxes(
             title_text="λ, the cost of a use", type="log", tickvals=ticks, ticktext=[f"{value:g}" for value in ticks]
         )
-        figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 20, "b": 50})
+        clear = "rgba(0,0,0,0)"  # the page's own background, light or dark
+        figure.update_layout(
+            template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 20, "b": 50}, paper_bgcolor=clear,
+            plot_bgcolor=clear, legend={"bgcolor": clear},
+        )  # fmt: skip
         library = len(parts) == 1
         chart = plotly.io.to_html(figure, include_plotlyjs=library, full_html=False, config={"displaylogo": False})
         parts.append(f'<figure aria-label="{said}">{chart}</figure><p class="soft">{said}</p>')

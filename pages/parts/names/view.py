@@ -1,4 +1,4 @@
-"""The Tagger page: which sentences to learn from, the template, a sentence of the user with its labels."""
+"""The page Names: which sentences to learn from, the template, a sentence of the user with its labels."""
 
 from __future__ import annotations
 
