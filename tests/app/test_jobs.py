@@ -259,17 +259,17 @@ def test_what_is_asked_for_passes_what_began_by_itself(own_board):
             step.set()
             assert go_on.wait(10)
             done.append(lam)
-            own_board.let_pass()
+            job(stats())
 
     by_itself = Job("path", (), path)
-    by_itself.gives_way = True
+    by_itself.gives_way = own_board.let_pass
     own_board.submit(by_itself)
     assert step.wait(10)
     asked = [Job(name, (), lambda job: done.append(job.label)) for name in ("compare", "tasks")]
     later = Job("path", (), lambda job: None)
-    later.gives_way = True
+    later.gives_way = own_board.let_pass
     last = [own_board.submit(job) for job in (*asked, later)][-1]
-    assert own_board.place(asked[0]) == "Queued: it begins once the λ at hand is solved."
+    assert own_board.place(asked[0]) == "Queued: it begins in a moment."
     assert own_board.place(asked[1]) == "Queued: 1 solve before yours." and own_board.before(later) == 3
     go_on.set()
     last.result(timeout=10)
@@ -283,11 +283,10 @@ def test_what_fails_while_it_passes_leaves_the_other_at_work(own_board):
 
     def path(job: Job) -> str:
         own_board.submit(failing)
-        own_board.let_pass()
-        return "whole"
+        return "whole" if job(stats()) else "stopped"
 
     by_itself = Job("path", (), path)
-    by_itself.gives_way = True
+    by_itself.gives_way = own_board.let_pass
     own_board.submit(by_itself).result(timeout=10)
     assert failing.state == FAILED and by_itself.result == "whole"
 

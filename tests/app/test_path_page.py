@@ -114,9 +114,7 @@ def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
         seen.append([point.lam for point in run.points])
         return stats.lam < 2.0
 
-    calls: list[int] = []
-    run.solve(table, listener, between=lambda: calls.append(len(run.points)))
-    assert calls == [1, 2, 3], "others may go on after each λ"
+    run.solve(table, listener)
     assert [] in seen and [0.05] in seen and [0.05, 0.3] in seen
     assert [point.lam for point in run.points] == list(LAMS), "the last as far as it came"
     assert str(run.points[-1].result.reason) == "interrupted"

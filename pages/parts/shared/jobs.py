@@ -3,7 +3,7 @@ threads of its own.
 
 The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
 takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so; but for what the
-app began by itself, which lets them pass between two of its steps (:meth:`JobBoard.let_pass`). A job whose page
+app began by itself, which lets them pass at each of its events (:meth:`JobBoard.let_pass`). A job whose page
 has gone (closed tab, lost browser) is stopped after a grace period long enough for a reload to find it again by the job
 id in its address.
 """
@@ -41,6 +41,7 @@ STOPPING_S = 0.7  # a Stop is waited for: mostly the page that follows it shows 
 SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
 KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results kept beside those that open tabs show
 TRACE_PATH = "/cfl/trace"
+_SOLVER = "solver"  # how the worker thread's name begins
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Job:
     work: Callable[[Job], Any] = field(repr=False)
     size: int = 0  # tokens, which its result's memory goes by
     solver: str = ""
-    gives_way: bool = False  # nobody asked for it: what somebody asks for goes first
+    gives_way: Callable[[], object] | None = None  # nobody asked for it: what somebody did is let pass
     passing: bool = False  # of no interest once it is done: forgotten before any other
     beside: bool = False  # in a thread of its own, beside the solver's queue
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -93,6 +94,8 @@ class Job:
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
         self.rows.append(trace_row(stats))
+        if self.gives_way is not None and self.poll():
+            self.gives_way()
         return self.poll()
 
     @property
@@ -161,7 +164,7 @@ class JobBoard:
         self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._asked: deque[Job] = deque()  # jobs that wait, without those that give way
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="solver")
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_SOLVER)
 
     def submit(self, job: Job) -> Future:
         """Queue a job and forget the oldest finished ones."""
@@ -172,8 +175,9 @@ class JobBoard:
         return self._pool.submit(self._run_next)
 
     def let_pass(self) -> None:
-        """Run what was asked for meanwhile, in the solver's thread, in the midst of a job that gives way."""
-        while self._asked:
+        """Run what was asked for meanwhile, in the solver's thread, in the midst of a job that gives way: at an event,
+        when it has no kernel at work."""
+        while self._asked and threading.current_thread().name.startswith(_SOLVER):
             self._run_next()
 
     def _run_next(self) -> None:
@@ -257,7 +261,7 @@ class JobBoard:
         if ahead:
             return f"Queued: {many(ahead, 'solve')} before yours."
         steps = any(other.gives_way and other.state == RUNNING for other in list(self._jobs.values()))
-        return "Queued: it begins once the λ at hand is solved." if job.state == QUEUED and steps else ""
+        return "Queued: it begins in a moment." if job.state == QUEUED and steps else ""
 
     @staticmethod
     def _run(job: Job) -> None:

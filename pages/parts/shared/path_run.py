@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -157,25 +157,16 @@ class PathRun:
             self._session = CompressionSession(estimator)
         return self._session
 
-    def solve(
-        self,
-        table: TokenTable,
-        listener: Listener,
-        *,
-        first: float | None = None,
-        between: Callable[[], object] = lambda: None,
-    ) -> None:
+    def solve(self, table: TokenTable, listener: Listener, *, first: float | None = None) -> None:
         """Solve for every λ; ``first``, one of them, before all others: by the homotopy and then the guided solver
-        where that is quick, so that there is something to watch, and a text to read. between: called after each.
-        Raises what :meth:`CompressiveFeatures.prepare` does."""
+        where that is quick, so that there is something to watch, and a text to read. Raises what
+        :meth:`CompressiveFeatures.prepare` does."""
         self.corpus = self.estimator.prepare(table)
         session = self.session
-        session.solver = solver = _Watched(self.corpus.index, self, between)
-        if first is not None:
-            if not self._begin(first, listener):
-                solver.run = None
-                return
-            between()  # the relay is no solve of this session's
+        session.solver = solver = _Watched(self.corpus.index, self)
+        if first is not None and not self._begin(first, listener):
+            solver.run = None
+            return
         self.points = solve_path(
             solver.index,
             self.lams,
@@ -190,7 +181,7 @@ class PathRun:
     def _begin(self, lam: float, listener: Listener) -> bool:
         """The λ that is solved first; whether to go on."""
         assert self.corpus is not None
-        began, corpus, self.first = time.perf_counter(), self.corpus, lam
+        corpus, self.first = self.corpus, lam
         self.by_homotopy = estimated_seconds(self.max_gram * corpus.table.n_tokens, "homotopy") < QUICK_S
         if self.by_homotopy:
             homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
@@ -202,7 +193,7 @@ class PathRun:
         else:
             watcher = _Watcher(self)
             result = self.session.solver.solve(corpus.costs(lam), self.settings, listeners=(listener, watcher), lam=lam)
-        self.note(lam, replace(result, stages=()), time.perf_counter() - began)
+        self.note(lam, replace(result, stages=()), result.seconds)
         self.picture = None
         return result.reason not in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
 
@@ -356,17 +347,14 @@ class _Watcher:
 class _Watched(GuidedSolver):
     """A solver that shows a run every result as soon as it is there."""
 
-    def __init__(self, index: KGramIndex, run: PathRun, between: Callable[[], object]) -> None:
+    def __init__(self, index: KGramIndex, run: PathRun) -> None:
         super().__init__(index)
         self.run: PathRun | None = run
-        self.between = between
 
     def solve(self, *arguments: Any, lam: float = NAN, **named: Any) -> CompressionResult:
-        began = time.perf_counter()
         result = super().solve(*arguments, lam=lam, **named)
         if self.run is not None:
-            self.run.note(lam, result, time.perf_counter() - began)
-            self.between()
+            self.run.note(lam, result, result.seconds)  # without what its listeners took
         return result
 
 

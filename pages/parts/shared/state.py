@@ -328,12 +328,12 @@ def explore() -> None:
 
     def work(job: Job) -> PathRun:
         warm_up("guided", "homotopy")
-        run.solve(loaded.table, job, first=first, between=BOARD.let_pass)
+        run.solve(loaded.table, job, first=first)
         return run
 
     # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
     job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
-    job.gives_way = True
+    job.gives_way = BOARD.let_pass
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)
     start_job(PATH, job)
 
