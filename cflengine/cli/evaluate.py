@@ -211,3 +211,5 @@ def _summary(finding: Any) -> None:
         p = f"  p {test['p']:.2g}" if isinstance(test, dict) else ""
         star = "  ← recommended" if row["method"] == finding.recommended else ""
         print(f"  {row['method']:<32} {shown(row[task.measure])}{interval}{size}{p}{star}")
+    for note in finding.notes:
+        print(f"  {note}")

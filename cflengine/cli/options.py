@@ -33,7 +33,6 @@ SOLVER_OPTIONS = {
 UNUSED_WITH = {
     "counting": ("features", ("words",)),
     "max_gram": ("features", ("words",)),
-    "sentence_borders": ("features", ("words",)),
     "lam": ("features", ("words",)),
     "temperature": ("counting", ("pointers", "occurrences")),
     "random_features": ("kernel", ("linear",)),

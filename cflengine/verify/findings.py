@@ -65,18 +65,21 @@ def require_bound(report: dict[str, Any], bound: float) -> None:
 
 def require_gap(report: dict[str, Any], objective: float, bound: float) -> None:
     """FalseResult unless the report's gap follows from what was recomputed, and from the report's own numbers."""
-    said, found = report.get("gap"), relative_gap(objective, bound)
-    if said is None or not math.isfinite(found):
-        require(said is None, f"the report says a gap of {said!r}, but none is proved.")
-        require(not math.isfinite(found), f"the report has no gap, but one of {found!r} is proved.")
+    said = report.get("gap")
+    require_gap_of(said, relative_gap(objective, bound))
+    if said is None:
         return
-    require_gap_of(said, found)
     own = relative_gap(report["objective"], report["lower_bound"])
     require(abs(float(said) - own) <= 1e-12 * (1.0 + own), f"the report says a gap of {said!r}, but it is {own!r}.")
 
 
 def require_gap_of(said: Any, found: float, who: str = "the report says") -> None:
-    """FalseResult unless a gap that ``who`` says is the recomputed one: of two numbers that are all but the same."""
+    """FalseResult unless a gap that ``who`` says is the recomputed one: of two numbers that are all but the same; none
+    (None) where none is proved."""
+    if said is None or not math.isfinite(found):
+        require(said is None, f"{who} a gap of {said!r}, but none is proved.")
+        require(not math.isfinite(found), f"{who} no gap, but one of {found!r} is proved.")
+        return
     number = isinstance(said, int | float) and not isinstance(said, bool)
     good = number and abs(float(said) - found) <= 1e-8 * (1.0 + found)
     require(good, f"{who} a gap of {said!r}, but it is {found!r}.")
@@ -92,12 +95,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Columns of numbers of a CSV file are those of the report's rows; what is no number is an empty cell."""
+    """Columns of numbers of a CSV file are those of the report's rows, where None stands for what is no number."""
     table = [{name: row[name] for name in columns} for row in rows_of(path)]
     require(len(table) == len(rows), f"{path.name} has {len(table)} rows, the report {len(rows)}.")
     for own, said in zip(table, rows, strict=True):
         for name, cell in own.items():
-            same = said[name] is None if cell == "" else said[name] is not None and close(float(cell), said[name])
+            value, number = float(cell or "nan"), math.nan if said[name] is None else float(said[name])
+            same = close(value, number) if math.isfinite(value) else not math.isfinite(number)
             require(same, f"{path.name} says a {name} of {cell!r}, the report {said[name]!r}.")
 
 

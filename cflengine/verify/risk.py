@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_numbers, read_sensitive, split_documents
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts
@@ -97,7 +98,8 @@ def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndar
     """What the report says of a model of the path."""
     require_same(row["objective"], sum(one.objective for one in found), f"the objective at C = {row['C']:g} is")
     require_bound(row, sum(one.lower_bound for one in found))
-    gap, violation = max(one.gap for one in found), max(one.violation for one in found)
+    gap = max(relative_gap(one.objective, one.lower_bound) for one in found)
+    violation = max(one.violation for one in found)
     require_gap_of(row["gap"], gap)
     require(violation <= max(FEASIBLE, row["violation"] * (1.0 + 1e-6)), "a model of the path fails a constraint.")
     require_same(row["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")

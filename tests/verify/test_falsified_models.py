@@ -14,6 +14,7 @@ import pytest
 
 from cflengine import cli
 from cflengine.engine.checks import InputError
+from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.linear.saving import read_model, write_model
 from cflengine.verify import FalseResult, verify_run
 
@@ -281,3 +282,22 @@ def test_regularisation_of_a_tagger(tmp_path):
         alter(run)
         with pytest.raises(FalseResult):
             verify_run(run)
+
+
+def test_a_path_that_was_stopped_is_verified(source, tmp_path, monkeypatch):
+    """Models of which nothing is proved yet have no gap, in the report and in the table."""
+
+    def stop(progress: Progress, stats: object) -> bool:
+        progress.reason = TerminationReason.TIME_LIMIT
+        return False
+
+    monkeypatch.setattr(Progress, "report", stop)
+    out = tmp_path / "run"
+    first, *options = RUNS["path"]
+    command(first, source, *options, "--out", out, "--quiet")
+    report = json.loads((out / "report.json").read_text())
+    assert report["fits"][0]["reason"] == "time limit" and verify_run(out)
+    assert any(row["gap"] is None or row["gap"] > 1e-3 for row in report["path"])
+    in_report("path", 0, "gap", value=1e-9)(out)
+    with pytest.raises(FalseResult, match="gap"):
+        verify_run(out)
