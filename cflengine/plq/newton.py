@@ -112,16 +112,19 @@ class AugmentedNewton:
         U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
         size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
         self.largest = np.inf
-        self.r, self.hold, columns = np.zeros(problem.shape[1]), np.ones(len(self.xi)), Sizes.of(problem.X).columns
-        if problem.nu > 0.0:
-            q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
-            self.r = np.clip(q, -problem.nu, problem.nu)
-        self.columns = np.where(columns > 0.0, columns, 1.0)
-        if len(self.xi):
-            A = problem.constraints.A
-            norms = np.asarray(A.multiply(A).sum(axis=1)).ravel()
-            self.hold = (columns.mean() or 1.0) / np.where(norms > 0.0, norms, 1.0)
+        self.r, self.columns, self.hold = np.zeros(problem.shape[1]), np.ones(problem.shape[1]), np.ones(len(self.xi))
+        if problem.nu > 0.0 or len(self.xi):
+            self._weigh(start)
         self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
+
+    def _weigh(self, start: Iterate) -> None:
+        """How strongly coefficients and constraints are held, as observations are by h; and where R begins."""
+        problem, A = self.problem, self.problem.constraints.A
+        columns, norms = Sizes.of(problem.X).columns, np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        self.columns = np.where(columns > 0.0, columns, 1.0)
+        self.hold = (columns.mean() or 1.0) / np.where(norms > 0.0, norms, 1.0)
+        q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
+        self.r = np.clip(q, -problem.nu, problem.nu)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
         """And the steps it took. Ends where the work is stopped or a round changes nothing."""
