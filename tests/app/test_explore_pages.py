@@ -12,6 +12,7 @@ from visiting import captions, press, show, sound, until, use
 
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
+from pages.parts.compare.view import counted
 from pages.parts.overtime.figures import rates_figure as over_time
 from pages.parts.overtime.view import shown_groups, time_columns
 from pages.parts.shared.jobs import BOARD, DONE, Job
@@ -258,3 +259,12 @@ def test_every_page_ends_in_one_next_step(corpus):
         app = show(corpus, page)
         links = [link.label for link in app.get("page_link") if link.label.startswith("Next: ")]
         assert len(links) == 1, page
+
+
+def test_what_a_group_uses_more_is_counted_whole():
+    more = pd.DataFrame({"p": [0.01, 0.01, 0.2, 0.04]})
+    assert counted(more, more) == "3 phrases clearly more often than the others do (p < 0.05, corrected)."
+    assert counted(more, more[2:]) == (
+        "3 phrases clearly more often than the others do (p < 0.05, corrected); 2 of them, of function words and "
+        "punctuation, are not shown."
+    )

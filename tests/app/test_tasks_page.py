@@ -17,7 +17,7 @@ from pages.parts.tasks.close import tasks_command
 from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
-from pages.parts.tasks.view import against, between, confusions, method_name, most_wrong, telling_rows
+from pages.parts.tasks.view import against, between, confusions, method_name, most_wrong, telling_rows, verdict
 
 HOSTILE = "<b>*m*</b> $x$"
 
@@ -51,6 +51,19 @@ def test_an_interval_is_told_without_signs(low, high, said):
     assert between(low, high, "mse") == said.replace("points better", "% less error").replace(
         "points worse", "% more error"
     )
+
+
+@pytest.mark.parametrize(
+    ("gain", "interval", "p", "said"),
+    [
+        (0.058, (0.008, 0.109), 0.01, "predict **better** than words, by 5.8 points"),
+        (0.058, (0.008, 0.109), 0.065, "do **as well** as words"), (-0.058, (-0.109, -0.008), 0.065, "**as well**"),
+        (-0.058, (-0.109, -0.008), 0.01, "predict **worse**"),
+        (0.01, (-0.01, 0.03), 0.01, "the difference is 1.0 points"),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_one_of_the_interval_and_of_p(gain, interval, p, said):
+    assert said in verdict({"gain": gain, "gain_interval": interval, "p": p}, "accuracy")
 
 
 def test_columns_that_can_be_predicted():

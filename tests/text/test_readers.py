@@ -321,3 +321,12 @@ def test_round_trip_of_any_texts(texts, format):
     assert corpus.report.n_missing == sum(text in missing for text in texts)
     assert corpus.report.n_left_out == len(texts) - len(kept)
     assert corpus.report.warnings == ()
+
+
+def test_what_an_archive_holds_besides_is_counted():
+    texts = {f"{k}.txt": b"some words" for k in range(3)}
+    one = read_corpus(zip_bytes(texts | {"read.me": b"x"}), name="a.zip")
+    assert "1 other file was ignored" in " ".join(one.report.warnings)
+    two = read_corpus(zip_bytes(texts | {"read.me": b"x", "b.me": b"x", "in.zip": b"PK"}), name="a.zip")
+    said = " ".join(two.report.warnings)
+    assert "2 other files were ignored" in said and "1 archive inside was ignored" in said

@@ -217,11 +217,13 @@ def _ignored(paths: list[str]) -> list[str]:
     rest = [path for path in paths if not _NESTED.search(path)]
     warnings = []
     if nested:
-        warnings.append(f"{len(nested)} archives inside were ignored: {_some(nested)}.")
+        were = "1 archive inside was" if len(nested) == 1 else f"{len(nested)} archives inside were"
+        warnings.append(f"{were} ignored: {_some(nested)}.")
     if rest:
         kinds = Counter(Path(path).suffix.lower() or "no ending" for path in rest)
         summary = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common(3))
-        warnings.append(f"{len(rest)} other files were ignored ({summary}): {_some(rest)}.")
+        were = "1 other file was" if len(rest) == 1 else f"{len(rest)} other files were"
+        warnings.append(f"{were} ignored ({summary}): {_some(rest)}.")
     return warnings
 
 

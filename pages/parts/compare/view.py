@@ -38,20 +38,25 @@ def choose_group(run: CompareRun) -> str:
 
 def _telling(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:
     everything = st.session_state.get("compare_all", False)
-    return frame if everything else frame[run.telling]
+    return frame if everything else frame[run.telling[frame.index]]
+
+
+def counted(more: pd.DataFrame, telling: pd.DataFrame) -> str:
+    """How many phrases a group uses more, and how many of them the table leaves out."""
+    clearly, shown = (int((frame["p"] < 0.05).sum()) for frame in (more, telling))
+    said = f"{many(clearly, 'phrase')} clearly more often than the others do (p < 0.05, corrected)"
+    left = f"; {number(clearly - shown)} of them, of function words and punctuation, are not shown"
+    return f"{said}{left if clearly > shown else ''}."
 
 
 def draw_keys(run: CompareRun, group: str) -> str | None:
     """The group's key phrases; the phrase whose row has been chosen."""
     frame = run.frames[group]
     st.toggle("Also function words and punctuation", key="compare_all")
-    shown = _telling(run, frame)
-    shown = shown[shown["g2"] > 0].sort_values("g2", ascending=False, kind="stable").head(SHOWN)
-    significant = int((shown["p"] < 0.05).sum())
-    st.markdown(
-        f"**{plain(group)}** uses {many(significant, 'phrase')} clearly more often than the others do (p < 0.05, "
-        "corrected)."
-    )
+    more = frame[frame["g2"] > 0]
+    telling = _telling(run, more)
+    shown = telling.sort_values("g2", ascending=False, kind="stable").head(SHOWN)
+    st.markdown(f"**{plain(group)}** uses {counted(more, telling)}")
     key = f"keys_{group}_{st.session_state.get('compare_all', False)}"
     event = st.dataframe(
         shown[list(COLUMNS)], hide_index=True, height=360, on_select="rerun", selection_mode="single-row", key=key,

@@ -35,7 +35,8 @@ def draw_check(loaded: LoadedCorpus) -> None:
                 "filled": [100 * role.filled for role in check.roles],
             }
         )
-        with st.expander(f"What the {many(len(frame), 'other column')} may be for", key="check_roles"):
+        others = many(len(frame), "other column").removeprefix("1 ")
+        with st.expander(f"What the {others} may be for", key="check_roles"):
             st.dataframe(
                 frame, hide_index=True, alt="Columns and what they look like",
                 column_config={"filled": st.column_config.NumberColumn(format="%.0f %%")},
@@ -48,7 +49,9 @@ def sentences(check: CorpusCheck, tokens: TokenChoice) -> list[str]:
     shares = [(_SCRIPTS.get(name, name.capitalize()), share) for name, share in check.scripts if share >= 0.01]
     scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
     found = [
-        f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer.",
+        f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer."
+        if low < high
+        else f"Every document has {many(low, 'word')}.",
         (f"Language: {check.language}, it seems. " if check.language else "") + f"Letters: {scripts or 'none'}.",
     ]
     if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:

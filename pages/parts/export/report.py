@@ -69,7 +69,10 @@ def report_html(
         *_charts(model, points), "<h2>Certificate</h2>", _certificate(model), _tightness(loaded, model),
         "<h2>Methods</h2>", _methods(loaded, model), "<h2>Do it again</h2>",
         f"<pre>{_text(command_line(loaded, model, weighting))}\ncflengine verify run</pre>",
-        f"<pre>{_text(python_lines(loaded, model, weighting))}</pre>", "<h2>How to cite</h2>", _citations(),
+        f"<pre>{_text(python_lines(loaded, model, weighting))}</pre>",
+        '<p class="soft">These solve anew: what they find may differ from the above by as much as either is proved to '
+        "be from the best. The model file and the project file keep this very solution.</p>",
+        "<h2>How to cite</h2>", _citations(),
         f'<p class="soft">Written by cflengine {VERSION} on {date.today().isoformat()}. Nothing in this file is '
         "loaded from elsewhere.</p>",
     ]  # fmt: skip
@@ -252,13 +255,21 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         proved += "costs can differ by"
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
-        f"matches of <code>{_text(model.token_pattern)}</code>{cut}) by compressive feature learning (Paskov et "
+        f"{_tokens(loaded, model)}{cut}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
         f"words{plain}. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
         f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; "
         f"{proved}.</p>"
     )
+
+
+def _tokens(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
+    """What tokens are, by the name of the rule where it has one."""
+    chosen = loaded.tokens
+    if chosen.own or chosen.pattern != model.token_pattern:
+        return f"matches of <code>{_text(model.token_pattern)}</code>"
+    return f"cut by the rule “{_text(chosen.preset)}”{'' if chosen.punctuation else ' without punctuation'}"
 
 
 def _citations() -> str:

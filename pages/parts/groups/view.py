@@ -72,7 +72,7 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     cluster_of = run.clusters(k)
     titles = run.titles(cluster_of)
     chosen = st.segmented_control(
-        "Group", range(len(titles)), format_func=lambda c: titles[c], key=f"weights_cluster_{k}",
+        "Group", range(len(titles)), format_func=lambda c: plain(titles[c]), key=f"weights_cluster_{k}",
         help="The largest weights speak for the class, the smallest against it.",
     )  # fmt: skip
     top = run.watch[:shown]

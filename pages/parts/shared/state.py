@@ -202,7 +202,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
             job.stop.set()
         st.session_state.update({f"{kind}_id": None for kind in KINDS})
         _forget_results()
-    st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None)
+    st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None, pending_corpus=None)
     project, chosen = st.session_state.get("project_settings", (None, None))
     if project == loaded.id:
         st.session_state.update(settings=chosen, project_settings=(None, None))

@@ -78,7 +78,7 @@ def lam_figure(
     )  # fmt: skip
     which = "documents to choose by" if part == "dev" else "test"
     title = f"accuracy, {which}" if percent else f"mean squared error, {which}"
-    figure.update_yaxes(title_text=title, tickformat=".0%" if percent else None)
+    figure.update_yaxes(title_text=title, tickformat=".2~%" if percent else None)
     if len(frame) < 3:  # one point alone would get an axis of its own making
         value = float(frame[part].iloc[0]) if len(frame) else 0.5
         figure.update_yaxes(range=[0.8 * value, min(1.2 * value, 1.02) if percent else 1.2 * value])
@@ -105,7 +105,7 @@ def curve_figure(curve: pd.DataFrame, measure: str) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title_text="share of the documents learnt from", tickformat=".0%", range=[0, 1.05])
     percent = measure == "accuracy"
-    figure.update_yaxes(title_text=measure if percent else "mean squared error", tickformat=".0%" if percent else None)
+    figure.update_yaxes(title_text=measure if percent else "mean squared error", tickformat=".2~%" if percent else None)
     return _sized(figure)
 
 

@@ -71,7 +71,7 @@ def _live(job_id: str) -> None:
         last = run.rows[-1]
         at = f" at λ = {last['lam']:.3g}" if last.get("lam") else ""
         shown = worth(last["test"], "mse" if _is_number(run, last["target"]) else "accuracy")
-        st.caption(f"{len(run.rows):,} models so far; the last: {method_name(last['method'])}{at}, {shown}.")
+        st.caption(f"{many(len(run.rows), 'model')} so far; the last: {method_name(last['method'])}{at}, {shown}.")
     rerun_at_end(job)
 
 
@@ -130,20 +130,24 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
         return f"**{plain(task.target.column)}**"
     test = best["against_unigrams"]
     low, high = test["gain_interval"]
-    by = f"{100 * abs(test['gain']):.1f} {'points' if task.measure == 'accuracy' else '% of the error'}"
-    if low > 0:
-        verdict = f"predict **better** than words, by {by}"
-    elif high < 0:
-        verdict = f"predict **worse** than words, by {by}"
-    else:
-        verdict = f"do **as well** as words, as far as these documents can tell: the difference is {by}"
     count = method_name(finding.recommended or "").partition(", ")[2]
     count += "" if best.get("lam") is None else f", λ = {best['lam']:.3g}"
+    sure = f"95 % interval: {between(low, high, task.measure)}; p\u00a0=\u00a0{test['p']:.2g}"
     return (
-        f"**{plain(task.target.column)}**: compressive features ({count}, "
-        f"{number(best['features'])} of them) {verdict} (95 % interval: {between(low, high, task.measure)}; "
-        f"p\u00a0=\u00a0{test['p']:.2g}).{_best_of_all(finding, best)}"
+        f"**{plain(task.target.column)}**: compressive features ({count}, {number(best['features'])} of them) "
+        f"{verdict(test, task.measure)} ({sure}).{_best_of_all(finding, best)}"
     )
+
+
+def verdict(test: dict[str, Any], measure: str) -> str:
+    """Better or worse where the interval and p, which are of different tests, both say so."""
+    low, high = test["gain_interval"]
+    by = f"{100 * abs(test['gain']):.1f} {'points' if measure == 'accuracy' else '% of the error'}"
+    if test["p"] < 0.05 and low > 0:
+        return f"predict **better** than words, by {by}"
+    if test["p"] < 0.05 and high < 0:
+        return f"predict **worse** than words, by {by}"
+    return f"do **as well** as words, as far as these documents can tell: the difference is {by}"
 
 
 def between(low: float, high: float, measure: str) -> str:
