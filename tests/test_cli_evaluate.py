@@ -85,7 +85,7 @@ def test_what_cannot_be_gets_one_line(reviews, tmp_path, capsys, more, says):
     assert not (tmp_path / "out" / "report.json").exists()
 
 
-def test_a_time_limit_keeps_what_is_there(reviews, tmp_path, monkeypatch):
+def test_a_time_limit_keeps_what_is_there(reviews, tmp_path, monkeypatch, capsys):
     out, read = tmp_path / "out", evaluate.read
 
     def up_once_read(arguments, clock):
@@ -94,7 +94,8 @@ def test_a_time_limit_keeps_what_is_there(reviews, tmp_path, monkeypatch):
         return corpus
 
     monkeypatch.setattr(evaluate, "read", up_once_read)
-    assert run(reviews, out, "--target", "mood", "--time-limit", "60", "--quiet") == 0
+    assert run(reviews, out, "--target", "mood", "--time-limit", "60", "--min-documents", "5", "--quiet") == 0
+    assert "--min-documents and --held-out play no part" in capsys.readouterr().err
     report = json.loads((out / "report.json").read_text())
     assert report["notes"] and report["targets"]["mood"]["methods"] == {}
 

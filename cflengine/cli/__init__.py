@@ -84,9 +84,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from cflengine.cli.options import refuse_unused, settle_solver, settle_tokens
 
             _prepare_streams()
-            arguments = build_parser().parse_args(argv)
+            parser = build_parser()
+            arguments = parser.parse_args(argv)
             name = f"cflengine {arguments.command}"
-            refuse_unused(arguments, _given(argv))
+            refuse_unused(arguments, _given(parser, argv))
             settle_tokens(arguments)
             settle_solver(arguments)
         return arguments.run(arguments)
@@ -102,9 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
-def _given(argv: Sequence[str] | None) -> set[str]:
-    """Which arguments a command line that is fine has, the others' defaults left out."""
-    parser = build_parser()
+def _given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> set[str]:
+    """Which arguments a command line that is fine has; the parser's defaults are gone after that."""
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     for command in commands.choices.values():
         for action in command._actions:

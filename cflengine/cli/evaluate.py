@@ -38,8 +38,6 @@ Written to DIR:
   report.json         an entry a target, in it one a method; the path; seconds, memory, versions
 """
 
-_RULES = 10, 3  # documents of an author, and how many of them are held out
-
 _EXAMPLES = """\
 examples:
   cflengine evaluate reviews.csv --target sentiment --out worth
@@ -83,12 +81,8 @@ def add_command(commands: Any) -> None:
     target.add_argument("--folds", type=number(int, 2, 20), metavar="N", help="judge every document once, in N folds")
     target.add_argument("--group", metavar="COLUMN", help="documents of one value stay on one side of the split")
     target.add_argument("--time", metavar="COLUMN", help="judge by the latest documents")
-    target.add_argument(
-        "--min-documents", type=number(int, 4), default=_RULES[0], metavar="N", help="of an author (10)"
-    )
-    target.add_argument(
-        "--held-out", type=number(int, 1), default=_RULES[1], metavar="N", help="documents of an author (3)"
-    )
+    target.add_argument("--min-documents", type=number(int, 4), default=10, metavar="N", help="of an author (10)")
+    target.add_argument("--held-out", type=number(int, 1), default=3, metavar="N", help="documents of an author (3)")
     target.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of random splits (default: 0)")
     model = command.add_argument_group("features")
     model.add_argument(
@@ -135,14 +129,13 @@ def run(arguments: argparse.Namespace) -> int:
         n_threads=arguments.threads, **own,
     )  # fmt: skip
     corpus = read(arguments, clock)
+    rules = AuthorRules(min_documents=arguments.min_documents, held_out=arguments.held_out)
     tasks = make_tasks(
         corpus.texts, corpus.metadata, arguments.target, task=arguments.task, seed=arguments.seed,
-        rules=AuthorRules(min_documents=arguments.min_documents, held_out=arguments.held_out),
-        n_threads=arguments.threads, test=arguments.test_split, dev=arguments.dev_split, folds=arguments.folds,
-        group=arguments.group, time=arguments.time,
+        rules=rules, n_threads=arguments.threads, test=arguments.test_split, dev=arguments.dev_split,
+        folds=arguments.folds, group=arguments.group, time=arguments.time,
     )  # fmt: skip
-    rules = (arguments.min_documents, arguments.held_out)
-    if rules != _RULES and not any(isinstance(task, AuthorTask) for task in tasks):
+    if rules != AuthorRules() and not any(isinstance(task, AuthorTask) for task in tasks):
         noted(arguments.command, corpus.report.source)(
             "no column is learnt as authors, so --min-documents and --held-out play no part"
         )

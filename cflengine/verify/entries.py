@@ -16,9 +16,8 @@ from cflengine.engine.files import restore_cell
 from cflengine.linear.saving import read_model
 from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
-from cflengine.verify.findings import close, require, rows_of
+from cflengine.verify.findings import MODEL, close, require, rows_of
 
-_MODEL = "model.cflm"
 _SAME_IN_MODEL = (
     "lam", "max_gram", "token_pattern", "lowercase", "sentence_borders", "weighting", "counting", "temperature",
     "dictionary_cost", "plain_cost", "pointer_cost", "literal_cost",
@@ -128,17 +127,17 @@ class Entries:
     ) -> None:
         """model.cflm, where the run has one, holds these entries and how they are cut, priced, counted and weighted.
         by_length: float64 (K,), what a pointer costs."""
-        if not (folder / _MODEL).exists():
+        if not (folder / MODEL).exists():
             return
-        header, arrays = read_model(folder / _MODEL, "k-grams")
+        header, arrays = read_model(folder / MODEL, "k-grams")
         vocabulary = self.table.vocabulary
         grams = [[vocabulary[t] for t in entry if t >= 0] for entry in self.words.tolist()]
-        require(header.get("grams") == grams, f"{_MODEL} holds another dictionary.")
+        require(header.get("grams") == grams, f"{MODEL} holds another dictionary.")
         settings = report["compression"]
         for name in _SAME_IN_MODEL:
             own, said = header["parameters"].get(name), settings.get(name)
-            require(own == said, f"{_MODEL} says that {name} is {own!r}, the report {said!r}.")
-        require(header.get("gap") == report["gap"], f"{_MODEL} says a gap of {header.get('gap')!r}.")
+            require(own == said, f"{MODEL} says that {name} is {own!r}, the report {said!r}.")
+        require(header.get("gap") == report["gap"], f"{MODEL} says a gap of {header.get('gap')!r}.")
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         uses = np.unique(pointers.document.astype(np.int64) * len(grams) + pointers.feature) % len(grams)
         word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
@@ -149,10 +148,10 @@ class Entries:
             "literal": np.array([by_length[0] + word if literal is None else float(literal)]),
             "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
         }  # fmt: skip
-        require(set(expected) == set(arrays), f"{_MODEL} holds other arrays than a dictionary's.")
+        require(set(expected) == set(arrays), f"{MODEL} holds other arrays than a dictionary's.")
         for name, values in expected.items():
             same = arrays[name].shape == values.shape and np.allclose(arrays[name], values, rtol=1e-9, atol=0.0)
-            require(same, f"{_MODEL} holds another {name}.")
+            require(same, f"{MODEL} holds another {name}.")
 
     def places(self, part: CorpusPart) -> np.ndarray:
         """int64 (K, n): the entry that stands at each token of a part, by length; -1 for none."""

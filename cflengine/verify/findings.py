@@ -15,7 +15,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.text.reading.delimited import long_fields
 
-PROOF = "proof.npz"
+PROOF, MODEL = "proof.npz", "model.cflm"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less
 
 

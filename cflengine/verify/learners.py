@@ -30,6 +30,7 @@ from cflengine.text.tagging.tags import convert
 from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
 from cflengine.verify.findings import (
+    MODEL,
     Finding,
     check_table,
     proof_array,
@@ -41,8 +42,6 @@ from cflengine.verify.findings import (
     require_same,
 )
 from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_reading, check_words
-
-MODEL = "model.cflm"
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -102,7 +101,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     signs = class_signs(y, len(labels.classes))
     found = []
     for i, model in enumerate(report["models"]):
-        penalty = Penalty(**_parameters(model))
+        penalty, fitted = Penalty(**_parameters(model)), []
         require(len(model["results"]) == len(signs), "a model has not one result for each problem.")
         for r, fit in enumerate(model["results"]):
             problem = data.problem(signs[r], penalty)
@@ -114,10 +113,12 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
             objective = objective_at(problem, w, float(bias))
             bound = max(dual_bound(problem, alpha, u, objective)[0], 0.0)
             found.append(checked_fit(fit, objective, bound))
-        own, fitted = found[-len(signs) :], [(proof[f"w_{i}_{r}"], proof[f"bias_{i}_{r}"]) for r in range(len(signs))]
+            fitted.append((w, float(bias)))
+        own = found[-len(signs) :]
         require_gap_of(model["gap"], max(relative_gap(*pair) for pair in own))
-        _check_sentence_model(folder / f"{penalty.kind}.cflm", model, fitted, labels, words)
-        check_claims(folder / f"{penalty.kind}.cflm", read_model(folder / f"{penalty.kind}.cflm")[0], own, len(train))
+        path = folder / f"{penalty.kind}.cflm"
+        header = _check_sentence_model(path, model, fitted, labels, words)
+        check_claims(path, header, own, len(train))
     check_table(folder / "models.csv", report["models"], ("gap", "features"))
     checked = (
         f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences",
@@ -128,18 +129,20 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
 
 
 def _check_sentence_model(
-    path: Path, said: dict[str, Any], fitted: list[tuple[np.ndarray, np.ndarray]], labels: Any, words: Any
-) -> None:
-    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did."""
+    path: Path, said: dict[str, Any], fitted: list[tuple[np.ndarray, float]], labels: Any, words: Any
+) -> dict[str, Any]:
+    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did. Its
+    header."""
     header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
     coef, intercept = arrays["coef"], arrays["intercept"]
-    same = np.array_equal(coef, [w for w, _ in fitted]) and np.array_equal(intercept, [float(b) for _, b in fitted])
+    same = np.array_equal(coef, [w for w, _ in fitted]) and np.array_equal(intercept, [bias for _, bias in fitted])
     require(same, f"{path.name} holds other weights than those that were proved.")
     require(header["classes"] == list(labels.classes), f"the classes of {path.name} are not those of the labels.")
     if words is not None:
         check_words(path, header, words)
     check_intercepts(list(said["intercepts"].values()), intercept)
     require_same(said["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")
+    return header
 
 
 def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:

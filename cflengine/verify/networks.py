@@ -14,7 +14,7 @@ import numpy as np
 
 from cflengine.linear.saving import read_model, under
 from cflengine.text.token_table import TokenTable, plain_tokens
-from cflengine.verify.findings import require, require_same
+from cflengine.verify.findings import MODEL, require, require_same
 
 _AT_ONCE = 256  # documents
 _FILTERS = (3, 4, 5)  # words
@@ -29,14 +29,14 @@ def check_network(
 ) -> int | None:  # fmt: skip
     """Which prediction is not the network's of model.cflm, None where all are; said: class and probability by text;
     vectors: its words and M as vectors.npz has them. Raises FalseResult where these or its settings are others."""
-    header, arrays = read_model(folder / "model.cflm", "embedding")
+    header, arrays = read_model(folder / MODEL, "embedding")
     parameters, words, (kept, M) = header["parameters"], header["words"], vectors
     for name in ("network", "dimension", "hidden", "max_length"):
         own, stated = parameters[name], report["training"]["settings"][name]
-        require(own == stated, f"model.cflm says that {name} is {own!r}, the report {stated!r}.")
+        require(own == stated, f"{MODEL} says that {name} is {own!r}, the report {stated!r}.")
     require_same(report["training"]["n_words"], len(words), "the words of the network are")
     same = kept in (words, [word.replace("\n", "␊") for word in words]) and np.array_equal(M, arrays["vectors"])
-    require(same, "vectors.npz has other vectors than model.cflm.")
+    require(same, f"vectors.npz has other vectors than {MODEL}.")
     table = plain_tokens(texts, parameters["token_pattern"], lowercase=parameters["lowercase"])
     documents = words_of(table, words, parameters["max_length"])
     found = probabilities(parameters["network"], under(arrays, "net"), M, documents)
@@ -46,11 +46,11 @@ def check_network(
 
 
 def probabilities(network: str, net: Net, M: np.ndarray, documents: list[np.ndarray]) -> np.ndarray:
-    """float64 (N, C). net: the weights by name; M: (V, r); documents: the words of each, int (L,)."""
+    """float64 (N, C). net: the weights by name; M: float64 (V, r); documents: the words of each, int (L,)."""
     found, net = [], {name: values.astype(np.float64) for name, values in net.items()}
     for first in range(0, len(documents), _AT_ONCE):
         some = documents[first : first + _AT_ONCE]
-        X, here = _padded(M.astype(np.float64), some)
+        X, here = _padded(M, some)
         scores = _top(network, net, X, here) @ net["output"] + net["output_bias"]
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         found.append(scores / scores.sum(axis=1, keepdims=True))

@@ -16,6 +16,7 @@ from cflengine.plq.certificate import FEASIBLE, Certificate, certify
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import PLQProblem
 from cflengine.verify.findings import (
+    MODEL,
     Finding,
     check_table,
     proof_array,
@@ -25,7 +26,7 @@ from cflengine.verify.findings import (
     require_gap_of,
     require_same,
 )
-from cflengine.verify.learners import MODEL, checked_fit, labelled, require_parts, training_matrix, worst
+from cflengine.verify.learners import checked_fit, labelled, require_parts, training_matrix, worst
 from cflengine.verify.models import check_claims, check_intercepts, check_reading
 
 

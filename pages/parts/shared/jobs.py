@@ -53,7 +53,7 @@ class Job:
     work: Callable[[Job], Any] = field(repr=False)
     size: int = 0  # tokens, which its result's memory goes by
     solver: str = ""
-    gives_way: Callable[[], object] | None = None  # nobody asked for it: what somebody did is let pass
+    gives_way: Callable[[], object] | None = None  # of work that the app began: at events, lets others pass
     passing: bool = False  # of no interest once it is done: forgotten before any other
     beside: bool = False  # in a thread of its own, beside the solver's queue
     id: str = field(default_factory=lambda: secrets.token_hex(8))

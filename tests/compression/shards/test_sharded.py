@@ -97,7 +97,7 @@ def test_what_a_killed_run_left_in_the_scratch_folder_goes(tmp_path):
     left, held = tmp_path / "cflengine-shards-left", tmp_path / "cflengine-shards-held"
     for folder in (left, held, tmp_path / "cflengine-shards-without"):
         folder.mkdir()
-        (folder / "texts").write_text("of somebody")
+        (folder / "texts").write_text("of a run")
     (left / LOCK).write_bytes(b"")
     index = index_of(PHRASES)
     costs = costs_of(index)
