@@ -38,11 +38,12 @@ from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.arrays import Products, losses_of, rows_of, sizes_of
-from cflengine.plq.certificate import FEASIBLE, Certificate, Sizes, certify
+from cflengine.plq.certificate import Certificate, Sizes, certify
 from cflengine.plq.constraints import check_problem
 from cflengine.plq.extrapolation import Extrapolation
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem
+from cflengine.plq.projection import CONSTRAINT_ROUNDS, feasible
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range, shift_weight
@@ -54,8 +55,6 @@ _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
 _IN_CACHE = 1 << 17  # .. where the active rows have more entries than this
 _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a proof
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
-_CONSTRAINT_ROUNDS = 20
-_PROJECTION_CALLS = 50
 _SCREENED = 0.25  # of the gap of the last screening: then it is worth another
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
@@ -181,7 +180,7 @@ class Descent(Run):
         if len(constraints):
             self.state[2] += kernels.visit_constraints(
                 self.A, constraints.b, constraints.equal, self.xi, self.beta, self.q, (problem.mu, problem.nu),
-                _CONSTRAINT_ROUNDS,
+                CONSTRAINT_ROUNDS,
             )  # fmt: skip
         shift = self.bias[1] * self.bias[2]
         self.bias[0] -= shift
@@ -259,7 +258,9 @@ class Descent(Run):
         prove it of, None for that β."""
         problem = self.problem
         q = self._reset(problem.weights(self.relu_duals, self.rehu_duals))
-        beta = self._feasible(self.whole if beta is None else beta)
+        beta = self.whole if beta is None else beta
+        if len(problem.constraints):
+            beta = feasible(problem.constraints, self.A, beta, self.xi, np.sqrt(self.sizes.columns))
         z = self.products.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
         found = certify(
@@ -293,20 +294,6 @@ class Descent(Run):
             stage, found.objective, support=int(np.count_nonzero(beta)),
             extra={"violation": found.violation, "screened": int(self.screened.sum()), "active": len(self.order)},
         )  # fmt: skip
-
-    def _feasible(self, beta: np.ndarray) -> np.ndarray:
-        """The nearest β that meets the constraints (Hildreth's method, which is their update by itself)."""
-        constraints = self.problem.constraints
-        if not len(constraints) or constraints.violation(beta) <= FEASIBLE:
-            return beta
-        near, xi = beta.copy(), np.zeros(len(constraints))
-        for _ in range(_PROJECTION_CALLS):
-            kernels.visit_constraints(
-                self.A, constraints.b, constraints.equal, xi, near, np.empty(0), (1.0, 0.0), _CONSTRAINT_ROUNDS
-            )  # fmt: skip
-            if constraints.violation(near) <= 0.1 * FEASIBLE:
-                break
-        return near
 
     def _screen(self) -> None:
         """Set aside for good the observations whose duals a proved gap settles (see the module's docstring)."""

@@ -111,6 +111,30 @@ class Constraints:
         """float64 (d,): Aᵀξ."""
         return self._transposed @ xi if len(self) else np.zeros(self.A.shape[1])
 
+    def at_bounds(self, beta: np.ndarray, xi: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """β with each coefficient j at its bound that is beyond it, or held there by its dual and at most near_j off:
+        rows of one coefficient can be met to the last digit. β itself where none is to move."""
+        rows, columns, factors = self._single
+        if not len(rows):
+            return beta
+        slack = factors * beta[columns] + self.b[rows]
+        held = (self.equal[rows] | (xi[rows] > 0.0)) & (np.abs(slack) <= np.abs(factors) * near[columns])
+        moved = (slack != 0.0) & (held | ((slack < 0.0) & ~self.equal[rows]))
+        if not moved.any():
+            return beta
+        found = beta.copy()
+        found[columns[moved]] = 0.0 - self.b[rows[moved]] / factors[moved]
+        return found
+
+    @cached_property
+    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows of one coefficient, its column, and its factor."""
+        A = self.A
+        rows = np.flatnonzero(np.diff(A.indptr) == 1)
+        at = A.indptr[rows]
+        some = A.data[at] != 0.0
+        return rows[some], A.indices[at[some]], A.data[at[some]]
+
     @cached_property
     def absolute(self) -> sparse.csr_matrix:
         """|A|."""

@@ -111,3 +111,29 @@ def test_a_coefficient_that_is_0_is_0_in_the_end(name, nu):
     result = solve(problem, DescentSettings(tol=1e-8))
     assert_solved(problem, result, optimum(problem), 1e-5)
     assert result.support < 6
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 10.0])
+@pytest.mark.parametrize("beside", [[], ["fair:0.05"], ["monotone:0,1,2,3"]])
+def test_no_coefficient_is_below_0_where_none_may_be(beside, scale, tol):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 30))
+    y, group = X @ rng.normal(size=30) + rng.normal(size=200) > 0, X[:, 0] + rng.normal(size=200) > 0
+    X[:, 5] *= scale
+    model = PLQClassifier("hinge", C=1.0, constraints=["nonnegative", *beside], tol=tol)
+    beta = model.fit(X, y, sensitive=group).coef_[0]
+    assert model.solver_reason_ == "converged" and model.violation_ <= 1e-9
+    assert beta.min() == 0.0
+    if tol == 1e-3:
+        assert not ((beta > 0.0) & (beta < 1e-8)).any(), "what is 0 is exactly 0"
+
+
+def test_a_box_of_coefficients_of_any_size_is_met_exactly():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30)) * 1e6
+    y, group = X @ rng.normal(size=30) > 0, X[:, 0] + 1e6 * rng.normal(size=200) > 0
+    model = PLQClassifier("hinge", C=1e-12, constraints=["box:-1e-7:2e-7", "fair:0.01"], tol=1e-5)
+    beta = model.fit(X, y, sensitive=group).coef_[0]
+    assert model.solver_reason_ == "converged" and beta.min() == -1e-7 and beta.max() == 2e-7
+    assert len(np.unique(beta)) < 25, "many of 30 lie on an end"

@@ -1,0 +1,48 @@
+"""Coefficients that meet the constraints: the nearest ones, with bounds of single coefficients met to the last digit.
+
+Worked example: β₁ ≥ 0 holds its dual, ξ = 1, and β₁ = −1e-12 is what rounding left of 0.
+
+>>> from cflengine.plq.arrays import rows_of
+>>> from cflengine.plq.constraints import nonnegative
+>>> both = nonnegative(2)
+>>> feasible(both, rows_of(both.A, np.ones(2)), np.array([-1e-12, 1.0]), np.array([1.0, 0.0]), np.ones(2)).tolist()
+[0.0, 1.0]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cflengine.plq import kernels
+from cflengine.plq.certificate import FEASIBLE
+from cflengine.plq.problem import Constraints
+
+CONSTRAINT_ROUNDS = 20  # over all constraints, in a call of their kernel
+_CALLS = 50
+_NEAR_BOUND = (1e-6, 1e-9, 0.0)  # in what a coefficient does to the scores, of the largest
+
+
+def feasible(
+    constraints: Constraints, rows: kernels.Rows, beta: np.ndarray, xi: np.ndarray, norms: np.ndarray
+) -> np.ndarray:
+    """β where it meets the constraints, else the nearest that does (Hildreth's method, which is their update by
+    itself); coefficients that their duals ξ hold at a bound, or that are beyond it, lie on it.
+
+    rows: of the constraints, for the kernel; beta, norms: float64 (d,), norms those of the data's columns.
+    """
+    if constraints.violation(beta) > FEASIBLE:
+        near, prices = beta.copy(), np.zeros(len(constraints))
+        for _ in range(_CALLS):
+            kernels.visit_constraints(
+                rows, constraints.b, constraints.equal, prices, near, np.empty(0), (1.0, 0.0), CONSTRAINT_ROUNDS
+            )  # fmt: skip
+            if constraints.violation(near) <= 0.1 * FEASIBLE:
+                break
+        beta = near
+    largest = float(np.max(np.abs(beta) * norms, initial=0.0))
+    scales = np.divide(largest, norms, out=np.zeros_like(norms), where=norms > 0.0)
+    for near_bound in _NEAR_BOUND:  # the further only where other constraints allow it
+        exact = constraints.at_bounds(beta, xi, near_bound * scales)
+        if exact is beta or constraints.violation(exact) <= FEASIBLE:
+            return exact
+    return beta
