@@ -8,6 +8,10 @@ import hashlib
 
 import streamlit as st
 
+from cflengine import ChainCRF
+from pages.parts.names.corpus_view import draw_corpus_names
+from pages.parts.names.tagging import SavedTagger
+from pages.parts.names.view import draw_saved_tagger
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.models import draw_applied, draw_model, read_uploaded
 from pages.parts.shared.state import current_corpus
@@ -15,15 +19,24 @@ from pages.parts.shared.words import plain
 
 _MOST_MB = 200
 
+
+def drop_model() -> None:
+    """Forget the model."""
+    st.session_state.update(model_file=None)
+    st.session_state.pop("model_read", None)
+
+
 st.title("Saved models")
 st.markdown(
     "Every page that learns a model hands it out as a file, and so do the commands. Bring one along, and it predicts "
-    "the documents of the corpus in the sidebar. A model's file holds numbers and text, and never runs code."
+    "the documents of the corpus in the sidebar, or finds the names in them. A model's file holds numbers and text, "
+    "and never runs code."
 )
 uploaded = st.file_uploader(
-    "A model (model.cflm)", type=["cflm"], max_upload_size=_MOST_MB, key="widget_model",
-    help="From the Files tab of Telling sentences, Losses or Word groups, from Embeddings, from cflengine "
-    "train-logistic, sentences, erm or embed, or from cflengine.save_model.",
+    "A model (model.cflm)", type=["cflm"], max_upload_size=_MOST_MB,
+    key="widget_model", on_change=lambda: drop_model() if st.session_state.widget_model is None else None,
+    help="From the Files tab of Telling sentences, Losses or Word groups, from Embeddings or Names, from cflengine "
+    "train-logistic, train-crf, sentences, erm or embed, or from cflengine.save_model.",
 )  # fmt: skip
 state = st.session_state
 if uploaded is not None:
@@ -33,13 +46,22 @@ if state.get("model_file") is None:
     link_to("losses", "To the losses")
     st.stop()
 name, data = state.model_file
+if uploaded is None:  # it was brought along before another page was looked at
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.markdown(plain(name), width="content")
+        st.button("Remove", on_click=drop_model, help="Forget this model")
 digest = hashlib.sha256(data).hexdigest()
 if state.get("model_read", ("",))[0] != digest:
     try:
-        state.model_read = (digest, *read_uploaded(data, name))
+        model, header = read_uploaded(data, name)
+        state.model_read = (digest, SavedTagger(model) if isinstance(model, ChainCRF) else model, header)
     except ValueError as error:
         st.error(plain(str(error)))
         st.stop()
 _, model, header = state.model_read
 draw_model(header)
-draw_applied(model, header, current_corpus(), key=digest)
+if isinstance(model, SavedTagger):
+    draw_saved_tagger(model, f"saved-{digest}")
+    draw_corpus_names(model, f"saved-{digest}")
+else:
+    draw_applied(model, header, current_corpus(), key=digest)

@@ -32,4 +32,4 @@ elif job.active:
     draw_training(job)
 else:
     draw_tagger(job.result)
-    draw_corpus_names(job)
+    draw_corpus_names(job.result, job.id)

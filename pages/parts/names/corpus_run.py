@@ -11,7 +11,7 @@ import pandas as pd
 
 from cflengine.engine import frame_csv
 from cflengine.text import DEFAULT_TOKEN_PATTERN, Tokenizer, entities, write_columns
-from pages.parts.names.run import TaggerRun
+from pages.parts.names.tagging import Tagger
 from pages.parts.shared.jobs import Job
 
 AT_ONCE = 200  # documents between two looks at the stop
@@ -22,7 +22,7 @@ class NamesRun:
     """places: a row a name where it stands: document, start, end (code points), name, kind, sure (the least probability
     of its tokens' labels). Rows grow while it runs; ``done`` says for how many documents."""
 
-    tagger: TaggerRun
+    tagger: Tagger
     stage: str = "Tagging"
     done: int = 0
     found: list[tuple[int, int, int, str, str, float]] = field(default_factory=list)

@@ -8,7 +8,7 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from cflengine.text import in_context
 from pages.parts.names.corpus_run import NamesRun
-from pages.parts.names.run import TaggerRun
+from pages.parts.names.tagging import Tagger
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.controls import draw_stage, run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
@@ -25,16 +25,18 @@ _STYLE = """<style>
 </style>"""
 
 
-def draw_corpus_names(trained: Job) -> None:
-    """Tag the corpus, and what was found; trained: the tagger's job."""
+def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
+    """Tag the corpus, and what was found; tagger_id: tells it from another."""
     loaded, job = current_corpus(), current_job(NAMES)
     st.header("Names in your corpus")
-    if job is not None and job.key[2] != trained.id:
+    if job is not None and job.key[2] != tagger_id:
         job = None  # of another tagger
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.markdown(f"{plain(loaded.corpus.name)}, {many(len(loaded.corpus), 'document')}", width="content")
         with st.container(width=260):
-            run_and_stop(job, lambda: _start(trained), lambda: stop_job(NAMES), label="Find the names", key="_names")
+            run_and_stop(
+                job, lambda: _start(tagger, tagger_id), lambda: stop_job(NAMES), label="Find the names", key="_names"
+            )
     if job is None:
         st.caption("The tagger knows names like those it has learnt from; of other kinds of text it knows less.")
         return
@@ -46,16 +48,15 @@ def draw_corpus_names(trained: Job) -> None:
         _draw_found(job.so_far, loaded)
 
 
-def _start(trained: Job) -> None:
+def _start(tagger: Tagger, tagger_id: str) -> None:
     loaded = current_corpus()
-    tagger: TaggerRun = trained.result
     run = NamesRun(tagger)
 
     def work(job: Job) -> NamesRun:
         run.run(loaded.corpus.texts, job)
         return run
 
-    key = (loaded.id, NAMES, trained.id)
+    key = (loaded.id, NAMES, tagger_id)
     start_job(NAMES, Job(loaded.corpus.name, key, work, size=6 * loaded.table.n_tokens, so_far=run))
 
 

@@ -14,7 +14,8 @@ import pandas as pd
 from cflengine import ChainCRF
 from cflengine.engine import sample_file
 from cflengine.loglinear import TaggedFile, warm_up
-from cflengine.text import DEFAULT_TOKEN_PATTERN, Tokenizer, parse_template
+from cflengine.text import parse_template
+from pages.parts.names.tagging import Tagger
 from pages.parts.shared.jobs import Job
 
 SAMPLE_FILE = sample_file("tagged.conll")
@@ -41,7 +42,7 @@ class TaggerChoice:
 
 
 @dataclass
-class TaggerRun:
+class TaggerRun(Tagger):
     """A trained tagger. ``model`` and ``scores`` are there once the job is done."""
 
     choice: TaggerChoice
@@ -76,21 +77,11 @@ class TaggerRun:
         first = {word: counts.most_common(1)[0][0] for word, counts in by_word.items()}
         return first, {shape: counts.most_common(1)[0][0] for shape, counts in by_shape.items()}
 
-    def rows_of(self, text: str) -> list[tuple[str, ...]]:
-        """A sentence as rows: every other column as the word, or words of its shape, mostly have it in the file."""
-        return self.rows_of_tokens(Tokenizer(DEFAULT_TOKEN_PATTERN, lowercase=False)([text]).words(0))
-
     def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
-        """The same of tokens."""
+        """Tokens as rows: every other column as the word, or words of its shape, mostly have it in the file."""
         by_word, by_shape = self._usual
         usual = next(iter(by_shape.values()), ())
         return [(token, *by_word.get(token, by_shape.get(_shape(token), usual))) for token in tokens]
-
-    def tagged(self, text: str) -> tuple[list[tuple[str, ...]], list[str], np.ndarray]:
-        """The rows of a sentence, the likeliest labels, and the probability of every label for each token."""
-        assert self.model is not None
-        rows = self.rows_of(text)
-        return rows, self.model.predict([rows])[0], self.model.predict_marginals([rows])[0]
 
 
 def _shape(token: str) -> str:

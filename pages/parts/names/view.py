@@ -6,13 +6,16 @@ import hashlib
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from cflengine import ChainCRF
 from cflengine.engine import frame_csv
 from cflengine.loglinear import TaggedFile
 from cflengine.text import CorpusError, entities
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import tag_view
+from pages.parts.names.tagging import SavedTagger, Tagger
 from pages.parts.shared.asking import asked
 from pages.parts.shared.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job
@@ -145,37 +148,63 @@ def draw_tagger(run: TaggerRun) -> None:
                 f"if its ends and its kind are. On the last {many(len(run.file.rows) - run.n_train, 'sentence')}."),
         )  # fmt: skip
     metric_row(items)
-    text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
-    answer = asked("tagged", (st.session_state.get(f"{TAGGER}_id"), text), lambda: run.tagged(text), waiting=_BUSY)
-    rows, labels, probabilities = answer or ([], [], np.zeros((0, len(model.classes_))))
-    if rows:
-        kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
-        tag_view(
-            [row[0] for row in rows], labels, probabilities, model.classes_, entities(labels), kinds, key="tagger_view"
-        )
-    frame = tagged_frame(rows, labels, probabilities, model.classes_)
+    frame = _draw_sentence(run, str(st.session_state.get(f"{TAGGER}_id")))
     tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"])
-    bar = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
-    tokens.dataframe(
-        frame, hide_index=True, column_config={"probability": bar, "with": bar}, alt="A row a token of your sentence"
-    )
+    _draw_tokens(tokens, frame)
     scores.dataframe(
         run.scores.assign(kind=run.scores["kind"].replace("", "all")) if len(run.scores) else run.scores,
         hide_index=True, alt="Precision, recall and F1 by kind of entity",
         column_config={name: st.column_config.NumberColumn(format="percent") for name in ("precision", "recall", "f1")},
     )  # fmt: skip
     with weights:
-        _weights(run)
+        states = _draw_weights(model)
+        model_download(model, {"learnt_from": run.file.name}, key="tagger_model")
+        st.download_button("Weights (CSV)", lambda: frame_csv(states), "weights.csv", "text/csv", on_click="ignore")
 
 
-def _weights(run: TaggerRun) -> None:
-    model = run.model
+def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
+    """A tagger from a file: the user's sentence with its labels, weights."""
+    if tagger.n_columns > 1:
+        beside = many(tagger.n_columns - 1, "column")
+        st.caption(
+            f"⚠ It has learnt from {beside} beside the word, too, such as a part of speech. Texts have none, so it "
+            "tags by the words alone, and worse than on the file it was judged on."
+        )
+    frame = _draw_sentence(tagger, tagger_id)
+    tokens, weights = st.tabs(["Token by token", "Weights"])
+    _draw_tokens(tokens, frame)
+    with weights:
+        _draw_weights(tagger.model)
+
+
+def _draw_sentence(tagger: Tagger, tagger_id: str) -> pd.DataFrame:
+    """The user's sentence with its labels; returns a row a token."""
+    model = tagger.model
     assert model is not None
+    text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
+    answer = asked("tagged", (tagger_id, text), lambda: tagger.tagged(text), waiting=_BUSY)
+    rows, labels, probabilities = answer or ([], [], np.zeros((0, len(model.classes_))))
+    if rows:
+        kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})
+        tag_view(
+            [row[0] for row in rows], labels, probabilities, model.classes_, entities(labels), kinds, key="tagger_view"
+        )
+    return tagged_frame(rows, labels, probabilities, model.classes_)
+
+
+def _draw_tokens(where: Any, frame: pd.DataFrame) -> None:
+    bar = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    where.dataframe(
+        frame, hide_index=True, column_config={"probability": bar, "with": bar}, alt="A row a token of your sentence"
+    )
+
+
+def _draw_weights(model: ChainCRF) -> pd.DataFrame:
+    """Attributes and transitions with their weights; returns the attributes', the largest first."""
     states = model.state_features_.sort_values("weight", key=abs, ascending=False)
     left, right = st.columns([3, 2], gap="medium")
     three = {"weight": st.column_config.NumberColumn(format="%.3f")}
     left.dataframe(states.head(500), hide_index=True, height=320, column_config=three, alt="Attribute, label, weight")
     moves = model.transition_features_.sort_values("weight", ascending=False)
     right.dataframe(moves, hide_index=True, height=320, column_config=three, alt="Label before, label after, weight")
-    model_download(model, {"learnt_from": run.file.name}, key="tagger_model")
-    st.download_button("Weights (CSV)", lambda: frame_csv(states), "weights.csv", "text/csv", on_click="ignore")
+    return states

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cflengine import save_model
+from cflengine import ChainCRF, save_model
 from cflengine.engine import frame_csv
 from cflengine.linear import check_reads_texts, judged, load_with_header, prediction_frame
 from pages.parts.shared.asking import asked
@@ -42,11 +42,13 @@ def model_download(
 
 
 def read_uploaded(data: bytes, name: str) -> tuple[Any, dict[str, Any]]:
-    """A model and its header. Raises ValueError, in one sentence, for what is none or does not read texts."""
+    """A model and its header; a tagger as it is. Raises ValueError, in one sentence, for what is no model or does not
+    read texts."""
     file = io.BytesIO(data)
     file.name = name  # what messages call it
     model, header = load_with_header(file)
-    check_reads_texts(model)
+    if not isinstance(model, ChainCRF):
+        check_reads_texts(model)
     return model, header
 
 
