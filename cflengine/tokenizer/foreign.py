@@ -146,16 +146,20 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
         raise MissingPackageError(f"a tokenizer.json needs tokenizers: {_INSTALL}") from None
     try:
         said = json.loads(content)
-        if said["model"].get("dropout"):  # of a BPE: merges left out at random, which is for training alone
-            said["model"]["dropout"] = None
-            content = json.dumps(said).encode()
+        model = said["model"]
+        kind = model.get("type", "BPE" if "merges" in model else "?")  # old files name no type
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"'{name}' is no tokenizer: give {SUPPORTED}.") from error
+    if kind not in ("BPE", "Unigram", "WordPiece"):
+        raise InputError(f"'{name}' is a tokenizer of another kind ({str(kind)[:40]}): give {SUPPORTED}.")
+    if model.get("dropout"):  # of a BPE: merges left out at random, which is for training alone
+        model["dropout"] = None
+        content = json.dumps(said).encode()
+    try:
         tokenizer = Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises Exception itself
-        raise InputError(f"'{name}' is no tokenizer: give {SUPPORTED}.") from error
-    model = said["model"]
-    kind = model.get("type", "?")
-    if kind not in ("BPE", "Unigram", "WordPiece"):
-        raise InputError(f"'{name}' is a tokenizer of another kind ({kind}): give {SUPPORTED}.")
+        why = " ".join(str(error).split())[:120]
+        raise InputError(f"'{name}' says that it is a {kind} tokenizer, but cannot be read as one ({why}).") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size(with_added_tokens=True))]

@@ -195,6 +195,19 @@ def test_the_command_that_is_shown_fits_the_same_model(page, tmp_path, monkeypat
     np.testing.assert_allclose(again.coef_, run.model.coef_, atol=1e-3)
 
 
+def test_a_band_has_a_command_for_each_of_its_ends(page):
+    page.session_state["loss_choice"] = LossChoice("score", True, "quantile", level=0.9, band=True)
+    press(page, "Fit")
+    finish(page)
+    (lines,) = [code.value.splitlines() for code in page.code if "cflengine erm" in code.value]
+    asked = [shlex.split(line) for line in lines]
+    assert [next(word for word in words if "--loss" in word) for words in asked] == [
+        "--loss=quantile:0.9",
+        "--loss=quantile:0.1",
+    ]
+    assert [words[-1] for words in asked] == ["--out=fit", "--out=fit-other"]
+
+
 def test_a_corpus_without_columns_says_so(open_app):
     app = show(use(open_app(), "tiny.csv", TINY.encode()), "losses")
     assert "no column to predict" in app.info[0].value

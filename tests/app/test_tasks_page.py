@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,16 @@ from pages.parts.tasks.close import tasks_command
 from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
-from pages.parts.tasks.view import against, between, confusions, method_name, most_wrong, telling_rows, verdict
+from pages.parts.tasks.view import (
+    against,
+    between,
+    confusions,
+    method_name,
+    most_wrong,
+    own_choices,
+    telling_rows,
+    verdict,
+)
 
 HOSTILE = "<b>*m*</b> $x$"
 
@@ -170,3 +180,11 @@ def test_ways_to_count_stand_in_the_address():
 )
 def test_what_is_better_is_said_in_words(gain, measure, said):
     assert against(gain, measure) == said
+
+
+def test_splits_that_choose_for_themselves_are_said_under_the_figure():
+    own = {"lam": 1.0}
+    alone = replace(ran("mood").findings[0], methods={"unigrams": {}, "compressed:soft": {}})
+    assert own_choices(alone) == ""
+    several = replace(alone, methods={"unigrams": {}, "compressed:soft": {"by_split": [own, own, own]}})
+    assert "3 splits" in own_choices(several)

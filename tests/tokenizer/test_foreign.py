@@ -165,6 +165,9 @@ def test_bad_files_are_said_in_a_sentence(tmp_path):
         (b"", "no tokenizer"), (b"{}", "no tokenizer"), (b"{" * 9999, "no tokenizer"),
         (b"\x00\xff" * 50, "no tokenizer"),
         (level.encode(), "another kind .WordLevel.*BPE, Unigram or WordPiece"),
+        (b'{"model": {"type": "WordLevel", "vocab": {}}}', "another kind .WordLevel"),  # whole or not
+        (b'{"model": {"type": "BPE", "vocab": {"a": 0}}}', "says that it is a BPE tokenizer, but cannot be read"),
+        (b'{"model": [1]}', "no tokenizer"), (b'{"model": {"type": ["BPE"]}}', "another kind"),
     ):  # fmt: skip
         (tmp_path / "t").write_bytes(content)
         with pytest.raises(InputError, match=said):

@@ -232,16 +232,23 @@ def draw_files(run: LossRun, loaded: LoadedCorpus) -> None:
         "`cflengine predict`, and for `cflengine.load_model`."
     )
     st.caption("The same from the command line:")
-    st.code(loss_command(loaded, run.choice), language="shell", wrap_lines=True)
+    lines = [loss_command(loaded, run.choice)]
+    if run.other is not None:  # the band's other end
+        lines.append(loss_command(loaded, run.choice, run.other.loss_.name, "fit-other"))
+    st.code("\n".join(lines), language="shell", wrap_lines=True)
 
 
-def loss_command(loaded: LoadedCorpus, choice: LossChoice) -> str:
-    """The ``cflengine erm`` call that fits the same model."""
-    options: dict[str, Any] = {"loss": choice.made().name, "label_column": choice.column, "test_split": choice.test}
+def loss_command(loaded: LoadedCorpus, choice: LossChoice, loss: str = "", out: str = "fit") -> str:
+    """The ``cflengine erm`` call that fits the same model; loss: by its name, where it is not the one chosen."""
+    options: dict[str, Any] = {
+        "loss": loss or choice.made().name,
+        "label_column": choice.column,
+        "test_split": choice.test,
+    }
     options |= {"C": f"{choice.C:g}", "features": "cfl" if choice.features == "kgrams" else "words", "gap": "1e-6"}
     if choice.features == "kgrams":
         options |= {"max_gram": choice.max_gram, "lam": f"{choice.lam:g}"}
-    line = command_line("erm", loaded, options, "fit")
+    line = command_line("erm", loaded, options, out)
     for one in choice.constraints:
         kind, _, most = one.partition(":")
         line += " " + shlex.quote(

@@ -181,8 +181,20 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
     st.plotly_chart(figure, key=f"tasks_path_{task.target.column}_{part}", config={"displayModeBar": False})
     st.caption(
         "Each point is a dictionary of its own, found without labels; words are λ = 0. Circled, with a 95 % interval: "
-        "what the documents to choose by have chosen. Pointers are brittle: of two encodings that cost nearly the same "
-        "one counts and the other does not. Occurrences and soft counts keep both, and on most real corpora they win."
+        f"what the documents to choose by have chosen.{own_choices(finding)} Pointers are brittle: of two encodings "
+        "that cost nearly the same one counts and the other does not. Occurrences and soft counts keep both, and on "
+        "most real corpora they win."
+    )
+
+
+def own_choices(finding: Finding) -> str:
+    """That splits chose for themselves, so that a circle need not lie on its line; "" where there is one split."""
+    splits = max((len(entry.get("by_split") or ()) for entry in finding.methods.values()), default=0)
+    if splits < 2:
+        return ""
+    return (
+        f" Each of {splits} splits chose its own λ; a circle is what they come to together, at the λ that is best "
+        "over all of them, so it need not lie on the line."
     )
 
 
