@@ -40,7 +40,9 @@ elif job.active:
 else:
     run = job.result
     draw_numbers(run)
-    paths, film, explained, ties = st.tabs(["Groups", "Merging and splitting", "When groups show", "How many weights"])
+    paths, film, explained, ties = st.tabs(
+        ["Groups", "Merging and splitting", "When groups show", "How many weights"], key="weights_tabs"
+    )
     with paths:
         draw_trajectories(run, current_corpus())
     with film:

@@ -32,7 +32,7 @@ elif possible and job.active:
 run = None if job is None else job.so_far
 if possible and run is not None and run.ready:
     group = choose_group(run)
-    keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"])
+    keys, plot, cross = st.tabs(["Key phrases", "All phrases", "In each other's words"], key="compare_tabs")
     with keys:
         table, right = st.columns([2, 1], gap="medium")
         with table:

@@ -36,7 +36,8 @@ if possible and run is not None and run.comparison is not None:
     draw_answer(run)
     pair = choose_pair(run)
     words, cloud, text, training, simulation, files = st.tabs(
-        ["Words that tell", "Words in the plane", "On the text", "Train vectors", "Simulation", "Files"]
+        ["Words that tell", "Words in the plane", "On the text", "Train vectors", "Simulation", "Files"],
+        key="embeddings_tabs",
     )
     with words:
         draw_words(run, pair, loaded)

@@ -87,7 +87,7 @@ st.caption("The first 50 documents by 30 phrases that many documents use; the do
 draw_files(model, features, chosen.weighting, loaded, shape)
 
 st.header("Do it again, or go on elsewhere")
-terminal, python, sklearn, r = st.tabs(["Terminal", "Python", "scikit-learn", "R"])
+terminal, python, sklearn, r = st.tabs(["Terminal", "Python", "scikit-learn", "R"], key="export_tabs")
 terminal.code(command_line(loaded, model, chosen.weighting), language="bash", wrap_lines=True)
 python.code(python_lines(loaded, model, chosen.weighting), language="python")
 sklearn.code(sklearn_lines(loaded), language="python")

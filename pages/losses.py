@@ -41,7 +41,7 @@ else:
     run = job.result
     draw_numbers(run)
     words, predictions, proof, race, files = st.tabs(
-        ["Coefficients", "Predictions", "Proof", "Two forms race", "Files"]
+        ["Coefficients", "Predictions", "Proof", "Two forms race", "Files"], key="loss_tabs"
     )
     with words:
         draw_coefficients(run, current_corpus())

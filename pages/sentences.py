@@ -11,7 +11,7 @@ from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import TELLING, current_corpus, current_job
 from pages.parts.shared.words import plain
 from pages.parts.telling.controls import draw_comparison_controls
-from pages.parts.telling.sliders import draw_numbers, draw_path, draw_sliders, draw_solver, solution_here
+from pages.parts.telling.sliders import draw_numbers, draw_path, draw_sliders, draw_solver, is_chosen, solution_here
 from pages.parts.telling.tables import draw_files, draw_words
 from pages.parts.telling.view import draw_document, draw_others, draw_share, draw_telling
 
@@ -59,4 +59,4 @@ else:
         if job.active:
             st.caption("Files are there when all models are.")
         else:
-            draw_files(run, loaded)
+            draw_files(run, loaded, is_chosen(run, (*lams, admm)))

@@ -42,7 +42,8 @@ else:
     draw_answer(finding, run)
     if finding.methods:
         over, methods, telling, errors, learning, files = st.tabs(
-            ["Over λ", "All methods", "K-grams that matter", "What went wrong", "More documents", "Files"]
+            ["Over λ", "All methods", "K-grams that matter", "What went wrong", "More documents", "Files"],
+            key="tasks_tabs",
         )
         with over:
             draw_path(finding, run)

@@ -32,7 +32,9 @@ elif not job.result.models:
 else:
     run, loaded = job.result, current_corpus()
     size = draw_sizes(run)
-    sentence, changes, theirs, files = st.tabs(["A sentence, cut", "Pieces that come and go", "Yours", "Files"])
+    sentence, changes, theirs, files = st.tabs(
+        ["A sentence, cut", "Pieces that come and go", "Yours", "Files"], key="subwords_tabs"
+    )
     with sentence:
         draw_sentence(run, size, loaded)
     with changes:

@@ -82,7 +82,7 @@ metric_row(
 )
 
 for tab, frame, count, text in zip(
-    st.tabs(["Yours lacks", "Yours, never used", "Yours, used"]),
+    st.tabs(["Yours lacks", "Yours, never used", "Yours, used"], key="vocabulary_tabs"),
     (check.lacking, check.unused, check.used),
     (check.n_lacking, check.n_unused, len(check.used)),
     (

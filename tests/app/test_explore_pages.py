@@ -12,7 +12,7 @@ from visiting import captions, press, show, sound, until, use
 
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
-from pages.parts.compare.view import counted
+from pages.parts.compare.view import counted, file_part, keys_table
 from pages.parts.overtime.figures import rates_figure as over_time
 from pages.parts.overtime.view import shown_groups, time_columns
 from pages.parts.shared.jobs import BOARD, DONE, Job
@@ -112,6 +112,9 @@ def test_groups_are_compared(corpus, downloads):  # noqa: F811
     assert (table["g2"] > 0).all() and not app.error
     csv = pd.read_csv(io.BytesIO(downloads["Key phrases (CSV)"]()))
     assert {"phrase", "g2", "log_ratio", "p", "spread"} <= set(csv.columns)
+    assert set(csv["column"]) == {run.choice.column} and csv["group"].nunique() == 1
+    assert set(keys_table(run, "<b>right</b>")["group"]) == {"<b>right</b>"}
+    assert file_part("<b>right</b>") == "b-right-b" and file_part("../ ..") == "group" and file_part("Ä 1") == "Ä-1"
     assert run.cross is not None and (run.cross.excess[[0, 1], [1, 0]] > 0).all()
     assert "proved to be within" in captions(app)
     shown = pd.concat([frame.value for frame in app.dataframe if "more" in frame.value])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.linear.model import LinearModel
+from cflengine.sentence_lasso import PAPER_GRID
 from pages.parts.components.sentence_view import cut_pieces
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.labels import label_columns
@@ -57,7 +58,8 @@ def test_every_model_is_there_and_certified(run):
     assert tuple(run.best) == MODELS
     assert all(model.gap <= TOL for model in run.best.values())
     assert all(progress.done == progress.total for progress in run.progress.values())
-    assert run.at(*run.chosen) is not None and set(run.chosen) <= set(LAMS)
+    assert run.at(*run.chosen) is not None and set(PAPER_GRID) <= set(LAMS)
+    assert run.chosen == run.place_of(run.best["sentence"])
     here = run.solved[run.best["sentence"].penalty.lam_sen, run.best["sentence"].penalty.lam_las]
     assert max(one.gap for one in here) <= TOL
     table = run.table()
@@ -193,6 +195,37 @@ def test_a_slider_solves_where_it_is_let_go(page):
     sound(slider.set_value(LAMS[-1]).run())
     until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
+
+
+def test_the_page_shows_the_model_of_its_table_and_files_or_says_that_it_does_not(page):
+    learnt(page)
+    run = BOARD.get(page.session_state["telling_id"]).result
+    chosen = run.place_of(run.best["sentence"])
+    assert page.session_state["comparison_here"] == chosen == run.chosen
+    assert numbers(page)["Right, test"] == page.dataframe[0].value["test"][0]
+    assert "the table and the files hold this model" in captions(page) and "⚠ These" not in captions(page)
+    other = next(lam for lam in LAMS if lam > chosen[0])
+    sound(page.select_slider(key="widget_lam_sen").set_value(other).run())
+    until(lambda: run.at(other, chosen[1]) is not None)
+    said = captions(sound(page.run()))
+    assert "Your choice" in said and "⚠ These are the models that the development set chose" in said
+    press(page, "Back to it")
+    assert page.session_state["comparison_here"] == chosen and "hold this model" in captions(page)
+    assert page.select_slider(key="widget_lam_sen").value == chosen[0]
+
+
+def test_a_first_model_gives_way_to_the_grids_unless_the_sliders_have_been_moved(page):
+    learnt(page)
+    run, state = BOARD.get(page.session_state["telling_id"]).result, page.session_state
+    best, whole, first = run.best["sentence"], run.best, run.first
+    elsewhere = next(point for point in best.search.points if run.place_of(point) != run.place_of(best))
+    run.best, run.first = {}, elsewhere
+    sound(page.run())
+    assert state["comparison_here"] == run.place_of(elsewhere)
+    assert "gives way to the best of the paper's grid" in captions(page)
+    run.best, run.first = whole, first
+    sound(page.run())
+    assert state["comparison_here"] == run.place_of(best) == run.chosen
 
 
 def test_what_is_kept_is_said_by_weights_or_by_admms_copies(page):

@@ -242,6 +242,21 @@ def test_files_and_templates_of_the_user(open_app):
     assert "line 2" in app.error[0].value
 
 
+def test_a_reload_knows_what_the_tagger_was_trained_on(open_app):
+    data = "\n".join(f"{w} {t}\n{v} O\n" for w, t, v in [("Kim", "N", "ran"), ("Lee", "N", "sat")] * 5).encode()
+    app = show(open_app(), "tagger")
+    sound(app.file_uploader[0].upload("mine.conll", data, "text/plain").run())
+    sound(app.select_slider(key="widget_tagger_c2").set_value(1.0).run())
+    trained(app)
+    again = show(open_app(tagger=app.session_state["tagger_id"]), "tagger")
+    assert "have changed since this tagger" not in captions(again) and "Learning from mine" in captions(again)
+    assert again.select_slider(key="widget_tagger_c2").value == 1.0
+    assert again.text_area(key="widget_tagger_template").value == app.session_state["tagger_template"]
+    other = data.replace(b"Kim", b"Ann")
+    sound(again.file_uploader[0].upload("other.conll", other, "text/plain").run())
+    assert "have changed since this tagger" in captions(again)
+
+
 def test_the_usual_template_fits_the_sample():
     assert TEMPLATE.endswith("B\n") and "%x[0,1]" in TEMPLATE
 

@@ -26,13 +26,10 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
         _points(figure, shown[own], x[own], y[own], colour, symbol, f"more in {html(name)}")
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
-    for sign, top in _named(shown, x, y).items():
-        before, after = ("\u2002", "") if sign > 0 else ("", "\u2002")  # beside the point, not on it
+    for top in _named(shown, x, y).values():  # in the letters' colour, which can be read in the dark, too
         figure.add_scatter(
-            x=x[top], y=y[top], mode="text", showlegend=False,
-            text=[f"{before}{html(shown['phrase'].iloc[i])}{after}" for i in top],
-            textposition="middle right" if sign > 0 else "middle left", hoverinfo="skip",
-            textfont={"size": 12, "color": ORANGE if sign > 0 else BLUE},
+            x=x[top], y=y[top], mode="text", showlegend=False, textfont={"size": 12}, hoverinfo="skip",
+            text=[f"\u2002{html(shown['phrase'].iloc[i])}" for i in top], textposition="middle right",
         )  # fmt: skip
     figure.update_xaxes(title_text=f"rarer ← {html(others)} → more frequent", showticklabels=False, range=[-0.06, 1.2])
     figure.update_yaxes(title_text=f"rarer ← {html(group)} → more frequent", showticklabels=False, range=[-0.04, 1.06])
@@ -48,7 +45,7 @@ def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> dict[int, list[
     some = np.sort(np.concatenate([np.flatnonzero(sign[order] == side)[: 4 * NAMED] for side in (1, -1)]))
     rows = order[some]
     names = shown["phrase"].iloc[rows].astype(str).tolist()
-    clear = rows[apart((x[rows] + 0.06) / 1.26, (y[rows] + 0.04) / 1.1, names, sign[rows].tolist())]
+    clear = rows[apart((x[rows] + 0.06) / 1.26, (y[rows] + 0.04) / 1.1, names, [1] * len(rows))]
     return {side: clear[sign[clear] == side][:NAMED].tolist() for side in (1, -1)}
 
 
@@ -57,7 +54,7 @@ def _points(
 ) -> None:
     figure.add_scatter(
         x=x, y=y, mode="markers", name=name, text=[html(phrase) for phrase in frame["phrase"]],
-        marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.65},
+        marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.8},
         customdata=np.column_stack([frame.index, frame["per_million"], frame["others_per_million"], frame["g2"]]),
         hovertemplate="<b>%{text}</b><br>%{customdata[1]:,.0f} a million words here, %{customdata[2]:,.0f} there<br>"
         "G² %{customdata[3]:,.1f}<extra></extra>",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -63,18 +65,32 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
         column_config=COLUMNS, alt="Key phrases of the group",
     )  # fmt: skip
     st.container(horizontal=True).download_button(
-        "Key phrases (CSV)", lambda: frame_csv(frame.sort_values("g2", ascending=False)), "keyness.csv", "text/csv",
+        "Key phrases (CSV)", lambda: frame_csv(keys_table(run, group)), f"keyness-{file_part(group)}.csv", "text/csv",
         on_click="ignore", key="keyness_csv",
     )  # fmt: skip
     st.caption(
         "G² takes words for independent of each other: a phrase that one document repeats looks more certain than it "
-        "is. Its spread says so. In the CSV g2 is below 0 where a phrase is rarer in the group than elsewhere."
+        "is. Its spread says so. The CSV has every phrase, function words and punctuation, too; its g2 is below 0 "
+        "where a phrase is rarer in the group than elsewhere."
     )
     row = new_row(event, len(shown), key)
     if row is not None:
         st.session_state.compare_phrase = int(shown.index[row])
         select_phrase(run.phrases[int(shown.index[row])])
     return None if row is None else str(shown["phrase"].iloc[row])
+
+
+def keys_table(run: CompareRun, group: str) -> pd.DataFrame:
+    """All phrases of a group, the most telling first, and in front which column's which group it is."""
+    frame = run.frames[group].sort_values("g2", ascending=False)
+    frame.insert(0, "column", run.choice.column)
+    frame.insert(1, "group", group)
+    return frame
+
+
+def file_part(name: str) -> str:
+    """A group's name as part of a file's: letters and digits, the rest a dash; never empty."""
+    return "-".join(re.findall(r"\w+", name))[:40] or "group"
 
 
 def chosen_phrase(run: CompareRun) -> int | None:

@@ -151,7 +151,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     st.caption("Dotted: the words themselves, at their own width.")
     names, words = pair_names(about, pair), run.words
     shares = _shares(about, pair, words)
-    film, both = st.tabs(["Film", "Before and after"])
+    film, both = st.tabs(["Film", "Before and after"], key="simulation_tabs")
     with film:
         st.plotly_chart(film_figure(run.film, words, shares, names), key="train_film", config={"displayModeBar": False})
         st.caption("The most frequent words after each epoch, in the plane of the last one. Press Play.")

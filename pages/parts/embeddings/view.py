@@ -27,7 +27,7 @@ def draw_answer(run: EmbedRun) -> None:
     p = found.p_value
     if math.isnan(p):
         st.markdown("The permutations were stopped: nothing can be said of how surprising this difference is.")
-    elif p <= 0.05:
+    elif p < 0.05:
         st.markdown(
             f"**The classes use words differently.** Of {many(found.n_permutations, 'random exchange')} of the labels, "
             f"{_as_large(found)} as large a difference: **p = {p:.2g}**."

@@ -51,7 +51,7 @@ def trajectories_figure(
         for t in moments
     ]  # fmt: skip
     _player(figure, moments)
-    _name_ends(figure, paths, names, cluster_of)
+    _name_ends(figure, paths, names)
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
     room = max(3.0, 0.16 * len(paths))  # for the words at the ends
     figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5 + room], zeroline=False)
@@ -59,8 +59,9 @@ def trajectories_figure(
     return figure
 
 
-def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str], cluster_of: np.ndarray) -> None:
-    """Words at the ends of their lines, the most telling (the first) before others, none over another."""
+def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str]) -> None:
+    """Words at the ends of their lines, the most telling (the first) before others, none over another; in the letters'
+    colour, since some hues are no letters' on the dark page."""
     ends = paths[-1]
     low, high = float(ends.min(initial=0.0)), float(ends.max(initial=0.0))
     apart = (high - low) / MOST_NAMED or 1.0
@@ -71,7 +72,6 @@ def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str], clust
     for y, j in placed:
         figure.add_annotation(
             x=len(paths) - 1, y=y, text=names[j], showarrow=False, xanchor="left", xshift=9, font_size=12,
-            font_color=HUES[int(cluster_of[j]) % len(HUES)],
         )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def _sample() -> bytes:
 def draw_tagger_controls() -> TaggedFile | None:
     """File, template, ℓ2 penalty, Train and Stop; None where the file cannot be read, which is said."""
     state = st.session_state
-    state.setdefault("tagger_file", None)
+    if "tagger_file" not in state:
+        _take_up(current_job(TAGGER))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.select_slider(
             "c₂, how strongly weights are held near 0", _FACTORS, state.setdefault("tagger_c2", 0.1), width=300,
@@ -57,19 +58,11 @@ def draw_tagger_controls() -> TaggedFile | None:
         )  # fmt: skip
     if uploaded is not None and state.get("tagger_upload") != uploaded.file_id:
         state.update(tagger_upload=uploaded.file_id, tagger_file=(uploaded.name, uploaded.getvalue()))
-    name, data = state.tagger_file or (SAMPLE_FILE.name, _sample())
-    if uploaded is None and state.tagger_file is not None:
-        st.caption(f"Learning from {plain(name)}.")
-    known = state.get("tagger_data")
-    if known is None or known[0] is not data:  # not at every run: a file may have hundreds of megabytes
-        known = state.tagger_data = (data, hashlib.sha256(data).hexdigest())
-    digest = known[1]
     try:
-        file = _parsed(digest, data, name)
+        file = _file(uploaded is None)
     except CorpusError as error:
         st.error(plain(str(error)))
         return None
-    state.tagger_digest = digest
     columns = len(file.rows[0][0])
     if state.get("tagger_columns") != columns:  # the user's own template may not fit
         fitting = _fitting(columns)
@@ -85,6 +78,37 @@ def draw_tagger_controls() -> TaggedFile | None:
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since this tagger was trained.")
     state.tagger_parsed = file
+    return file
+
+
+def _take_up(job: Job | None) -> None:
+    """A session begins with what the tagger at its address, if there is one, was trained on: its file is not uploaded
+    anew after a reload."""
+    state = st.session_state
+    state.update(tagger_file=None, tagger_kept=None)
+    if job is None or not isinstance(job.so_far, TaggerRun):
+        return
+    run = job.so_far
+    state.update(
+        tagger_kept=(run.choice.source, run.file), tagger_c2=run.choice.c2, tagger_template=run.choice.template,
+        widget_tagger_template=run.choice.template, tagger_columns=len(run.file.rows[0][0]),
+    )  # fmt: skip
+
+
+def _file(said: bool) -> TaggedFile:
+    """The tagged sentences to learn from; said: whether their name is to be. Raises CorpusError."""
+    state = st.session_state
+    if state.tagger_file is None and state.tagger_kept is not None:
+        state.tagger_digest, file = state.tagger_kept
+    else:
+        name, data = state.tagger_file or (SAMPLE_FILE.name, _sample())
+        known = state.get("tagger_data")
+        if known is None or known[0] is not data:  # not at every run: a file may have hundreds of megabytes
+            known = state.tagger_data = (data, hashlib.sha256(data).hexdigest())
+        file = _parsed(known[1], data, name)
+        state.tagger_digest = known[1]
+    if said and file.name != SAMPLE_FILE.name:
+        st.caption(f"Learning from {plain(file.name)}.")
     return file
 
 
@@ -112,7 +136,7 @@ def _start() -> None:
         run.run(job)
         return run
 
-    start_job(TAGGER, Job(file.name, key, work, size=file.n_tokens))
+    start_job(TAGGER, Job(file.name, key, work, size=file.n_tokens, so_far=run))
 
 
 def draw_training(job: Job) -> None:
@@ -149,7 +173,7 @@ def draw_tagger(run: TaggerRun) -> None:
         )  # fmt: skip
     metric_row(items)
     frame = _draw_sentence(run, str(st.session_state.get(f"{TAGGER}_id")))
-    tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"])
+    tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"], key="tagger_tabs")
     _draw_tokens(tokens, frame)
     scores.dataframe(
         run.scores.assign(kind=run.scores["kind"].replace("", "all")) if len(run.scores) else run.scores,
@@ -171,7 +195,7 @@ def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
             "tags by the words alone, and worse than on the file it was judged on."
         )
     frame = _draw_sentence(tagger, tagger_id)
-    tokens, weights = st.tabs(["Token by token", "Weights"])
+    tokens, weights = st.tabs(["Token by token", "Weights"], key="saved_tagger_tabs")
     _draw_tokens(tokens, frame)
     with weights:
         _draw_weights(tagger.model)

@@ -42,7 +42,7 @@ def draw_bar(pages: Mapping[str, str]) -> None:
         with st.popover(
             "Words and keys", width="content", key="words", help="What the words here mean; keyboard shortcuts (?)"
         ):
-            words, keys = st.tabs(["Words", "Keys"])
+            words, keys = st.tabs(["Words", "Keys"], key="bar_tabs")
             with words:
                 draw_glossary()
             with keys:

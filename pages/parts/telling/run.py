@@ -42,7 +42,7 @@ from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
 MODELS = ("sentence", "elastic", "ridge", "lasso", "frequency")  # the paper's order, then the one it has not
-LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 9))  # what the sliders offer
+LAMS = tuple(float(f"{10 ** (k / 4):.2g}") for k in range(-12, 13))  # what the sliders offer: all of the paper's grid
 TOL, QUICK_TOL = 1e-4, 1e-3
 # solutions, each of 8 bytes a feature and class and as many a word in a sentence; ADMM's, of twice that
 KEEP, KEEP_ADMM = 120, 20
@@ -230,9 +230,11 @@ class ComparisonRun:
 
     @property
     def chosen(self) -> tuple[float, float]:
-        """λ_sen and λ_las that the development set chose among the first models."""
-        assert self.first is not None
-        return self.place_of(self.first)
+        """λ_sen and λ_las that the development set chose: of the grid, or, until that is searched, of the first
+        models."""
+        best = self.best.get("sentence") or self.first
+        assert best is not None
+        return self.place_of(best)
 
     def reading(self, lams: tuple[float, float], rows: Rows, *, admm: bool = False) -> Reading:
         """Which sentences a solution goes by; kept for the last few."""

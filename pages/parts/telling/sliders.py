@@ -25,13 +25,17 @@ PATIENCE_S = 0.6  # how long a page run waits for a solve before it shows what t
 
 
 def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
-    """λ_sen and λ_las; at first those that the development set chose."""
+    """λ_sen and λ_las: those that the development set chose, the first models' until the grid's is there, unless the
+    user has moved the sliders."""
     state = st.session_state
-    if not state.get("comparison_here"):
-        state.comparison_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
+    if not state.get("comparison_here") or not state.get("comparison_moved"):
+        here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
+        if state.get("comparison_here") not in (None, here):
+            state.update(widget_lam_sen=here[0], widget_lam_las=here[1])
+        state.comparison_here = here
 
     def take() -> None:
-        state.comparison_here = (state.widget_lam_sen, state.widget_lam_las)
+        state.update(comparison_here=(state.widget_lam_sen, state.widget_lam_las), comparison_moved=True)
 
     columns = st.columns(2, gap="medium")
     titles = ("λ_sen: how much whole sentences are let go", "λ_las: how much single words are let go")
@@ -129,8 +133,37 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
             f"ADMM took {many(steps, 'step')} ({', '.join(reasons)}). By its copies it keeps {percent(kept, 1)} of the "
             f"sentences; by its weights w, which are those of the classifier, {percent(by_weights, 1)}."
         )
+    _draw_whose(run, place)
     if solving is not None:
         st.fragment(_solving, run_every=0.4)(solving.id, place)
+
+
+def _draw_whose(run: ComparisonRun, place: tuple[float, float, bool]) -> None:
+    """Whose choice the λ are, and which model stands in the table and the files."""
+    best, state = run.best.get("sentence"), st.session_state
+    if best is None:
+        st.caption("The best of a few first models; it gives way to the best of the paper's grid.")
+    elif is_chosen(run, place):
+        st.caption("The development set chose these λ of the paper's grid; the table and the files hold this model.")
+    else:
+        with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+            at = " and ".join(f"λ_{name} = {lam:g}" for name, lam in zip(("sen", "las"), run.chosen, strict=True))
+            st.caption(
+                f"Your choice. The development set chose {at}: that model stands in the table and the files.".replace(
+                    "_", r"\_"
+                ),
+                width="content",
+            )
+            st.button(
+                "Back to it", key="comparison_back",
+                on_click=lambda: state.update(comparison_moved=False, comparison_solver="exact"),
+            )  # fmt: skip
+
+
+def is_chosen(run: ComparisonRun, place: tuple[float, float, bool]) -> bool:
+    """Whether the page shows what the development set chose of the grid."""
+    best = run.best.get("sentence")
+    return best is not None and place == (*run.place_of(best), False)
 
 
 def _solving(job_id: str, place: tuple[float, float, bool]) -> None:

@@ -81,8 +81,9 @@ def draw_words(run: ComparisonRun, rows: Rows) -> None:
             )  # fmt: skip
 
 
-def draw_files(run: ComparisonRun, loaded: LoadedCorpus) -> None:
-    """The chosen models as CSV, and the command that makes them again."""
+def draw_files(run: ComparisonRun, loaded: LoadedCorpus, are_shown: bool) -> None:
+    """The chosen models as CSV, and the command that makes them again; are_shown: whether the page shows the chosen
+    sentence model, or one at the user's λ."""
     comparison = run.comparison
     assert comparison is not None
     models = list(run.best.values())
@@ -91,6 +92,10 @@ def draw_files(run: ComparisonRun, loaded: LoadedCorpus) -> None:
         "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(comparison, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
+    if not are_shown:
+        st.caption(
+            "⚠ These are the models that the development set chose of the grid; above are the sentences of yours."
+        )
     about = about_comparison(comparison, loaded.corpus)
     with st.container(horizontal=True, gap="small"):
         for best in models:

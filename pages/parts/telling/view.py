@@ -85,7 +85,11 @@ def draw_telling(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarra
     comparison = run.comparison
     assert comparison is not None
     classes = comparison.labels.classes
-    places: list[Any] = st.columns(2, gap="medium") if len(classes) == 2 else st.tabs([plain(name) for name in classes])
+    places: list[Any] = (
+        st.columns(2, gap="medium")
+        if len(classes) == 2
+        else st.tabs([plain(name) for name in classes], key="telling_tabs")
+    )
     for k, (name, place) in enumerate(zip(classes, places, strict=True)):
         with place:
             st.markdown(f"They say **{plain(name)}**")
