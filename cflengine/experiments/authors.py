@@ -103,7 +103,8 @@ class AuthorTask:
         of = "one held-out document" if single else f"the average of {rules.held_out} held-out documents"
         self.learner = f"nearest centroid, {distance}"
         learnt = f"{len(authors):,} values of {target.column}, {len(self.train):,} documents to learn from"
-        self.how = f"{learnt}; judged on {of} of each"
+        judged = f"{len(authors) - len(beside):,} of them, {len(beside):,} to choose by"
+        self.how = f"{learnt}; judged on {of} of {judged}"
 
     def bytes_needed(self, n_features: int) -> int:
         """Centroids are as sparse as their documents."""

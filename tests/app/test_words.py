@@ -10,7 +10,7 @@ import pytest
 
 from pages.parts.read.points import note
 from pages.parts.shared.bar import address
-from pages.parts.shared.words import proved_sentence
+from pages.parts.shared.words import in_tags, proved_sentence
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,8 @@ def test_what_storing_costs_is_the_least_where_that_is_proved():
 def test_a_shared_address_has_the_parameters_of_the_page():
     assert address("http://host:8501/tasks", {"corpus": "a1", "k": "4"}) == "http://host:8501/tasks?corpus=a1&k=4"
     assert address("http://host/", {}) == "http://host/" and address("", {"k": "2"}) == "?k=2"
+
+
+def test_a_note_stands_within_its_span_on_the_line_of_its_last_word():
+    shown = in_tags("a <b> mass-produced", [(2, 5, "LOC"), (3, 6, "left out"), (6, 11, "")], "mark")
+    assert shown == "a <mark>&lt;b&gt;<sub>\u00a0LOC</sub></mark> <mark>mass-</mark>produced"

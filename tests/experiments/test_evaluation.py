@@ -411,6 +411,7 @@ def test_one_held_out_document_is_enough_but_for_the_svm():
 
     texts, frame = corpus(100)
     task = AuthorTask(read_target(frame, "author", "author"), texts, AuthorRules(held_out=1))
+    assert f"of {len(task.truth)} of them, {int(task.dev.sum())} to choose by" in task.how
     run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,), rivals=False))
     run.run()
     finding = find(run, run.standings[0])

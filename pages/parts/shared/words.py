@@ -24,14 +24,14 @@ def plain(text: str) -> str:
 
 def in_tags(text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: int | None = None) -> str:
     """Escaped HTML of a text with a tag around each span: (start, end, note), in order of their starts; a note stands
-    behind its span, lowered, and one that begins before the last has ended is left out. most: characters shown."""
+    at its span's end, lowered, and one that begins before the last has ended is left out. most: characters shown."""
     whole, text, parts, at = len(text), text[:most], [], 0
     for start, end, note in spans:
         if start < at or start >= len(text):
             continue
         at, between = min(end, len(text)), html.escape(text[at:start])
-        parts += [between, f"<{tag}>{html.escape(text[start:at])}</{tag}>"]
-        parts += [f"<sub> {html.escape(note)}</sub>"] if note else []
+        lowered = f"<sub>\u00a0{html.escape(note)}</sub>" if note else ""  # on one line with the span's last word
+        parts += [between, f"<{tag}>{html.escape(text[start:at])}{lowered}</{tag}>"]
     return "".join(parts) + html.escape(text[at:]) + (" …" if whole > len(text) else "")
 
 
