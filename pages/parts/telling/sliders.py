@@ -141,7 +141,9 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
 def _draw_whose(run: ComparisonRun, place: tuple[float, float, bool]) -> None:
     """Whose choice the λ are, and which model stands in the table and the files."""
     best, state = run.best.get("sentence"), st.session_state
-    if best is None:
+    if best is None and state.get("comparison_moved"):
+        st.caption("Your choice. What the development set chooses of the paper's grid is not yet known.")
+    elif best is None:
         st.caption("The best of a few first models; it gives way to the best of the paper's grid.")
     elif is_chosen(run, place):
         st.caption("The development set chose these λ of the paper's grid; the table and the files hold this model.")

@@ -92,7 +92,7 @@ def draw_files(run: ComparisonRun, loaded: LoadedCorpus, are_shown: bool) -> Non
         "Weights": ("weights.csv", lambda: frame_csv(sentence_weights(comparison, models))),
         "Comparison": ("models.csv", lambda: frame_csv(run.table())),
     }
-    if not are_shown:
+    if models and not are_shown:
         st.caption(
             "⚠ These are the models that the development set chose of the grid; above are the sentences of yours."
         )
