@@ -269,11 +269,15 @@ def test_what_is_asked_for_passes_what_began_by_itself(own_board):
     later = Job("path", (), lambda job: None)
     later.gives_way = own_board.let_pass
     last = [own_board.submit(job) for job in (*asked, later)][-1]
+    questions = [own_board.enqueue(lambda n=n: done.append(n) or 6 // n) for n in (0.5, 0, 9)]
+    assert questions[2].cancel()
     assert own_board.place(asked[0]) == "Queued: it begins in a moment."
     assert own_board.place(asked[1]) == "Queued: 1 solve before yours." and own_board.before(later) == 3
     go_on.set()
     last.result(timeout=10)
-    assert done == [1, "compare", "tasks", 2, 3]
+    assert done == [1, "compare", "tasks", 0.5, 0, 2, 3] and questions[0].result(10) == 12
+    with pytest.raises(ZeroDivisionError):
+        questions[1].result(10)
     assert [job.state for job in (by_itself, *asked, later)] == [DONE] * 4
     assert own_board.place(asked[0]) == ""
 

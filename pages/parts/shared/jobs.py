@@ -163,7 +163,7 @@ class JobBoard:
         self._kept: dict[str, Job] = {}
         self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
-        self._asked: deque[Job] = deque()  # jobs that wait, without those that give way
+        self._asked: deque[Callable[[], object]] = deque()  # work that waits, but for jobs that give way
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_SOLVER)
 
     def submit(self, job: Job) -> Future:
@@ -171,7 +171,7 @@ class JobBoard:
         self.add(job)
         if job.gives_way:
             return self._pool.submit(self._run, job)
-        self._asked.append(job)
+        self._asked.append(lambda: self._run(job))
         return self._pool.submit(self._run_next)
 
     def let_pass(self) -> None:
@@ -181,9 +181,9 @@ class JobBoard:
             self._run_next()
 
     def _run_next(self) -> None:
-        """The job that was asked for first, unless it has been let pass."""
+        """What was asked for first, unless it has been let pass."""
         if self._asked:
-            self._run(self._asked.popleft())
+            self._asked.popleft()()
 
     def start(self, job: Job) -> threading.Thread:
         """Begin a job that is no solve, at once; the thread it runs in."""
@@ -223,8 +223,21 @@ class JobBoard:
             raise
 
     def enqueue(self, work: Callable[[], Any]) -> Future:
-        """Run something in the solver's thread, unlisted, after what is queued already."""
-        return self._pool.submit(work)
+        """Run something in the solver's thread, unlisted, after what was asked for already; like jobs it passes those
+        that give way."""
+        future: Future = Future()
+
+        def answer() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._asked.append(answer)
+        self._pool.submit(self._run_next)
+        return future
 
     @property
     def busy(self) -> bool:
