@@ -31,5 +31,5 @@ elif job.state == FAILED:
 elif job.active:
     draw_training(job)
 else:
-    draw_tagger(job.result)
+    draw_tagger(job.result, job.id)
     draw_corpus_names(job.result, job.id)

@@ -43,19 +43,11 @@ def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> dict[int, list[
     """Who has more -> the rows of the clearest phrases whose names can be read, beside each other and their points."""
     sign, order = np.sign(shown["g2"].to_numpy()), np.argsort(-np.abs(shown["g2"].to_numpy()), kind="stable")
     some = np.sort(np.concatenate([np.flatnonzero(sign[order] == side)[: 4 * NAMED] for side in (1, -1)]))
+    rows, told = order[some], shown["p"].to_numpy() < 0.05
+    names = shown["phrase"].iloc[rows].astype(str).tolist()
     across, up = (x + 0.06) / 1.26, (y + 0.04) / 1.1
-    told = np.flatnonzero(shown["p"].to_numpy() < 0.05)
-    names = shown["phrase"].astype(str).tolist()
-    free = [i for i in order[some].tolist() if not _covers(names[i], across[told] - across[i], up[told] - up[i])]
-    rows = np.array(free, dtype=np.int64)
-    clear = rows[apart(across[rows], up[rows], [names[i] for i in free], [1] * len(free))]
+    clear = rows[apart(across[rows], up[rows], names, [1] * len(rows), points=(across[told], up[told]))]
     return {side: clear[sign[clear] == side][:NAMED].tolist() for side in (1, -1)}
-
-
-def _covers(name: str, across: np.ndarray, up: np.ndarray, size: tuple[int, int] = (700, 450)) -> bool:
-    """Whether a name to the right of its point would lie on others, which are so far away, as shares of the plot."""
-    x, y = size[0] * across, size[1] * up
-    return bool(((x > 4) & (x < 7.5 * len(name) + 12) & (np.abs(y) < 9)).any())
 
 
 def _points(

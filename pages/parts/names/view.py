@@ -155,8 +155,8 @@ def _training(job_id: str) -> None:
     rerun_at_end(job)
 
 
-def draw_tagger(run: TaggerRun) -> None:
-    """Numbers, the user's sentence with its labels, scores, weights."""
+def draw_tagger(run: TaggerRun, tagger_id: str) -> None:
+    """Numbers, the user's sentence with its labels, scores, weights; tagger_id: tells it from another."""
     model = run.model
     assert model is not None
     overall = run.scores[run.scores["kind"] == ""] if len(run.scores) else None
@@ -172,7 +172,7 @@ def draw_tagger(run: TaggerRun) -> None:
                 f"if its ends and its kind are. On the last {many(len(run.file.rows) - run.n_train, 'sentence')}."),
         )  # fmt: skip
     metric_row(items)
-    frame = _draw_sentence(run, str(st.session_state.get(f"{TAGGER}_id")))
+    frame = _draw_sentence(run, tagger_id)
     tokens, scores, weights = st.tabs(["Token by token", "Scores", "Weights"], key="tagger_tabs")
     _draw_tokens(tokens, frame)
     scores.dataframe(

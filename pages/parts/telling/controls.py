@@ -127,11 +127,6 @@ def start_comparison() -> None:
         return run
 
     st.session_state.update(
-        comparison_here=None,
-        comparison_moved=False,
-        comparison_solve=None,
-        comparison_path=None,
-        comparison_share=None,
-        comparison_open=None,
+        comparison_moved=False, comparison_solve=None, comparison_path=None, comparison_share=None, comparison_open=None
     )
     start_job(TELLING, Job(loaded.corpus.name, comparison_key(), work, size=4 * loaded.table.n_tokens, so_far=run))

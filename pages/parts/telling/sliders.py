@@ -28,21 +28,18 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
     """λ_sen and λ_las: those that the development set chose, the first models' until the grid's is there, unless the
     user has moved the sliders."""
     state = st.session_state
-    if not state.get("comparison_here") or not state.get("comparison_moved"):
-        here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
-        if state.get("comparison_here") not in (None, here):
-            state.update(widget_lam_sen=here[0], widget_lam_las=here[1])
-        state.comparison_here = here
+    if not state.get("comparison_moved"):
+        state.comparison_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
+    state.widget_lam_sen, state.widget_lam_las = state.comparison_here
 
     def take() -> None:
         state.update(comparison_here=(state.widget_lam_sen, state.widget_lam_las), comparison_moved=True)
 
     columns = st.columns(2, gap="medium")
     titles = ("λ_sen: how much whole sentences are let go", "λ_las: how much single words are let go")
-    for column, title, value, key in zip(columns, titles, state.comparison_here, ("lam_sen", "lam_las"), strict=True):
+    for column, title, key in zip(columns, titles, ("lam_sen", "lam_las"), strict=True):
         column.select_slider(
-            title.replace("_", r"\_"), LAMS, value=value, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}",
-            on_change=take,
+            plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}", on_change=take
         )  # fmt: skip
     return state.comparison_here
 
@@ -150,12 +147,8 @@ def _draw_whose(run: ComparisonRun, place: tuple[float, float, bool]) -> None:
     else:
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             at = " and ".join(f"λ_{name} = {lam:g}" for name, lam in zip(("sen", "las"), run.chosen, strict=True))
-            st.caption(
-                f"Your choice. The development set chose {at}: that model stands in the table and the files.".replace(
-                    "_", r"\_"
-                ),
-                width="content",
-            )
+            chosen = f"Your choice. The development set chose {at}: that model stands in the table and the files."
+            st.caption(plain(chosen), width="content")
             st.button(
                 "Back to it", key="comparison_back",
                 on_click=lambda: state.update(comparison_moved=False, comparison_solver="exact"),
