@@ -220,13 +220,12 @@ def rounded(share: float, direction: Callable[[float], int]) -> str:
 def ask_vocabulary() -> Brought | None:
     """The box and the uploader; what was last sent, kept while other pages are visited."""
     state = st.session_state
-    state.setdefault("widget_vocabulary", state.get("vocabulary_text", ""))
     generation = state.setdefault("vocabulary_upload", 0)
     with st.form("vocabulary_form"):
         typed, sent = st.columns(2)
         text = typed.text_area(
-            "Your phrases, one a line", key="widget_vocabulary", height=150, max_chars=MAX_TYPED,
-            placeholder="the nose\na hint of",
+            "Your phrases, one a line", state.get("vocabulary_text", ""), key="widget_vocabulary", height=150,
+            max_chars=MAX_TYPED, placeholder="the nose\na hint of",
         )  # fmt: skip
         upload = sent.file_uploader(
             "Or a file: .txt, a phrase a line, or .csv, its first column", type=["txt", "csv"],

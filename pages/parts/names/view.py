@@ -65,13 +65,12 @@ def draw_tagger_controls() -> TaggedFile | None:
         return None
     columns = len(file.rows[0][0])
     if state.get("tagger_columns") != columns:  # the user's own template may not fit
-        fitting = _fitting(columns)
-        state.update(tagger_columns=columns, tagger_template=fitting, widget_tagger_template=fitting)
-    state.setdefault("widget_tagger_template", state.tagger_template)
+        state.update(tagger_columns=columns, tagger_template=_fitting(columns))
+    key = f"widget_tagger_template_{columns}"
     with st.expander("Template"):
         st.text_area(
-            "Attributes of a token (CRF++ template)", height=200, key="widget_tagger_template",
-            on_change=lambda: state.update(tagger_template=state.widget_tagger_template),
+            "Attributes of a token (CRF++ template)", state.tagger_template, height=200, key=key,
+            on_change=lambda: state.update(tagger_template=state[key]),
             help="%x[row,column]: what stands that many tokens further on, in that column (from 0). B: transitions.",
         )  # fmt: skip
     job = current_job(TAGGER)
@@ -90,8 +89,8 @@ def _take_up(job: Job | None) -> None:
         return
     run = job.so_far
     state.update(
-        tagger_kept=(run.choice.source, run.file), tagger_c2=run.choice.c2, tagger_template=run.choice.template,
-        widget_tagger_template=run.choice.template, tagger_columns=len(run.file.rows[0][0]),
+        tagger_kept=(run.choice.source, run.file), tagger_columns=len(run.file.rows[0][0]),
+        tagger_c2=run.choice.c2, tagger_template=run.choice.template,
     )  # fmt: skip
 
 
