@@ -21,7 +21,7 @@ from benchmarks.corpora import corpus_path
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine import GuidedSettings, ShardedSettings, read_corpus, warm_up
 from cflengine.compression import CompressionResult, GuidedSolver, solve_sharded, storage_costs
-from cflengine.engine import LOCAL_OPTIONS, threads
+from cflengine.engine import MissingPackageError, local_cluster, threads
 from cflengine.text import KGramIndex, Tokenizer, index_kgrams
 
 SECTIONS = ("shards", "sizes")
@@ -111,14 +111,12 @@ def measure_shards(index: KGramIndex, arguments: argparse.Namespace) -> dict[str
 def _on_workers(index: KGramIndex, costs: Any, settings: ShardedSettings, workers: int) -> dict[str, Any] | None:
     """On a Dask cluster of this machine; None without Dask."""
     try:
-        from distributed import LocalCluster
-    except ImportError:
+        with local_cluster(workers, max(1, 2 // workers)) as cluster:
+            began = time.perf_counter()
+            result = solve_sharded(index, costs, replace(settings, cluster=cluster.scheduler_address))
+    except MissingPackageError:
         say("no Dask: pip install distributed")
         return None
-    n_threads = max(1, 2 // workers)
-    with LocalCluster(n_workers=workers, threads_per_worker=n_threads, **LOCAL_OPTIONS) as cluster:
-        began = time.perf_counter()
-        result = solve_sharded(index, costs, replace(settings, cluster=cluster.scheduler_address))
     say(f"{workers} workers: {result.objective:,.0f}, {result.seconds:.0f} s")
     return _row(result, time.perf_counter() - began)
 

@@ -1,5 +1,5 @@
 from .checks import InputError, MissingPackageError
-from .cluster import LOCAL_OPTIONS
+from .cluster import local_cluster
 from .files import defuse_cell, finite, frame_csv, remove_unfinished, replaced, report_bytes, restore_cell, write_report
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
@@ -11,7 +11,6 @@ from .registry import Solver
 from .results import versions
 
 __all__ = [
-    "LOCAL_OPTIONS",
     "NAN",
     "InputError",
     "IterationStats",
@@ -30,6 +29,7 @@ __all__ = [
     "format_bytes",
     "frame_csv",
     "go_on",
+    "local_cluster",
     "locked_folder",
     "new_files",
     "output_path",

@@ -14,13 +14,16 @@ from cflengine._version import __version__
 from cflengine.engine.checks import InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, LocalCluster
 
 LOCAL = "local"
-#: of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
-LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+# of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
+_LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
+# a killed worker that is not back in time is given up for good: Dask's 15 s are soon over on a busy machine
+_LOST_WORKER = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
 CONNECT_S = 10.0
 WORKERS_S = 30.0
+_MISSING = 'a cluster needs Dask: pip install "cflengine[cluster]".'
 LOST = 5  # workers, one after the other, at the same work: then it is not the workers
 
 
@@ -70,20 +73,35 @@ def check_workers(client: Client) -> None:
 
 
 @contextmanager
+def local_cluster(n_workers: int | None = None, threads_per_worker: int = 1) -> Iterator[LocalCluster]:
+    """Workers on this machine, one a core if their number is not given, that come back when they are killed.
+
+    Raises MissingPackageError without Dask.
+    """
+    try:
+        import dask
+        from distributed import LocalCluster
+    except ImportError:
+        raise MissingPackageError(_MISSING) from None
+    with (
+        dask.config.set(_LOST_WORKER),
+        LocalCluster(n_workers=n_workers, threads_per_worker=threads_per_worker, **_LOCAL_OPTIONS) as cluster,
+    ):
+        yield cluster
+
+
+@contextmanager
 def connected(address: str) -> Iterator[Client]:
     """A client of the scheduler at ``address``, or of a cluster of this machine's cores for "local".
 
     Raises MissingPackageError without Dask, InputError where no scheduler answers.
     """
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
-        raise MissingPackageError('a cluster needs Dask: pip install "cflengine[cluster]".') from None
+        raise MissingPackageError(_MISSING) from None
     if address == LOCAL:
-        with (
-            LocalCluster(threads_per_worker=1, **LOCAL_OPTIONS) as cluster,
-            Client(cluster, set_as_default=False) as client,
-        ):
+        with local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
             yield client
         return
     try:

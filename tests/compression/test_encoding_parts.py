@@ -13,7 +13,7 @@ from scipy import sparse
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression import encode_parts, in_parts, parts
 from cflengine.engine.checks import InputError, MissingPackageError
-from cflengine.engine.cluster import LOCAL_OPTIONS
+from cflengine.engine.cluster import local_cluster
 
 TEXTS = [f"das Haus {i % 7} am Hof brennt und das Haus {i % 5} auch ." for i in range(60)]
 NEW = [*TEXTS[:20], "etwas ganz anderes", "das Haus am See"] * 3
@@ -74,9 +74,9 @@ def test_a_dictionary_that_is_not_fitted_is_said():
 
 @pytest.mark.parametrize("n_workers", [2, 1])
 def test_a_cluster_gives_the_same_rows_and_a_worker_may_be_killed(small_parts, model, n_workers):
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     expected = rows_of(encode_parts(model, in_parts(Corpus.from_texts(NEW), "here")))
-    with distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **LOCAL_OPTIONS) as cluster:
+    with local_cluster(n_workers) as cluster:
         made = encode_parts(model, in_parts(Corpus.from_texts(NEW), "here"), cluster=cluster.scheduler_address)
         found = [next(made)]
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)

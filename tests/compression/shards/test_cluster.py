@@ -17,10 +17,10 @@ from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.solver import solve_sharded
 from cflengine.engine import cluster as engine_cluster
 from cflengine.engine.checks import InputError, MissingPackageError
-from cflengine.engine.cluster import LOCAL_OPTIONS, check_workers, connected
+from cflengine.engine.cluster import check_workers, connected, local_cluster
 from naive.corpora import costs_of, index_of, repeated_phrases
 
-distributed = pytest.importorskip("distributed")
+distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 INDEX = index_of(repeated_phrases(7, 90, 4))
@@ -32,8 +32,8 @@ SETTINGS = ShardedSettings(
 
 @pytest.fixture(scope="module")
 def two_workers():
-    """They come back when they are killed."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **LOCAL_OPTIONS) as started:
+    """They come back when they are killed, also where Dask would give them up before they can have begun anew."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}), local_cluster(2) as started:
         yield started
 
 
@@ -87,7 +87,7 @@ def test_a_worker_that_is_killed_changes_nothing(cluster, expected, monkeypatch,
 
 
 def test_the_only_worker_is_killed_and_comes_back(expected):
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **LOCAL_OPTIONS) as one:
+    with local_cluster(1) as one:
         killed = []
 
         def kill(stats) -> None:
@@ -133,7 +133,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
 def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
     monkeypatch.setattr(engine_cluster, "WORKERS_S", 0.2)
     with (
-        distributed.LocalCluster(n_workers=0, **LOCAL_OPTIONS) as empty,
+        local_cluster(0) as empty,
         distributed.Client(empty, set_as_default=False) as client,
         pytest.raises(InputError, match="no workers"),
     ):
