@@ -262,6 +262,8 @@ def test_a_saved_tagger_finds_the_names_of_the_corpus_and_is_forgotten(page, tmp
     press(page, "Find the names")
     finish(page, "names_id")
     found = BOARD.get(page.session_state["names_id"]).so_far.places()
+    lines = "".join(BOARD.get(page.session_state["names_id"]).so_far.conll()).splitlines()
+    assert {line.count(" ") for line in lines if line} == {1} and lines.count("beer B-PER") == len(found)
     assert set(found["name"]) == {"beer"} and len(found) == sum(t.split().count("beer") for t in reviews()["text"])
     assert any(frame.value.columns[0] == "name" for frame in page.dataframe)
     show(page, "losses")

@@ -199,6 +199,18 @@ def trained(app):
     return sound(app.run())
 
 
+def test_a_click_before_the_first_run_has_read_the_file_is_not_lost(open_app):
+    app = show(open_app(), "tagger")
+    later = {"tagger_columns", "tagger_template", "tagger_digest", "tagger_parsed", "tagger_data"}
+    for name in later:  # as where the click came first
+        if name in app.session_state:
+            del app.session_state[name]
+    press(app, "Train")
+    job = BOARD.get(app.session_state["tagger_id"])
+    assert job.so_far.choice.template == TEMPLATE and job.so_far.file.name == SAMPLE_FILE.name
+    job.stop.set()
+
+
 def test_the_tagger_page_trains_and_tags(open_app):
     app = show(open_app(), "tagger")
     assert "Press **Train**" in app.info[0].value
@@ -276,7 +288,7 @@ def test_the_names_of_the_corpus_are_found_and_taken_away(open_app, downloads): 
         assert " ".join(rows[d][a:e].split()) == name and 0 < sure <= 1
     conll = downloads["Tagged text (CoNLL)"]().decode()
     read = TaggedFile.read(conll.encode(), name="t.conll")
-    assert [row[0] for row in read.rows[0]][:3] == ["At", "the", "Foggy"] and len(read.rows) == len(run.tagged)
+    assert read.rows[0][:3] == [("At",), ("the",), ("Foggy",)] and len(read.rows) == len(run.tagged)
     assert len(pd.read_csv(io.BytesIO(downloads["Tokens (CSV)"]()))) == sum(len(own) for _, own, _ in run.tagged)
     assert pd.read_csv(io.BytesIO(downloads["Names (CSV)"]()))["count"].sum() == len(run.found)
     assert not any("<b>" in one.body for one in app.get("html") if "nm" in one.body)

@@ -71,8 +71,11 @@ class NamesRun:
         return found.reset_index().sort_values(["count", "sure"], ascending=False, kind="stable", ignore_index=True)
 
     def conll(self) -> Iterator[str]:
-        """The tagged corpus, a token a line, the label last; lines as :func:`write_columns` gives them."""
-        rows = [[(*cells, label) for cells, label in zip(own, said, strict=True)] for _, own, said in self.tagged]
+        """The tagged corpus, a token a line with its label; lines as :func:`write_columns` gives them.
+
+        Texts have no other columns, and what the tagger took for them is not told as if they had.
+        """
+        rows = [[(cells[0], label) for cells, label in zip(own, said, strict=True)] for _, own, said in self.tagged]
         yield from write_columns(rows)
 
     def tokens_csv(self) -> bytes:

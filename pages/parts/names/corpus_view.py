@@ -8,6 +8,7 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from cflengine.text import in_context
 from pages.parts.names.corpus_run import NamesRun
+from pages.parts.names.run import TaggerRun
 from pages.parts.names.tagging import Tagger
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.controls import draw_stage, run_and_stop
@@ -39,6 +40,12 @@ def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
             )
     if job is None:
         st.caption("The tagger knows names like those it has learnt from; of other kinds of text it knows less.")
+        if isinstance(tagger, TaggerRun) and tagger.learnt_columns:
+            st.caption(
+                f"It has learnt from {many(tagger.learnt_columns, 'column')} beside the word, too, such as a part of "
+                f"speech. Your texts have none: each word is taken to have what it, or a word like it, mostly has in "
+                f"{plain(tagger.file.name)}."
+            )
         return
     if job.state == FAILED:
         st.error(plain(job.error))

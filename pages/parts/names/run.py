@@ -65,6 +65,11 @@ class TaggerRun(Tagger):
             self.scores = model.evaluate(rows, labels)
         self.model = model
 
+    @property
+    def learnt_columns(self) -> int:
+        """How many columns stand beside the word in the file."""
+        return len(self.file.rows[0][0]) - 1
+
     @cached_property
     def _usual(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """The columns that a word mostly has beside it in the file; and those that words of a shape have."""

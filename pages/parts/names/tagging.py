@@ -18,6 +18,11 @@ class Tagger:
 
     model: ChainCRF | None
 
+    @property
+    def learnt_columns(self) -> int:
+        """How many columns stood beside the word in the file that it has learnt from."""
+        raise NotImplementedError
+
     def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
         """A row of cells a token, the token first."""
         raise NotImplementedError
@@ -47,10 +52,10 @@ class SavedTagger(Tagger):
             )
 
     @cached_property
-    def n_columns(self) -> int:
-        """How many columns its template asks for."""
-        return parse_template(str(self.model.template)).n_columns
+    def learnt_columns(self) -> int:
+        """How many columns beside the word its template asks for."""
+        return parse_template(str(self.model.template)).n_columns - 1
 
     def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
         """A row of cells a token, all empty but the first."""
-        return [(token, *[""] * (self.n_columns - 1)) for token in tokens]
+        return [(token, *[""] * self.learnt_columns) for token in tokens]

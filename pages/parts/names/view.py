@@ -63,10 +63,7 @@ def draw_tagger_controls() -> TaggedFile | None:
     except CorpusError as error:
         st.error(plain(str(error)))
         return None
-    columns = len(file.rows[0][0])
-    if state.get("tagger_columns") != columns:  # the user's own template may not fit
-        state.update(tagger_columns=columns, tagger_template=_fitting(columns))
-    key = f"widget_tagger_template_{columns}"
+    key = f"widget_tagger_template_{_suit_template(file)}"
     with st.expander("Template"):
         st.text_area(
             "Attributes of a token (CRF++ template)", state.tagger_template, height=200, key=key,
@@ -76,7 +73,6 @@ def draw_tagger_controls() -> TaggedFile | None:
     job = current_job(TAGGER)
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since this tagger was trained.")
-    state.tagger_parsed = file
     return file
 
 
@@ -111,6 +107,14 @@ def _file(said: bool) -> TaggedFile:
     return file
 
 
+def _suit_template(file: TaggedFile) -> int:
+    """See that the session's template fits a file's columns; returns how many these are."""
+    state, columns = st.session_state, len(file.rows[0][0])
+    if state.get("tagger_columns") != columns:  # the user's own template may not fit
+        state.update(tagger_columns=columns, tagger_template=_fitting(columns))
+    return columns
+
+
 def _fitting(columns: int) -> str:
     """The usual template, without what asks for a column that the file has not."""
     lines = TEMPLATE.splitlines(keepends=True)
@@ -124,10 +128,12 @@ def _key() -> tuple[Any, ...]:
 
 
 def _start() -> None:
-    """Queue the training."""
-    file: TaggedFile | None = st.session_state.get("tagger_parsed")
-    if file is None:
-        return
+    """Queue the training. The click may come before the page's first run has read the file, so it is read here."""
+    try:
+        file = _file(False)
+    except CorpusError:
+        return  # which the page says
+    _suit_template(file)
     key = _key()
     run = TaggerRun(key[2], file)
 
@@ -187,8 +193,8 @@ def draw_tagger(run: TaggerRun, tagger_id: str) -> None:
 
 def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
     """A tagger from a file: the user's sentence with its labels, weights."""
-    if tagger.n_columns > 1:
-        beside = many(tagger.n_columns - 1, "column")
+    if tagger.learnt_columns:
+        beside = many(tagger.learnt_columns, "column")
         st.caption(
             f"⚠ It has learnt from {beside} beside the word, too, such as a part of speech. Texts have none, so it "
             "tags by the words alone, and worse than on the file it was judged on."
