@@ -23,14 +23,17 @@ draw_controls()
 job = current_job(SUBWORDS)
 if job is None:
     invite("Choose pieces", "find the vocabularies that cut {} into the fewest tokens")
-elif job.state == FAILED:
-    st.error(plain(job.error))
 elif job.active:
     draw_live(job)
-elif not job.result.models:
-    st.info("Stopped before the first vocabulary was there: press **Choose pieces** again.")
+elif not job.so_far.models:
+    if job.state == FAILED:
+        st.error(plain(job.error))
+    else:
+        st.info("Stopped before the first vocabulary was there: press **Choose pieces** again.")
 else:
-    run, loaded = job.result, current_corpus()
+    if job.state == FAILED:
+        st.error(plain(job.error))
+    run, loaded = job.so_far, current_corpus()
     size = draw_sizes(run)
     sentence, changes, theirs, files = st.tabs(
         ["A sentence, cut", "Pieces that come and go", "Yours", "Files"], key="subwords_tabs"

@@ -85,6 +85,48 @@ def test_a_tokenizer_of_ones_own_is_held_against_the_best(small):
         finished(SubwordChoice(), Brought("x.json", b"{}"))
 
 
+def test_what_is_there_is_not_solved_again(small, monkeypatch):
+    brought = Brought("mine.json", _json(small.models[270]))
+    run = SubwordRun(SubwordChoice(theirs=brought.digest), SCALE)
+    run.take_over(small)
+    monkeypatch.setattr(SubwordRun, "_chosen", None)
+    run.run(TEXTS, brought, Job("t", ("c",), print))
+    assert run.models == small.models and run.bpe == small.bpe and run.n_running == small.n_running
+    assert run.report is not None and not run.refused
+    for other, taken in (
+        (SubwordChoice(lowercase=True), []), (SubwordChoice(unit="character"), []), (SubwordChoice(largest=270), [270]),
+    ):  # fmt: skip
+        run = SubwordRun(other, SCALE)
+        run.take_over(small)
+        assert list(run.models) == taken
+
+
+def test_a_stopped_vocabulary_is_solved_for_again():
+    job, run = Job("t", ("c",), print), SubwordRun(SubwordChoice(), SCALE)
+    chosen = run._chosen
+
+    def stop_at_300(size, counts, job):
+        if size == 300:
+            job.stop.set()
+        return chosen(size, counts, job)
+
+    run._chosen = stop_at_300
+    run.run(TEXTS, None, job)
+    again = SubwordRun(SubwordChoice(), SCALE)
+    again.take_over(run)
+    assert list(run.models) == [270, 300] and list(again.models) == [270]
+
+
+def test_what_the_users_own_cannot_do_costs_no_vocabulary(small, monkeypatch):
+    def refuse(*_, **__):
+        raise InputError("It knows <b>no</b> word.")
+
+    monkeypatch.setattr("pages.parts.subwords.run.tokenizer_report", refuse)
+    brought = Brought("mine.json", _json(small.models[270]))
+    run = finished(SubwordChoice(theirs=brought.digest), brought)
+    assert list(run.models) == [270, 300] and run.report is None and "no</b> word" in run.refused
+
+
 def test_small_corpora_and_empty_ones():
     run = finished(SubwordChoice(unit="character", lowercase=True), texts=["Abab abc"])
     (size,) = run.models

@@ -105,7 +105,9 @@ def start() -> None:
     """Queue the work on the session's corpus."""
     loaded, key = current_corpus(), _key()
     brought: Brought | None = st.session_state.get("subwords_theirs")
-    run = SubwordRun(key[2])
+    run, job = SubwordRun(key[2]), current_job(SUBWORDS)
+    if job is not None and isinstance(job.so_far, SubwordRun):
+        run.take_over(job.so_far)
 
     def work(job: Job) -> SubwordRun:
         run.run(loaded.corpus.texts, brought, job)

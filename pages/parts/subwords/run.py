@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine import IterationStats
-from cflengine.engine import InputError
+from cflengine.engine import InputError, TerminationReason
 from cflengine.tokenizer import (
     Candidates,
     Cutting,
@@ -54,7 +54,8 @@ class SubwordChoice:
 class SubwordRun:
     """scale: sizes that are tried, as far as the corpus allows; models: by size; bpe: entries -> a tokenizer trained by
     BPE on the same corpus and its tokens; now: size, tokens of the best found and those proved to be needed, of the
-    solve under way; most: entries that the corpus allows, with every piece that occurs in its words."""
+    solve under way; most: entries that the corpus allows, with every piece that occurs in its words; refused: why the
+    user's own could not be held against the best."""
 
     choice: SubwordChoice
     scale: tuple[int, ...] = SIZES
@@ -63,13 +64,25 @@ class SubwordRun:
     bpe: dict[int, tuple[ForeignTokenizer, int]] = field(default_factory=dict)
     theirs: ForeignTokenizer | None = None
     report: TokenizerReport | None = None
+    refused: str = ""
     now: tuple[int, float, float] | None = None
     n_running: int = 0
     most: int = 0
     stage: str = ""
 
+    def take_over(self, before: SubwordRun) -> None:
+        """What a run on the same corpus has found for the same words, however it ended; a vocabulary whose solve was
+        stopped is solved for anew."""
+        if replace(before.choice, theirs="", largest=0) != replace(self.choice, theirs="", largest=0):
+            return
+        for size, model in list(before.models.items()):
+            if size <= self.choice.largest and model.result_.reason is not TerminationReason.INTERRUPTED:
+                self.models[size] = model
+        self.bpe = {size: before.bpe[size] for size in self.models if size in before.bpe}
+
     def run(self, texts: Sequence[str], brought: Brought | None, job: Job) -> None:
-        """All sizes, then the user's own. Raises InputError, as in a tokenizer that cannot be read."""
+        """All sizes that are not there yet, then the user's own. Raises InputError, as in a tokenizer that cannot be
+        read."""
         self.theirs = None if brought is None else ForeignTokenizer.read(brought.data, brought.name)
         self.stage = "Loading the engine, which is compiled the first time …"
         warm_up()
@@ -83,15 +96,19 @@ class SubwordRun:
         for size in self.sizes:
             if not job.poll():
                 return
-            self.stage = f"Choosing {size:,} entries …"
-            self.models[size] = self._chosen(size, counts, job)
-            if compare and job.poll():
+            if size not in self.models:
+                self.stage = f"Choosing {size:,} entries …"
+                self.models[size] = self._chosen(size, counts, job)
+            if compare and size not in self.bpe and job.poll():
                 self.bpe[size] = self._bpe(size, texts)
         self.now = None
         if self.theirs is not None and job.poll():
             self.stage = f"Holding {brought.name if brought else ''} against the best …"
             settings = VocabularySettings(tol=TOL, time_limit=2 * SECONDS)
-            self.report = tokenizer_report(self.theirs, texts, settings, listeners=(lambda stats: job.poll(),))
+            try:
+                self.report = tokenizer_report(self.theirs, texts, settings, listeners=(lambda stats: job.poll(),))
+            except InputError as error:  # as where it knows no word of the corpus: the vocabularies stay
+                self.refused = str(error)
 
     def _ladder(self, counts: Counter[str]) -> list[int]:
         """Sizes that this corpus allows."""

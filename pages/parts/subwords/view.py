@@ -171,6 +171,9 @@ def _visible(piece: str) -> str:
 def draw_theirs(run: SubwordRun) -> None:
     """The user's tokenizer held against the best of its size."""
     report = run.report
+    if run.refused:
+        st.error(plain(run.refused))
+        return
     if report is None:
         st.info(
             "Drop a `tokenizer.json` or a SentencePiece model above and press **Choose pieces**: it is held against "
