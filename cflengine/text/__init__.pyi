@@ -1,4 +1,4 @@
-from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, suggested_tokens
+from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, role_of, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
 from .corpus import Corpus, CorpusError
 from .index_file import IndexFile
@@ -69,6 +69,7 @@ __all__ = [
     "read_input",
     "reading_until",
     "reading_watched",
+    "role_of",
     "sentence_spans",
     "sort_places",
     "suggested_tokens",

@@ -78,6 +78,7 @@ def test_a_verdict_is_one_of_the_interval_and_of_p(gain, interval, p, said):
 
 def test_columns_that_can_be_predicted():
     frame = reviews().assign(id=[f"i{k}" for k in range(90)], same="x", label=["a", "b"] * 45)
+    frame = frame.assign(when=pd.to_datetime(["2024-03-01", "2025-03-01"] * 45), split=["train", "test"] * 45)
     assert target_columns(frame.drop(columns="text")) == {
         "label": "class", "mood": "class", "score": "number", "who": "class",
     }  # fmt: skip

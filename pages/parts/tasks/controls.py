@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from cflengine.experiments import read_target
+from cflengine.text import role_of
 from pages.parts.shared.controls import gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
@@ -19,9 +20,12 @@ _WORDS = {"class": "classes", "number": "a number", "author": "many values, as a
 
 
 def target_columns(metadata: Any) -> dict[str, str]:
-    """Columns that can be predicted, the likeliest first -> the task each would be."""
+    """Columns that can be predicted, the likeliest first -> the task each would be. Dates, and the column that says
+    which documents are for testing, are for splitting."""
     found = {}
     for column in metadata.columns:
+        if role_of(str(column), metadata[column]).role in ("date", "split"):
+            continue
         try:
             found[str(column)] = read_target(metadata, column).task
         except ValueError:
