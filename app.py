@@ -55,6 +55,9 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
+[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext) {
+  fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
+}
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {
   .stHorizontalBlock:has(> .stColumn .stDataFrame) { flex-wrap: wrap; }
