@@ -40,7 +40,7 @@ def pytest_sessionstart(session) -> None:
     config = session.config
     if hasattr(config, "workerinput") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
-    halves = ["compression"], ["loglinear", "loglinear:chain", "sentence_lasso", "plq", "embedding", "tokenizer"]
+    halves = ["compression", "sentence_lasso"], ["loglinear", "loglinear:chain", "plq", "embedding", "tokenizer"]
     running = [subprocess.Popen([sys.executable, "-c", COMPILE, *half], cwd=ROOT) for half in halves]
     for process in running:
         process.wait()  # what went wrong there goes wrong in a test, too

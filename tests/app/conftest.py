@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,15 @@ def wait_for_the_script(runner: local_script_runner.LocalScriptRunner, seconds: 
 
 
 local_script_runner.require_widgets_deltas = wait_for_the_script
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_main() -> Iterator[None]:
+    """Streamlit leaves the script that it has run in the place of the main module, where every process that
+    multiprocessing starts, as a worker of a cluster, would run it anew: the whole app."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")

@@ -51,10 +51,11 @@ def spans_of(units: np.ndarray | list[int], borders: np.ndarray) -> np.ndarray:
 
 
 def trees(
-    index: KGramIndex, costs: StorageCosts, parts: list[list[int]], borders: np.ndarray | None = None
-) -> list[Branching]:
-    """Of parts made of documents, or of windows with these borders."""
-    alpha = relaxed(index, costs)
+    index: KGramIndex, costs: StorageCosts, parts: list[list[int]], borders: np.ndarray | None = None,
+    alpha: np.ndarray | None = None,
+) -> list[Branching]:  # fmt: skip
+    """Of parts made of documents, or of windows with these borders; alpha: the relaxation's prices, where known."""
+    alpha = relaxed(index, costs) if alpha is None else alpha
     brancher = Brancher(index, costs, words(index), alpha)
     borders = index.doc_ptr if borders is None else borders
     made = [brancher.branch(spans_of(part, borders), lambda: True)[0] for part in parts]
@@ -84,7 +85,7 @@ def test_bounds_with_trees_lie_between_the_relaxation_and_the_optimum(name):
         plain = dual_bound(alpha, index.gram_of, costs)[0]
         every = np.arange(index.n_documents)
         for parts in ([every.tolist()], [[int(d)] for d in every], [p.tolist() for p in np.array_split(every, 3)]):
-            found = trees(index, costs, [part for part in parts if part])
+            found = trees(index, costs, [part for part in parts if part], alpha=alpha)
             if found:
                 bound, lifts = lifted_bound(alpha, index.gram_of, costs, found)
                 assert plain * (1 - 1e-8) - 1e-8 <= bound <= best * (1 + 1e-9) + 1e-9, kind
@@ -102,7 +103,8 @@ def test_windows_of_documents_are_parts_whose_bounds_add_up_to_no_more_than_the_
             borders = np.arange(0, index.n_tokens + size, size).clip(max=index.n_tokens)
             every = np.flatnonzero(np.diff(borders))
             for step in (len(every), 2, 3):
-                found = trees(index, costs, [every[i::step].tolist() for i in range(min(step, 9))], borders)
+                parts = [every[i::step].tolist() for i in range(min(step, 9))]
+                found = trees(index, costs, parts, borders, alpha)
                 if found:
                     bound, lifts = lifted_bound(alpha, index.gram_of, costs, found)
                     assert lifts.min() > 0
