@@ -86,11 +86,12 @@ def main() -> None:
     """One script run: page frame, sidebar, page."""
     from pages.parts.components.page_tools import page_tools
     from pages.parts.corpus.reading import take_read
+    from pages.parts.shared.asking import warm_engine
     from pages.parts.shared.bar import draw_bar
     from pages.parts.shared.glossary import ICONS, draw_next
     from pages.parts.shared.keys import key_data
     from pages.parts.shared.sidebar import draw_sidebar
-    from pages.parts.shared.state import start_session, warm_engine
+    from pages.parts.shared.state import start_session
 
     st.set_page_config(page_title="cflengine", page_icon="🧩", layout="wide")
     start_session()

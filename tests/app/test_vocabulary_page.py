@@ -167,6 +167,20 @@ def test_a_vocabulary_is_measured_and_kept(page):
     assert numbers(app) == shown and "unicorn" in app.text_area(key="widget_vocabulary").value
 
 
+@pytest.mark.parametrize("name", ["", "mine.txt"])
+def test_a_reload_finds_it_again(page, open_app, name):
+    if name:
+        page.file_uploader[0].upload(name, b"the cat\non the mat", "text/plain")
+        press(page, "Measure it")
+    else:
+        send(page, "the cat\non the mat")
+    assert "cat" not in str(dict(page.query_params))
+    app = open_app("vocabulary", **dict(page.query_params))
+    assert numbers(app) == numbers(page) and numbers(app)["K-grams of yours"] == "2"
+    assert app.text_area(key="widget_vocabulary").value == ("" if name else "the cat\non the mat")
+    assert f"From {name or 'the box'}" in texts(app).replace("\\", "")
+
+
 def test_an_empty_box_is_said_to_be_empty(page):
     app = send(page, " \n ")
     assert [error.value for error in app.error] == ["The box is empty: write a phrase a line, or choose a file."]

@@ -31,6 +31,7 @@ from cflengine.text import DelimitedTable, Tokenizer, detect, initial_decoding, 
 from pages.parts.shared import corpora
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.solution import Solution
+from pages.parts.shared.state import WORD_LIST, current_job, keep_result
 from pages.parts.shared.words import plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
@@ -218,8 +219,10 @@ def rounded(share: float, direction: Callable[[float], int]) -> str:
 
 
 def ask_vocabulary() -> Brought | None:
-    """The box and the uploader; what was last sent, kept while other pages are visited."""
+    """The box and the uploader; what was last sent, kept while other pages are visited, and found after a reload."""
     state = st.session_state
+    if "vocabulary" not in state:
+        _take_up()
     generation = state.setdefault("vocabulary_upload", 0)
     with st.form("vocabulary_form"):
         typed, sent = st.columns(2)
@@ -247,7 +250,18 @@ def ask_vocabulary() -> Brought | None:
         state.vocabulary = Brought("", text.encode("utf-8", "replace")) if text.strip() else None
         if not text.strip():
             st.error("The box is empty: write a phrase a line, or choose a file.")
-    return state.get("vocabulary")
+    brought, job = state.vocabulary, current_job(WORD_LIST)
+    if brought is not None and (job is None or job.result != brought):
+        keep_result(WORD_LIST, brought)
+    return brought
+
+
+def _take_up() -> None:
+    """A session begins with the vocabulary that its address names, if there is one."""
+    state, job = st.session_state, current_job(WORD_LIST)
+    state.vocabulary = None if job is None else job.result
+    if state.vocabulary is not None and not state.vocabulary.name:
+        state.vocabulary_text = state.vocabulary.data.decode("utf-8")
 
 
 def check_or_stop(solved: Solution, brought: Brought) -> Check:

@@ -1,17 +1,52 @@
-"""Short questions to the solver's thread, where kernels run: a page never waits for what runs there."""
+"""What pages ask of the solver's thread, where kernels run: to compile them, first, and then short questions. A page
+never waits for what runs there."""
 
 from __future__ import annotations
 
+import gc
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 import streamlit as st
 
+from cflengine import warm_up
 from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
 WAITING = "The solver is busy; this is answered when it is done."
+_COMPILED = threading.Event()
+_DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, with room to spare
+
+
+@st.cache_resource(show_spinner=False)
+def _warm() -> Future[None]:
+    """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
+    it. Then take what exists out of the collector's hands. The browser has its first page to draw before, on the same
+    cores, unless a job waits."""
+
+    def work() -> None:
+        ends = time.monotonic() + _DRAWN_S
+        while time.monotonic() < ends and not BOARD.busy:
+            time.sleep(0.05)
+        warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
+        gc.collect()
+        gc.freeze()
+        _COMPILED.set()
+
+    return BOARD.enqueue(work)
+
+
+def warm_engine() -> None:
+    """Begin to compile, unless that is done or under way."""
+    _warm()
+
+
+def engine_is_warm() -> bool:
+    """Whether every kernel is compiled (a first start takes about half a minute)."""
+    return _COMPILED.is_set()
 
 
 def asked(kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = WAITING) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.shared.asking import engine_is_warm
 from pages.parts.shared.controls import TITLES, rerun_at_end
 from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.shared.keys import STOP
@@ -13,7 +14,6 @@ from pages.parts.shared.state import (
     SOLVE,
     current_corpus,
     current_job,
-    engine_is_warm,
     is_stale,
     solve_settings,
     stop_job,
@@ -25,6 +25,7 @@ _NAMES = {
     "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
     "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading", "subwords": "Tokenizer",
+    "wordlist": "My word list",
 }  # fmt: skip
 
 

@@ -7,10 +7,7 @@ was uploaded, and a job's result, as long as this server runs).
 
 from __future__ import annotations
 
-import gc
-import threading
 import time
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -43,42 +40,11 @@ USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
 SAMPLE_JOB = "sample"  # the id of the shipped λ-path
 OPENED = "opened"  # in the key of a path that came with a project
 TASKS, EMBED, TRAIN, COMPARE = "tasks", "embeddings", "training", "compare"  # "embed" is Streamlit's own name
-BOILERPLATE, NAMES, READ, SUBWORDS = "boilerplate", "names", "reading", "subwords"
+BOILERPLATE, NAMES, READ, SUBWORDS, WORD_LIST = "boilerplate", "names", "reading", "subwords", "wordlist"
 KINDS = (
     SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS, TASKS, EMBED, TRAIN, COMPARE, BOILERPLATE, NAMES, READ, SUBWORDS,
+    WORD_LIST,
 )  # fmt: skip
-
-
-_COMPILED = threading.Event()
-_DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, with room to spare
-
-
-@st.cache_resource(show_spinner=False)
-def _warm() -> Future[None]:
-    """Compile the engine, once a server, as the first job of the solver's queue: whatever else wants kernels waits for
-    it. Then take what exists out of the collector's hands. The browser has its first page to draw before, on the same
-    cores, unless a job waits."""
-
-    def work() -> None:
-        ends = time.monotonic() + _DRAWN_S
-        while time.monotonic() < ends and not BOARD.busy:
-            time.sleep(0.05)
-        warm_up("guided", "homotopy")  # reweighting when it is wanted: its kernels take as long as all others
-        gc.collect()
-        gc.freeze()
-        _COMPILED.set()
-
-    return BOARD.enqueue(work)
-
-
-def warm_engine() -> None:
-    """Begin to compile, unless that is done or under way."""
-    _warm()
-
-
-def engine_is_warm() -> bool:
-    """Whether every kernel is compiled (a first start takes about half a minute)."""
-    return _COMPILED.is_set()
 
 
 def _orphan(job_ids: list[str]) -> None:
@@ -341,10 +307,24 @@ def explore() -> None:
 def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     """A path that is there already, as the session's once ``loaded`` is chosen."""
     key, size = (loaded.id, PATH, OPENED), 2 * loaded.table.n_tokens
-    job = Job(loaded.corpus.name, key, lambda job: run, size=size, so_far=run)
-    job.result, job.state = run, DONE
+    st.session_state.opened_path = (loaded.id, _done(loaded.corpus.name, key, run, size=size).id)
+
+
+def keep_result(kind: str, result: Any) -> None:
+    """What needs no work, as the session's of that kind for its corpus: a reload finds it by the address."""
+    loaded = current_corpus()
+    job = _done(loaded.corpus.name, (loaded.id, kind), result)
+    st.session_state[f"{kind}_id"] = job.id
+    look_after(job)
+    _write_query()
+
+
+def _done(name: str, key: tuple[Any, ...], result: Any, size: int = 0) -> Job:
+    """A job on the board that is nothing but its result."""
+    job = Job(name, key, lambda job: result, size=size, so_far=result)
+    job.result, job.state = result, DONE
     BOARD.add(job)
-    st.session_state.opened_path = (loaded.id, job.id)
+    return job
 
 
 def stop_job(kind: str = SOLVE) -> None:
