@@ -24,6 +24,7 @@ from pages.parts.tasks.view import (
     confusions,
     method_name,
     most_wrong,
+    no_better,
     own_choices,
     telling_rows,
     verdict,
@@ -74,6 +75,20 @@ def test_an_interval_is_told_without_signs(low, high, said):
 )  # fmt: skip
 def test_a_verdict_is_one_of_the_interval_and_of_p(gain, interval, p, said):
     assert said in verdict({"gain": gain, "gain_interval": interval, "p": p}, "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("measure", "words", "every", "said"),
+    [
+        ("accuracy", (0.62, 0.7), (0.61, 0.7), None), ("accuracy", (0.62, 0.7), (0.5, 0.7), "tell: all K-grams."),
+        ("accuracy", (0.5, 0.55), (0.6, 0.7), "tell: words and all K-grams."),
+        ("mse", (0.3, 0.59), (0.4, 0.5), None), ("mse", (0.3, 0.6), (0.4, 0.5), "tell: words."),
+    ],
+)  # fmt: skip
+def test_what_may_be_no_better_than_guessing_is_named(measure, words, every, said):
+    name = f"{measure}_interval"
+    found = no_better({"words": {name: words}, "compressed": None, "all K-grams": {name: every}}, 0.6, measure)
+    assert found.endswith(said) and "No better than guessing" in found if said else found == ""
 
 
 def test_columns_that_can_be_predicted():

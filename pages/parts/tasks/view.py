@@ -98,7 +98,8 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     every = finding.methods.get("all_kgrams")
     if every is not None:
         items.append(("All K-grams", worth(every[measure], measure), _sized(every, measure)))
-    st.markdown(_sentence(finding, words, best))
+    shown = {"words": words, "compressive features": best, "all K-grams": every}
+    st.markdown(_sentence(finding, words, best) + no_better(shown, finding.baseline[measure], measure))
     metric_row(items)
     facts = task.target.summary()
     what = "share that is right" if measure == "accuracy" else "mean squared error, the smaller the better"
@@ -158,6 +159,21 @@ def between(low: float, high: float, measure: str) -> str:
     if high <= 0:
         return f"{100 * abs(high):.1f} to {100 * abs(low):.1f} {worse}"
     return f"{100 * abs(low):.1f} {f'{worse} ' if low < 0 else ''}to {100 * high:.1f} {better}"
+
+
+def no_better(shown: dict[str, dict[str, Any] | None], guess: float, measure: str) -> str:
+    """Which of these methods' intervals hold what guessing comes to, or worse; "" where none does."""
+    names = []
+    for name, entry in shown.items():
+        if entry is None:
+            continue
+        low, high = entry[f"{measure}_interval"]
+        if low <= guess if measure == "accuracy" else high >= guess:
+            names.append(name)
+    if not names:
+        return ""
+    which = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f" **No better than guessing**, as far as these documents can tell: {which}."
 
 
 def _best_of_all(finding: Finding, best: dict[str, Any]) -> str:
