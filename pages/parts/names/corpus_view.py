@@ -43,7 +43,7 @@ def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
         if isinstance(tagger, TaggerRun) and tagger.learnt_columns:
             st.caption(
                 f"It has learnt from {many(tagger.learnt_columns, 'column')} beside the word, too, such as a part of "
-                f"speech. Your texts have none: each word is taken to have what it, or a word like it, mostly has in "
+                "speech. Your texts have none: each word is taken to have what it, or a word like it, mostly has in "
                 f"{plain(tagger.file.name)}."
             )
         return

@@ -91,6 +91,7 @@ class SubwordRun:
         if not job.poll():
             return
         self.sizes = self._ladder(counts)
+        self.models = {size: self.models[size] for size in self.sizes if size in self.models}
         self.n_running = counts.total()
         compare = CAN_COMPARE and sum(map(len, texts)) <= MOST_FOR_BPE
         for size in self.sizes:
