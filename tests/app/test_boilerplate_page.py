@@ -81,6 +81,26 @@ def test_what_is_cut_and_left_out():
     assert run.clean(corpus, 0.0, False)[1].tolist() == [0, 2]
 
 
+def test_what_is_counted_is_what_is_taken_away(open_app, downloads):  # noqa: F811
+    """Also where nothing but a copy is left of a document, and where a passage's first copy is left out."""
+    a, b = (" ".join(f"{name}{k}" for k in range(size)) for name, size in (("a", 100), ("b", 20)))
+    texts = [a, f"{a} {b}", f"{b} {a}", b, "quite other words", a]
+    app = use(open_app(), "copies.csv", pd.DataFrame({"text": texts}).to_csv(index=False).encode())
+    press(show(app, "boilerplate"), "Look")
+    until(lambda: not BOARD.get(app.session_state["boilerplate_id"]).active)
+    sound(app.run())
+    for most, cut, kept in ((80, False, [0, 3, 4]), (100, True, [0, 1, 4]), (100, False, [0, 1, 2, 3, 4, 5])):
+        app.slider(key="boilerplate_most").set_value(most)
+        sound(app.toggle(key="boilerplate_cut").set_value(cut).run())
+        frame = pd.read_csv(io.BytesIO(downloads["Clean corpus (CSV)"]()))
+        assert frame["record"].tolist() == kept and " ".join(frame["text"]).count("b19") == (
+            1 if most < 100 or cut else 3
+        )
+        said = next(one.value for one in app.markdown if " stay: " in one.value)
+        assert said.startswith(f"**{len(kept)} documents** of 6")
+        assert not cut or "1 document gets shorter" in captions(app).replace("\u00a0", " ")
+
+
 def test_a_stop_before_anything_is_told():
     job = Job("b", ("c",), print)
     job.stop.set()

@@ -34,7 +34,8 @@ class Passages:
 
     document, source: int32 (P,), where it is repeated, and the earlier document; start: int64 (P,), its first token;
     length: int32 (P,), tokens; group: int32 (P,), equal for equal passages; fresh: bool (n,), false where
-    a token stands in a passage that is repeated.
+    a token stands in a passage that is repeated. least: tokens of the shortest; place: int64 (S,), ascending, where so
+    many tokens begin that several documents have; sequence: int32 (S,), equal for equal ones.
     """
 
     document: np.ndarray
@@ -43,6 +44,9 @@ class Passages:
     length: np.ndarray
     group: np.ndarray
     fresh: np.ndarray = field(repr=False)
+    least: int
+    place: np.ndarray = field(repr=False)
+    sequence: np.ndarray = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -70,6 +74,26 @@ class Passages:
         total = np.concatenate([[0], np.cumsum(~self.fresh)])
         return (total[doc_ptr[1:]] - total[doc_ptr[:-1]]) / np.maximum(sizes, 1)
 
+    def staying(self, doc_ptr: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+        """Documents that stay where each, in their order, is held against those before it that stay.
+
+        Returns bool (N,): at most the share ``most`` of its tokens is repeated from those; and bool (n,): ``fresh``
+        with respect to them. So the first copy of what is left out with a document stays in the next that has it.
+        """
+        sizes, seen = np.diff(doc_ptr), np.zeros(int(self.sequence.max(initial=-1)) + 1, dtype=bool)
+        stays, depth = np.ones(len(sizes), dtype=bool), np.zeros(len(self.fresh) + 1, dtype=np.int32)
+        begins = np.searchsorted(self.place, doc_ptr)
+        for d in np.flatnonzero(np.diff(begins)).tolist():
+            here = slice(begins[d], begins[d + 1])
+            known = self.place[here][seen[self.sequence[here]]]
+            depth[known] += 1
+            depth[known + self.least] -= 1
+            covered = int(np.minimum(np.diff(known), self.least).sum()) + self.least if len(known) else 0
+            stays[d] = covered / sizes[d] <= most
+            if stays[d]:
+                seen[self.sequence[here]] = True
+        return stays, np.cumsum(depth)[:-1] == 0
+
 
 def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda: True) -> Passages:
     """Passages of at least ``least`` tokens (SHORTEST or more). Θ(n log n), plain numpy. Every such sequence that an
@@ -95,9 +119,13 @@ def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda
     depth = np.zeros(table.n_tokens + 1, dtype=np.int64)
     np.add.at(depth, start, 1)
     np.add.at(depth, start + length, -1)
+    shared = np.zeros(int(number.max(initial=-1)) + 2, dtype=bool)  # the last, which is that of -1, stays false
+    shared[number[here]] = True
+    place = np.flatnonzero(shared[number])
     return Passages(
         document[start], document[earlier], start, length.astype(np.int32), _groups(tokens, start, length),
         np.cumsum(depth)[: table.n_tokens] == 0,
+        least, place, np.unique(number[place], return_inverse=True)[1].astype(np.int32),
     )  # fmt: skip
 
 

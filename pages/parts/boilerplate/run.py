@@ -30,6 +30,7 @@ class BoilerplateRun:
     groups: pd.DataFrame = field(default_factory=pd.DataFrame)
     share: np.ndarray = field(default_factory=lambda: np.zeros(0))
     cost: np.ndarray | None = None
+    _kept: tuple[tuple[float, bool], np.ndarray, np.ndarray] | None = None  # what is asked again at every run
 
     @property
     def ready(self) -> bool:
@@ -68,12 +69,13 @@ class BoilerplateRun:
             frame["each"] = self.cost / np.maximum(words, 1)
         return frame
 
-    def spans(self, document: int) -> list[tuple[int, int]]:
-        """Characters (start, end) of a document that an earlier one has, in order, none overlapping."""
+    def spans(self, document: int, fresh: np.ndarray | None = None) -> list[tuple[int, int]]:
+        """Characters (start, end) of a document that an earlier one has, in order, none overlapping; fresh: bool (n,),
+        with respect to other documents than all."""
         found, table = self.passages, self.table
         assert found is not None and table is not None
         a, e = int(table.doc_ptr[document]), int(table.doc_ptr[document + 1])
-        old = np.flatnonzero(~found.fresh[a:e])
+        old = np.flatnonzero(~(found.fresh if fresh is None else fresh)[a:e])
         if not len(old):
             return []
         cut = np.flatnonzero(np.diff(old) > 1)
@@ -96,18 +98,34 @@ class BoilerplateRun:
         chosen = found.group == group
         return sorted({*found.document[chosen].tolist(), *found.source[chosen].tolist()})
 
-    def clean(self, corpus: Corpus, most: float, cut: bool) -> tuple[list[str], np.ndarray]:
-        """The texts that stay, and int64, their documents: those of which at most ``most`` is repeated; cut: without
-        their repeated passages. A text of which nothing is left is left out."""
-        kept, texts = [], []
-        for d in np.flatnonzero(self.share <= most).tolist():
-            text = corpus.texts[d]
+    def kept(self, corpus: Corpus, most: float, cut: bool) -> tuple[np.ndarray, np.ndarray]:
+        """int64, the documents that stay: those of which at most ``most`` is repeated from others that stay, and of
+        which words are left (cut: without their repeated passages); and bool (n,), the tokens that are not repeated."""
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
+        if self._kept is None or self._kept[0] != (most, cut):
+            stays, fresh = found.staying(table.doc_ptr, most)
+            total = np.concatenate([[0], np.cumsum(fresh)])[table.doc_ptr]
             if cut:
-                text = without_passages(text, self.spans(d))
-            if text.strip():
-                kept.append(d)
-                texts.append(text)
-        return texts, np.array(kept, dtype=np.int64)
+                stays &= (np.diff(total) > 0) | (np.diff(table.doc_ptr) == 0)
+            stays &= np.array([bool(text) and not text.isspace() for text in corpus.texts], dtype=bool)
+            self._kept = ((most, cut), np.flatnonzero(stays), fresh)
+        return self._kept[1:]
+
+    def shorter(self, corpus: Corpus, most: float) -> int:
+        """How many documents get shorter where repeated passages are cut."""
+        kept, fresh = self.kept(corpus, most, True)
+        assert self.table is not None
+        total = np.concatenate([[0], np.cumsum(~fresh)])[self.table.doc_ptr]
+        return int((np.diff(total)[kept] > 0).sum())
+
+    def clean(self, corpus: Corpus, most: float, cut: bool) -> tuple[list[str], np.ndarray]:
+        """The texts that stay, and int64, their documents, as ``kept`` has them."""
+        kept, fresh = self.kept(corpus, most, cut)
+        texts = [corpus.texts[d] for d in kept.tolist()]
+        if cut:
+            texts = [without_passages(t, self.spans(d, fresh)) for t, d in zip(texts, kept.tolist(), strict=True)]
+        return texts, kept
 
 
 def clean_frame(corpus: Corpus, texts: Sequence[str], documents: np.ndarray) -> pd.DataFrame:

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from cflengine import Corpus
@@ -167,9 +166,9 @@ def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         )  # fmt: skip
         cut = st.toggle("and cut the repeated passages out of the others", key="boilerplate_cut")
     corpus = loaded.corpus
-    stays = int((run.share <= most / 100).sum())
+    stays = len(run.kept(corpus, most / 100, cut)[0])
     st.markdown(
-        f"**{many(stays, 'document')}** of {number(len(corpus))} stay; of equal passages the first always does."
+        f"**{many(stays, 'document')}** of {number(len(corpus))} stay: each is held against those before it that stay."
     )
     stem = Path(corpus.name).stem or "corpus"
 
@@ -190,5 +189,5 @@ def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             disabled=not stays,
         )  # fmt: skip
     if cut and stays:
-        spans = np.flatnonzero((run.share > 0) & (run.share <= most / 100))
-        st.caption(f"{plain(many(len(spans), 'document'))} get shorter.")
+        shorter = run.shorter(corpus, most / 100)
+        st.caption(f"{plain(many(shorter, 'document'))} get{'s' if shorter == 1 else ''} shorter.")

@@ -43,6 +43,28 @@ def test_whatever_an_earlier_document_has_is_found(texts):
     assert share.tolist() == pytest.approx([1 - np.mean(one) if one else 0 for one in naive_fresh(words, 8)])
 
 
+@given(DOCUMENTS, st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]))
+@settings(max_examples=200)
+def test_documents_stay_by_what_those_before_them_that_stay_have(texts, most):
+    table = Tokenizer()(texts)
+    stays, fresh = repeated_passages(table, 8).staying(table.doc_ptr, most)
+    kept: list[list[str]] = []
+    for d in range(len(texts)):
+        words = table.words(d)
+        own = naive_fresh([*kept, words], 8)[-1]
+        assert fresh[table.doc_ptr[d] : table.doc_ptr[d + 1]].tolist() == own
+        assert stays[d] == (not words or own.count(False) / len(words) <= most)
+        if stays[d]:
+            kept.append(words)
+
+
+def test_what_is_left_out_with_a_document_stays_in_the_next_that_has_it():
+    a, b = (" ".join(f"{name}{k}" for k in range(size)) for name, size in (("a", 100), ("b", 20)))
+    table = Tokenizer()([a, f"{a} {b}", f"{b} {a}", b, b])
+    stays, fresh = repeated_passages(table, 12).staying(table.doc_ptr, 0.8)
+    assert stays.tolist() == [True, False, False, True, False] and fresh[-40:-20].all() and not fresh[-20:].any()
+
+
 def test_passages_are_as_long_as_can_be_and_counted():
     signed = "yours truly john smith from the small office at the lake"
     texts = [f"one {signed}", f"two dogs {signed} now", "nothing here", f"three {signed}", signed]
