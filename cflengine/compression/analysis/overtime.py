@@ -19,6 +19,7 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 
 _RISE, _GAMMA, _HIGHEST = 2.0, 1.0, 0.9999
+_CELLS = 1 << 20  # periods times phrases that are looked at together
 
 
 @dataclass(frozen=True)
@@ -87,22 +88,33 @@ def rates(places: np.ndarray, sizes: np.ndarray, periods: Periods) -> pd.DataFra
     )
 
 
-def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods) -> pd.DataFrame:
+def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, least: float = 0.0) -> pd.DataFrame:
     """The strongest burst of each phrase that has one, the heaviest first: phrase (column of counts), first, last
     (periods), weight, count (within the burst).
 
-    counts: CSR (N, D), places of each phrase in each document; sizes: int64 (N,), words.
+    counts: CSR (N, D), places of each phrase in each document; sizes: int64 (N,), words; least: phrases that cannot
+    have a burst of this weight may be left out.
+
+    A burst of a phrase with x places weighs x log 2 at most, and is one where it weighs more than a rise costs: most
+    phrases stand too rarely. The others are looked at some at a time, so that memory does not grow with them.
     """
     used = np.flatnonzero(periods.number >= 0)
     T = len(periods.names)
+    rise = _GAMMA * np.log(max(T, 2))
     member = sparse.csr_matrix((np.ones(len(used)), (periods.number[used], np.arange(len(used)))), shape=(T, len(used)))
-    x = np.asarray((member @ counts[used]).todense(), dtype=np.float64)  # (T, D)
+    places = sparse.csc_matrix(member @ counts[used], dtype=np.float64)  # (T, D)
     n = np.asarray(member @ sizes[used].astype(np.float64))[:, None]
-    total = x.sum(axis=0)
-    base = np.clip(total / max(n.sum(), 1.0), 1e-12, _HIGHEST / _RISE)
-    gain = x * np.log(_RISE) + (n - x) * (np.log1p(-_RISE * base) - np.log1p(-base))  # log likelihood of state 1 over 0
-    state = _states(gain, _GAMMA * np.log(max(T, 2)))
-    return _strongest(state, gain, x, periods.names)
+    total = np.asarray(places.sum(axis=0)).ravel()
+    enough = np.flatnonzero(total * np.log(_RISE) >= max(rise, least) * (1 - 1e-9))
+    found = []
+    step = max(1, _CELLS // T)
+    for phrases in (enough[k : k + step] for k in range(0, max(len(enough), 1), step)):
+        x = places[:, phrases].toarray()
+        base = np.clip(total[phrases] / max(n.sum(), 1.0), 1e-12, _HIGHEST / _RISE)
+        # log likelihood of state 1 over 0
+        gain = x * np.log(_RISE) + (n - x) * (np.log1p(-_RISE * base) - np.log1p(-base))
+        found.append(_strongest(_states(gain, rise), gain, x, phrases, periods.names))
+    return pd.concat(found).sort_values(["weight", "phrase"], ascending=[False, True], kind="stable", ignore_index=True)
 
 
 def weight_by_chance(
@@ -115,7 +127,7 @@ def weight_by_chance(
     for _ in range(trials):
         number = periods.number.copy()
         number[used] = rng.permutation(periods.number[used])
-        found = bursts(counts, sizes, Periods(number, periods.names))
+        found = bursts(counts, sizes, Periods(number, periods.names), least=most)
         most = max(most, float(found["weight"].max()) if len(found) else 0.0)
     return most
 
@@ -137,8 +149,10 @@ def _states(gain: np.ndarray, rise: float) -> np.ndarray:
     return state
 
 
-def _strongest(state: np.ndarray, gain: np.ndarray, x: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
-    """Of each phrase the burst of largest weight."""
+def _strongest(
+    state: np.ndarray, gain: np.ndarray, x: np.ndarray, phrases: np.ndarray, names: tuple[str, ...]
+) -> pd.DataFrame:
+    """Of each phrase the burst of largest weight; phrases: int64 (D,), their numbers."""
     T, D = state.shape
     weight, begin, count = np.zeros(D), np.zeros(D, dtype=np.int64), np.zeros(D)
     best = {"weight": np.zeros(D), "first": np.zeros(D, dtype=np.int64), "last": np.zeros(D, dtype=np.int64)}
@@ -155,11 +169,10 @@ def _strongest(state: np.ndarray, gain: np.ndarray, x: np.ndarray, names: tuple[
             "first": np.where(better, begin, best["first"]),
             "last": np.where(better, t, best["last"]),
         }
-    chosen = np.flatnonzero(best["weight"] > 0)
-    order = chosen[np.argsort(-best["weight"][chosen], kind="stable")]
+    order = np.flatnonzero(best["weight"] > 0)
     return pd.DataFrame(
         {
-            "phrase": order,
+            "phrase": phrases[order],
             "first": [names[t] for t in best["first"][order]],
             "last": [names[t] for t in best["last"][order]],
             "weight": best["weight"][order],

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from cflengine.compression.analysis import overtime
 from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
 from cflengine.engine.checks import InputError
 
@@ -76,6 +77,21 @@ def test_bursts_are_the_states_of_least_cost():
         assert all(states[a : e + 1]) and (a == 0 or not states[a - 1]) and (e == T - 1 or not states[e + 1])
         assert found.loc[d, "count"] == x[a : e + 1, d].sum() and found.loc[d, "weight"] > 0
     assert set(range(10)) & set(found.index[:8])
+
+
+def test_phrases_may_be_looked_at_in_parts_and_only_those_that_can_weigh_enough(monkeypatch):
+    rng = np.random.default_rng(1)
+    periods = Periods(np.arange(9), tuple("abcdefghi"))
+    x = rng.poisson(rng.exponential(6, 200), (9, 200))
+    x[3:5, :20] += rng.poisson(20, (2, 20))
+    n = rng.integers(2000, 9000, 9)
+    every = bursts(sparse.csr_matrix(x), n, periods)
+    monkeypatch.setattr(overtime, "_CELLS", 9 * 7)
+    pd.testing.assert_frame_equal(bursts(sparse.csr_matrix(x), n, periods), every)
+    heavy = every[every["weight"] >= 20.0]
+    found = bursts(sparse.csr_matrix(x), n, periods, least=20.0)
+    pd.testing.assert_frame_equal(found[found["weight"] >= 20.0], heavy)
+    assert 0 < len(heavy) <= len(found) < len(every)
 
 
 def test_nothing_bursts_where_all_is_even():
