@@ -7,10 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from cflengine.text.check import language_of
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.token_table import TokenTable, printable
 
-_FREQUENT, _SHORT = 120, 4  # a word of so few letters among so many most frequent ones is taken for a function word
+# of a language without a list, a word of so few letters among so many most frequent ones is taken for a function word,
+_FREQUENT, _SHORT = 120, 5
+# unless so many places, of so many tokens, have it with a capital only, as German's nouns and all names have
+_PLACES, _SEARCHED = 20, 1_000_000
 
 
 class Phrasebook:
@@ -65,19 +69,23 @@ class Phrasebook:
     @cached_property
     def _content(self) -> np.ndarray:
         """bool (words,): letters, and no function word. English ones are listed; in other languages they are short and
-        frequent."""
-        words, counts = self.table.vocabulary, np.bincount(self.table.tokens, minlength=len(self.table.vocabulary))
-        most = min(_FREQUENT, len(words) // 20)  # in a small vocabulary a frequent word says little of a language
-        frequent = set(np.argsort(-counts, kind="stable")[:most].tolist())
-        return np.array(
-            [
-                any(map(str.isalpha, word))
-                and word.lower() not in _FUNCTION_WORDS
-                and not (i in frequent and word.isascii() and len(word) <= _SHORT)
-                for i, word in enumerate(words)
-            ],
-            dtype=bool,
+        frequent, and begin with no capital."""
+        words = self.table.vocabulary
+        found = np.array(
+            [any(map(str.isalpha, word)) and word.lower() not in _FUNCTION_WORDS for word in words], dtype=bool
         )
+        if language_of(self.texts) != "English":
+            counts = np.bincount(self.table.tokens, minlength=len(words))
+            most = min(_FREQUENT, len(words) // 20)  # in a small vocabulary a frequent word says little of a language
+            for i in np.argsort(-counts, kind="stable")[:most].tolist():
+                cased = words[i].lower() != words[i].upper()
+                found[i] &= not (cased and len(words[i]) <= _SHORT and self._is_seen_small(i))
+        return found
+
+    def _is_seen_small(self, word: int) -> bool:
+        """Whether it stands somewhere without a capital."""
+        places = np.flatnonzero(self.table.tokens[:_SEARCHED] == word)[:_PLACES]
+        return any(map(str.islower, self._slices(places, np.ones(len(places), dtype=np.int64))))
 
     def _slices(self, places: np.ndarray, lengths: np.ndarray) -> list[str]:
         documents = np.searchsorted(self.table.doc_ptr, places, side="right") - 1
@@ -95,13 +103,13 @@ def _capitals(text: str) -> int:
 
 
 _ENGLISH = """
-a about above after again all also am an and any are aren as at be because been before being below between both
-but by can cannot could couldn d did didn do does doesn doing don down during each else ever every few for from further
+a about above after again all also am an and any are aren as at be because been before being below between both but by
+can cannot could couldn d did didn do does doesn doing don down during each else even ever every few for from further
 get got had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its
-itself just ll m me might more most much must my myself no nor not now of off on once one only or other our ours
+itself just like ll m me might more most much must my myself no nor not now of off on once one only or other our ours
 ourselves out over own quite re rather s same shall shan she should shouldn so some such t than that the their theirs
-them themselves then there these they this those though through to too under until up upon us ve very was wasn we were
-weren what when where whether which while who whom whose why will with within without won would wouldn yet you your
-yours yourself yourselves
+them themselves then there these they this those though through to too under until up upon us ve very was wasn we well
+were weren what when where whether which while who whom whose why will with within without won would wouldn yet you
+your yours yourself yourselves
 """
 _FUNCTION_WORDS = frozenset(_ENGLISH.split())

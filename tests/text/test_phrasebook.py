@@ -40,3 +40,21 @@ def test_which_phrases_say_something():
     grams = np.arange(found.index.n_grams)
     telling = {found.words(int(g)) for g, said in zip(grams, found.says_something(grams), strict=True) if said}
     assert ("der", "und") not in telling and ("und",) not in telling
+
+
+def test_function_words_of_a_language_are_short_frequent_and_small():
+    """Whatever their letters; no name, and in English, whose own are listed, no word that is often said."""
+    rng = np.random.default_rng(0)
+    words = [f"Wort{k}" for k in range(2500)]
+    german = [
+        f"Das ist für die Stadt Wien über {' '.join(rng.choice(words, 5))} und der {words[k]}." for k in range(400)
+    ]
+    found = book(german, 2)
+    grams = np.arange(found.index.n_grams)
+    telling = {found.words(int(g)) for g, said in zip(grams, found.says_something(grams), strict=True) if said}
+    assert ("wien",) in telling and not telling & {("für",), ("über",), ("für", "die"), ("und", "der")}
+    english = [f"This is the beer of the day and I like it for {' '.join(rng.choice(words, 3))}." for _ in range(400)]
+    found = book(english, 2)
+    grams = np.arange(found.index.n_grams)
+    telling = {found.words(int(g)) for g, said in zip(grams, found.says_something(grams), strict=True) if said}
+    assert {("beer",), ("the", "beer"), ("day",)} <= telling and not telling & {("of", "the"), ("i", "like")}
