@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -175,8 +176,36 @@ def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
     sound(app.text_input(key="widget_time_phrase").set_value("free markets").run())
     assert "in all" in captions(app)
     sound(app.selectbox(key="time_group").set_value("party").run())
-    frame = pd.read_csv(io.BytesIO(downloads["Bursts (CSV)"]()))
-    assert list(frame.columns) == ["phrase", "first", "last", "weight", "count"]
+    assert "No phrase comes in a burst" in markdown(app) and "Bursts (CSV)" not in downloads
+
+
+def test_a_burst_is_told_and_taken_away(open_app, downloads):  # noqa: F811
+    frame = pd.read_csv(io.BytesIO(debates()))
+    frame.loc[frame["year"] == 1992, "text"] += " a great storm" * 6
+    app = show(use(open_app(), "storm.csv", frame.to_csv(index=False).encode()), "phrases")
+    press(app, "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    app = show(app, "overtime")
+    until(lambda: app.session_state["asked_bursts"][1].done())
+    assert "in bursts that are no accident" in markdown(sound(app.run()))
+    found = pd.read_csv(io.BytesIO(downloads["Bursts (CSV)"]()))
+    assert list(found.columns) == ["phrase", "first", "last", "weight", "count"] and "storm" in found["phrase"][0]
+    assert (found["first"][0], found["last"][0]) == (1992, 1992)
+
+
+def test_places_of_a_filter_are_held_against_what_it_lets_through(corpus):
+    sound(corpus.text_input(key="widget_query").set_value("free").run())
+    everywhere = next(line for line in markdown(corpus).splitlines() if line.startswith("**free**"))
+    sound(corpus.selectbox(key="phrase_column").set_value("party").run())
+    sound(corpus.multiselect(key="phrase_values_party").set_value(["<b>right</b>"]).run())
+    within = next(line for line in markdown(corpus).splitlines() if line.startswith("**free**"))
+    places, documents, share, rate = (float(x.replace(",", "")) for x in re.findall(r"[0-9.,]*[0-9]", everywhere))
+    frame = pd.read_csv(io.BytesIO(debates()))
+    right = frame[frame["party"] != "left"]["text"]
+    words = sum(len(re.findall(r"\w+|[^\w\s]", text)) for text in right)
+    assert f"{100 * documents / len(right):.1f} % of 25 documents here" in within.replace("\u00a0", " ")
+    assert f"{1e6 * places / words:,.0f} a million" in within.replace("\u00a0", " ")
+    assert share == pytest.approx(100 * documents / len(frame)) and rate < 1e6 * places / words
 
 
 def test_small_charts_are_on_one_scale_and_named():
@@ -192,6 +221,8 @@ def test_groups_are_the_most_frequent_and_numbers_in_their_order():
     ratings = pd.Series([*range(1, 11), 3, 3, 9, 9, 9, 1, 10, 10, 5, 5, 7, 7])
     assert shown_groups(ratings) == ["1", "3", "5", "7", "9", "10"]
     assert shown_groups(pd.Series(["b", "a", "b", None])) == ["b", "a"]
+    dates = pd.to_datetime(pd.Series(["2020-04-01", None, "2020-01-01", "2020-04-01"]))
+    assert shown_groups(dates) == ["2020-01-01", "2020-04-01"] and set(shown_groups(dates)) <= set(dates.astype(str))
 
 
 def test_documents_without_a_date_are_said_to_be_left_out(open_app):

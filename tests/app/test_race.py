@@ -15,7 +15,7 @@ from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.registry import Registry
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from pages.parts.lab import race
-from pages.parts.lab.race import Lane, Race, Standing, race_table, reached, run_race, standings, verdict
+from pages.parts.lab.race import Lane, Race, Standing, in_seconds, race_table, reached, run_race, standings, verdict
 from pages.parts.shared import jobs
 from pages.parts.shared.jobs import BOARD, Job
 
@@ -155,6 +155,7 @@ def test_the_verdict_is_on_the_smallest_gap_that_two_have_reached():
     )
     assert verdict([never, fast]) == "A gap of 0.1 % was proved by f after 4.0 s, n not at all."
     assert verdict([never]) == "" == verdict([])
+    assert [in_seconds(t) for t in (0.0349, 0.4, 0.996, 12.34)] == ["0.035 s", "0.4 s", "1.0 s", "12.3 s"]
 
 
 # ---- the page

@@ -145,12 +145,17 @@ def verdict(found: Sequence[Standing]) -> str:
             times = [found[s].reached[g] for s in order]
             if sum(math.isfinite(t) for t in times) < least:
                 continue
-            words = [f"{found[order[0]].solver} after {times[0]:.1f} s"]
+            words = [f"{found[order[0]].solver} after {in_seconds(times[0])}"]
             for s, t in zip(order[1:], times[1:], strict=True):
-                late = f"after {t:.1f} s ({t / times[0]:.0f} × as long)" if math.isfinite(t) else "not at all"
+                late = f"after {in_seconds(t)} ({t / times[0]:.0f} × as long)" if math.isfinite(t) else "not at all"
                 words.append(f"{found[s].solver} {late}")
             return f"A gap of {100 * GAPS[g]:g} % was proved by " + ", ".join(words) + "."
     return ""
+
+
+def in_seconds(seconds: float) -> str:
+    """A time, to two digits where it is less than a second."""
+    return f"{seconds:.1f} s" if seconds >= 0.995 else f"{seconds:.2g} s"
 
 
 def _late(seconds: float) -> float:

@@ -36,5 +36,7 @@ def rates_figure(frames: Mapping[str, pd.DataFrame], title: str, form: str) -> g
         figure.update_xaxes(showticklabels=True, row=k // columns + 1, col=k % columns + 1)
     figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(title_text=html(title), col=1, row=(rows + 1) // 2)
-    figure.update_layout(height=60 + 220 * rows if rows > 1 else 300, margin={"l": 10, "r": 10, "t": 30, "b": 10})
+    # the names of groups stand below the button that saves the chart
+    margin = {"l": 10, "r": 10, "t": 55 if len(frames) > 1 else 30, "b": 10}
+    figure.update_layout(height=85 + 220 * rows if rows > 1 else 300, margin=margin)
     return figure

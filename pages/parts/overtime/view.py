@@ -101,6 +101,9 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     frame = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])
     shown = frame.head(SHOWN)
     clear = int((frame["weight"] > limit).sum())
+    if not len(frame):
+        st.markdown("**No phrase comes in a burst.**")
+        return
     if clear:
         st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {limit:.1f}).")
     else:
@@ -184,8 +187,11 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
 
 
 def shown_groups(values: pd.Series) -> list[str]:
-    """The most frequent values of a column, numbers in their order, others as frequent as they are."""
+    """The most frequent values of a column, as text; numbers and dates in their order, others as frequent as they
+    are."""
     known = values.dropna()
-    most = known.value_counts().index[:MOST_GROUPS]
-    ordered = sorted(most) if pd.api.types.is_numeric_dtype(known) else list(most)
-    return [str(value) for value in ordered]
+    texts = known.astype(str)
+    most = texts.value_counts().index[:MOST_GROUPS]
+    if pd.api.types.is_numeric_dtype(known) or pd.api.types.is_datetime64_any_dtype(known):
+        return texts[known.sort_values(kind="stable").index].drop_duplicates()[lambda rows: rows.isin(most)].tolist()
+    return list(most)

@@ -48,7 +48,7 @@ def draw_search(loaded: LoadedCorpus) -> None:
         st.error(said(error))
         return
     places = _within(loaded.table, places, where)
-    _draw_places(loaded, query, sort_places(loaded.table, places, orders), orders)
+    _draw_places(loaded, query, sort_places(loaded.table, places, orders), orders, where)
 
 
 def _found(loaded: LoadedCorpus, query: str, regular: bool) -> Places:
@@ -92,13 +92,18 @@ def _within(table: TokenTable, places: Places, where: np.ndarray | None) -> Plac
     return places.take(np.flatnonzero(where[places.documents(table)]))
 
 
-def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[str]) -> None:
+def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[str], where: np.ndarray | None) -> None:
     table, corpus = loaded.table, loaded.corpus
     n_documents = len(np.unique(places.documents(table)))
+    sizes = np.diff(table.doc_ptr)
+    of, words = (len(corpus), table.n_tokens) if where is None else (int(where.sum()), int(sizes[where].sum()))
+    share = f"{number(100 * n_documents / max(of, 1), 1)} %" + (
+        "" if where is None else f" of {many(of, 'document')} here"
+    )
     st.markdown(
-        f"**{plain(query)}**: {many(len(places), 'place')} in {many(n_documents, 'document')} "
-        f"({number(100 * n_documents / len(corpus), 1)} %), {number(1e6 * len(places) / table.n_tokens, 0)} a million "
-        f"words.{' The search was cut short.' if places.limited else ''}"
+        f"**{plain(query)}**: {many(len(places), 'place')} in {many(n_documents, 'document')} ({share}), "
+        f"{number(1e6 * len(places) / max(words, 1), 0)} a million words."
+        f"{' The search was cut short.' if places.limited else ''}"
     )
     frame = _with_metadata(context_frame(table, corpus.texts, places.take(np.arange(min(SHOWN, len(places))))), corpus)
     key = f"places_{query}_{'_'.join(orders)}_{len(places)}"
@@ -107,7 +112,8 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
         alt="The places in context", column_config=_CONTEXT,
     )  # fmt: skip
     if len(places) > SHOWN:
-        st.caption(f"The first {SHOWN:,} of them; the file has {'all' if len(places) <= EXPORTED else 'the first'}.")
+        held = "all" if len(places) <= EXPORTED else f"the first {EXPORTED:,}"
+        st.caption(f"The first {SHOWN:,} of them; the file has {held}.")
     row = new_row(event, len(frame), key)
     if row is not None:
         st.session_state.phrase_document = int(frame["document"].iloc[row])
