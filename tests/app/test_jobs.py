@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from starlette.requests import Request
+from streamlit.testing.v1 import AppTest
 from visiting import until
 
 from cflengine import IterationStats
@@ -357,3 +358,39 @@ def test_the_worker_is_alone(board):
     for _ in range(2):
         board.submit(Job("a", (), lambda job: names.append(threading.current_thread().name))).result(timeout=10)
     assert len(set(names)) == 1 and names[0].startswith("solver")
+
+
+# ---- runs that are ended
+
+
+def interrupted() -> None:
+    """A script whose first run is ended, by a request for the next, between two things."""
+    import streamlit as st
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+    from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+
+    from pages.parts.shared.guard import whole
+
+    def two_things() -> None:
+        state = st.session_state
+        state.first = state.get("first", 0) + 1
+        if state.first == 1:
+            get_script_run_ctx().script_requests.request_rerun(RerunData())
+        state.second = state.get("second", 0) + 1
+        if state.get("fails"):
+            raise ValueError("in the midst")
+
+    try:
+        (whole(two_things) if st.session_state.guarded else two_things)()
+    except ValueError as error:
+        st.error(str(error))
+
+
+@pytest.mark.parametrize(("guarded", "second"), [(True, 2), (False, 1)])
+def test_what_is_guarded_is_done_whole_also_where_its_run_is_ended(guarded, second):
+    app = AppTest.from_function(interrupted)
+    app.session_state["guarded"] = guarded
+    app.run()
+    assert not app.exception and (app.session_state["first"], app.session_state["second"]) == (2, second)
+    app.session_state["fails"] = True
+    assert [one.value for one in app.run().error] == ["in the midst"]

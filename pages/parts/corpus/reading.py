@@ -14,6 +14,7 @@ from cflengine.engine import Stopped, Watch, go_on
 from cflengine.text import CorpusError, reading_watched
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings
@@ -68,6 +69,7 @@ def _work(job: Job, read: Callable[[Watch], Reading]) -> Reading:
     return found
 
 
+@whole
 def take_read() -> None:
     """What was read since the last script run, as the session's corpus; one sentence where it could not be."""
     state = st.session_state

@@ -1,13 +1,25 @@
-"""The cure for deep links.
+"""What keeps the app whole against two habits of Streamlit.
 
-Until ``st.navigation`` has run once in a server's life, Streamlit takes ``pages/`` for its own kind of
-multipage app and runs a deep-linked page file without ``app.py``: no sidebar, no wide layout. Every page
-therefore calls :func:`through_router` first, which switches that off for good and starts the run over.
+Until ``st.navigation`` has run once in a server's life, it takes ``pages/`` for its own kind of multipage app and runs
+a deep-linked page file without ``app.py``: no sidebar, no wide layout. Every page therefore calls
+:func:`through_router` first, which switches that off for good and starts the run over.
+
+And it ends a run of the script at any access of the session's state, to begin the next: a click may come between two
+things of which neither may be done alone, as a corpus is chosen and its solve begun. :func:`whole` keeps them together.
 """
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import ParamSpec, TypeVar
+
 import streamlit as st
+from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 
 def through_router() -> None:
@@ -19,3 +31,28 @@ def through_router() -> None:
     if getattr(PagesManager, "uses_pages_directory", False):
         PagesManager.uses_pages_directory = False
         st.rerun()
+
+
+def whole(work: Callable[P, R]) -> Callable[P, R]:
+    """Decorate what is done to its end once it has begun: in a thread of its own, since a run is ended in its own
+    alone. In a callback, where the state is locked for other threads, and outside of scripts it runs as it is."""
+
+    @functools.wraps(work)
+    def run(*arguments: P.args, **named: P.kwargs) -> R:
+        context = get_script_run_ctx(suppress_warning=True)
+        if not getattr(context, "has_script_started", False):
+            return work(*arguments, **named)
+        answer: Future[R] = Future()
+
+        def do() -> None:
+            try:
+                answer.set_result(work(*arguments, **named))
+            except BaseException as error:  # the caller is told
+                answer.set_exception(error)
+
+        thread = add_script_run_ctx(threading.Thread(target=do, name="whole"), context)
+        thread.start()
+        thread.join()
+        return answer.result()
+
+    return run

@@ -23,6 +23,7 @@ from cflengine.compression import nearest_lam, path_lams
 from cflengine.engine import Watch
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, DONE, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, settings_from
@@ -73,6 +74,7 @@ def sample_job() -> Job:
     return job
 
 
+@whole
 def start_session() -> None:
     """Read the address once, then keep it in step with the session."""
     state = st.session_state
@@ -161,6 +163,7 @@ def current_corpus() -> LoadedCorpus:
     return loaded
 
 
+@whole
 def choose_corpus(loaded: LoadedCorpus) -> None:
     """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
     if loaded.id != st.session_state.corpus_id:
@@ -253,6 +256,7 @@ def run_solver() -> None:
     start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=str(wanted.solver)))
 
 
+@whole
 def start_job(kind: str, job: Job) -> None:
     """Queue a job as the session's of that kind."""
     st.session_state[f"{kind}_id"] = job.id
@@ -310,6 +314,7 @@ def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     st.session_state.opened_path = (loaded.id, _done(loaded.corpus.name, key, run, size=size).id)
 
 
+@whole
 def keep_result(kind: str, result: Any) -> None:
     """What needs no work, as the session's of that kind for its corpus: a reload finds it by the address."""
     loaded = current_corpus()
