@@ -21,18 +21,13 @@ st.markdown(
 )
 draw_controls()
 job = current_job(SUBWORDS)
+if job is not None and job.state == FAILED:
+    st.error(plain(job.error))
 if job is None:
     invite("Choose pieces", "find the vocabularies that cut {} into the fewest tokens")
 elif job.active:
     draw_live(job)
-elif not job.so_far.models:
-    if job.state == FAILED:
-        st.error(plain(job.error))
-    else:
-        st.info("Stopped before the first vocabulary was there: press **Choose pieces** again.")
-else:
-    if job.state == FAILED:
-        st.error(plain(job.error))
+elif job.so_far.models:
     run, loaded = job.so_far, current_corpus()
     size = draw_sizes(run)
     sentence, changes, theirs, files = st.tabs(
@@ -46,3 +41,5 @@ else:
         draw_theirs(run)
     with files:
         draw_files(run, size, loaded)
+elif job.state != FAILED:
+    st.info("Stopped before the first vocabulary was there: press **Choose pieces** again.")

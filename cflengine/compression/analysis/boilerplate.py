@@ -68,10 +68,11 @@ class Passages:
         found = found.reset_index()[columns]
         return found.sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
 
-    def repeated_share(self, doc_ptr: np.ndarray) -> np.ndarray:
-        """float64 (N,): of each document the share of its tokens that stand in repeated passages; 0 without tokens."""
+    def repeated_share(self, doc_ptr: np.ndarray, fresh: np.ndarray | None = None) -> np.ndarray:
+        """float64 (N,): of each document the share of its tokens that stand in repeated passages; 0 without tokens.
+        fresh: bool (n,), with respect to other documents than all, as of ``staying``."""
         sizes = np.diff(doc_ptr)
-        total = np.concatenate([[0], np.cumsum(~self.fresh)])
+        total = np.concatenate([[0], np.cumsum(~(self.fresh if fresh is None else fresh))])
         return (total[doc_ptr[1:]] - total[doc_ptr[:-1]]) / np.maximum(sizes, 1)
 
     def staying(self, doc_ptr: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:

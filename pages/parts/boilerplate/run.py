@@ -105,19 +105,18 @@ class BoilerplateRun:
         assert found is not None and table is not None
         if self._kept is None or self._kept[0] != (most, cut):
             stays, fresh = found.staying(table.doc_ptr, most)
-            total = np.concatenate([[0], np.cumsum(fresh)])[table.doc_ptr]
             if cut:
-                stays &= (np.diff(total) > 0) | (np.diff(table.doc_ptr) == 0)
+                stays &= found.repeated_share(table.doc_ptr, fresh) < 1
             stays &= np.array([bool(text) and not text.isspace() for text in corpus.texts], dtype=bool)
             self._kept = ((most, cut), np.flatnonzero(stays), fresh)
         return self._kept[1:]
 
     def shorter(self, corpus: Corpus, most: float) -> int:
         """How many documents get shorter where repeated passages are cut."""
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
         kept, fresh = self.kept(corpus, most, True)
-        assert self.table is not None
-        total = np.concatenate([[0], np.cumsum(~fresh)])[self.table.doc_ptr]
-        return int((np.diff(total)[kept] > 0).sum())
+        return int((found.repeated_share(table.doc_ptr, fresh)[kept] > 0).sum())
 
     def clean(self, corpus: Corpus, most: float, cut: bool) -> tuple[list[str], np.ndarray]:
         """The texts that stay, and int64, their documents, as ``kept`` has them."""

@@ -18,11 +18,6 @@ class Tagger:
 
     model: ChainCRF | None
 
-    @property
-    def learnt_columns(self) -> int:
-        """How many columns stood beside the word in the file that it has learnt from."""
-        raise NotImplementedError
-
     def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
         """A row of cells a token, the token first."""
         raise NotImplementedError

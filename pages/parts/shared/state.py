@@ -68,8 +68,7 @@ def sample_job() -> Job:
     loaded = corpora.recall(corpora.SAMPLE)
     assert loaded is not None
     run = PathRun.kept(corpora.SAMPLE_PATH, loaded.table, corpora.SAMPLE_MAX_GRAM, loaded.corpus.texts)
-    job = Job(loaded.corpus.name, (corpora.SAMPLE, PATH, "shipped"), lambda job: run, id=SAMPLE_JOB, so_far=run)
-    job.result, job.state = run, DONE
+    job = _done(loaded.corpus.name, (corpora.SAMPLE, PATH, "shipped"), run, id=SAMPLE_JOB)
     BOARD.keep(job)
     return job
 
@@ -311,7 +310,9 @@ def explore() -> None:
 def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     """A path that is there already, as the session's once ``loaded`` is chosen."""
     key, size = (loaded.id, PATH, OPENED), 2 * loaded.table.n_tokens
-    st.session_state.opened_path = (loaded.id, _done(loaded.corpus.name, key, run, size=size).id)
+    job = _done(loaded.corpus.name, key, run, size=size)
+    BOARD.add(job)
+    st.session_state.opened_path = (loaded.id, job.id)
 
 
 @whole
@@ -319,16 +320,16 @@ def keep_result(kind: str, result: Any) -> None:
     """What needs no work, as the session's of that kind for its corpus: a reload finds it by the address."""
     loaded = current_corpus()
     job = _done(loaded.corpus.name, (loaded.id, kind), result)
+    BOARD.add(job)
     st.session_state[f"{kind}_id"] = job.id
     look_after(job)
     _write_query()
 
 
-def _done(name: str, key: tuple[Any, ...], result: Any, size: int = 0) -> Job:
-    """A job on the board that is nothing but its result."""
-    job = Job(name, key, lambda job: result, size=size, so_far=result)
+def _done(name: str, key: tuple[Any, ...], result: Any, **more: Any) -> Job:
+    """A job that is nothing but its result; more: what else it is made with."""
+    job = Job(name, key, lambda job: result, so_far=result, **more)
     job.result, job.state = result, DONE
-    BOARD.add(job)
     return job
 
 
