@@ -55,6 +55,11 @@ def test_several_inputs_in_parts(run, monkeypatch, capsys):
     assert report["n_parts"] > 3 and report["n_documents"] == 82
     last = found[found["source"].str.endswith("second.csv")]
     assert set(last["document"]) <= {80, 81} and set(last["row"]) <= {0, 2}
+    second = str(run / "second.csv")
+    assert (report["n_records"], report["n_left_out"]) == (83, 1)
+    assert [line[:2] for line in report["left_out"]] == [[second, 1]]
+    left_out = pd.read_csv(run / "several" / "left_out.csv")
+    assert left_out.values.tolist() == report["left_out"]
     model = load_model(run / "run" / "model.cflm")
     assert isinstance(model, CompressiveFeatures)
     assert last["count"].sum() == model.transform(["the house number 3 is on fire", "nothing of the kind"]).sum()

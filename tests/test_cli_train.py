@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -54,6 +55,15 @@ def test_logistic_writes_model_weights_predictions_and_proof(tmp_path, capsys):
 def test_every_kind_of_feature(tmp_path, weighting, features):
     assert logistic(tmp_path, "--weighting", weighting, "--features", features, "--quiet") == 0
     assert read_report(tmp_path)["fits"][0]["gap"] <= 1e-4
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "multinomial"])
+def test_an_l1_penalty_needs_no_word_on_the_solver(tmp_path, multiclass):
+    assert logistic(tmp_path, "--l1-ratio", "0.5", "--multiclass", multiclass, "--time-limit", "60", "--quiet") == 0
+    (fit,) = read_report(tmp_path)["fits"]
+    assert fit["gap"] <= 1e-4 and fit["settings"]["lasso"] == 0.5 and fit["solver"] == "lbfgs"
+    assert 0 < (pd.read_csv(tmp_path / "weights.csv")["weight"] != 0).sum() < read_report(tmp_path)["n_features"]
+    assert main(["verify", str(tmp_path), "--quiet"]) == 0
 
 
 def test_clusters_are_told_with_the_weights(tmp_path):
@@ -165,6 +175,29 @@ def test_what_is_wrong_with_a_crf_is_said_in_a_line(tagged, tmp_path, capsys, ma
     assert main(["train-crf", *make(*tagged), "--out", str(tmp_path / "run")]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_encodings_of_column_files_are_found_or_stated(tagged, tmp_path, capsys):
+    text = "Café NNP B-LOC\nist VB O\n\n" * 5
+    (tmp_path / "in").mkdir()
+    path, name = tmp_path / "in" / "t.conll", tmp_path / "in" / os.fsdecode(b"na\xefve.conll")
+    for encoding, stated in (("cp1252", ["--encoding", "cp1252"]), ("cp1252", []), ("utf-16", [])):
+        path.write_text(text, encoding=encoding)
+        name.write_text(text, encoding=encoding)
+        out = tmp_path / f"{encoding}{len(stated)}"
+        words = ["train-crf", str(path), "--test", str(name), "--out", str(out), "--quiet", *stated]
+        assert main(words) == 0
+        model = ChainCRF.load(out / "model.cflm")
+        assert any("Café" in attribute for attribute in model.attributes_)
+        assert main(["verify", str(out), "--quiet"]) == 0
+        assert (out / os.fsdecode(b"na\xefve.conll.predicted")).read_text().startswith("Café NNP B-LOC ")
+        file = tmp_path / "tagged.conll"
+        assert main(["tag", str(out / "model.cflm"), str(path), "--out", str(file), "--quiet", *stated]) == 0
+        assert file.read_text().startswith("Café NNP B-LOC B-LOC\n")
+        said = capsys.readouterr().err
+        assert ("windows-1252" in said) == (encoding == "cp1252" and not stated)
+    assert main(["tag", str(out / "model.cflm"), str(path), "--encoding", "no", "--out", str(file)]) == 2
+    assert "is not an encoding" in capsys.readouterr().err
 
 
 def test_a_test_file_with_other_columns(tagged, tmp_path, capsys):

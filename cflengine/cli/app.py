@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-from cflengine.cli.terminal import number
+from cflengine.cli.values import number
 from cflengine.engine import InputError, app_folder
 
 _APP = """\

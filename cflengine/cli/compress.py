@@ -23,7 +23,8 @@ from cflengine.cli.options import (
     solver_settings,
 )
 from cflengine.cli.reports import document_table, run_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, number, percent, short_of
+from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
+from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path, remove_unfinished
 
 _COMPRESS = """\

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.cli.options import Clock, add_limits, add_output, add_reading, names, read, results, run_facts
+from cflengine.cli.options import Clock, add_limits, add_output, add_reading, read, results, run_facts
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine
+from cflengine.cli.values import names, number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _EMBED = """\

@@ -6,11 +6,13 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import Clock, add_documents, add_output, read, results, run_facts
-from cflengine.cli.terminal import TerminalWatch, is_shown, number
+from cflengine.cli.terminal import TerminalWatch, is_shown
+from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _ENCODE = """\
@@ -21,6 +23,7 @@ other, and encoded in parts of some four million tokens, so that there may be an
 
 Written to DIR:
   features-00000.parquet …   document, source, row in it, feature, count (or weight)
+  left_out.csv               the records of INPUT that are no documents, and why (only if there are any)
   report.json                documents, tokens, seconds, tokens a second and core
 """
 
@@ -65,9 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     with locked_folder(out), results(out) as folder:
         totals = _Totals()
         with TerminalWatch(sys.stderr, show=is_shown(quiet=arguments.quiet)) as watch:
-            for i, part in enumerate(encode_parts(model, _documents(arguments), cluster=arguments.cluster)):
+            documents = _documents(arguments, totals)
+            for i, part in enumerate(encode_parts(model, documents, cluster=arguments.cluster)):
                 totals.write(part, folder / f"features-{i:05d}.parquet")
                 watch.begin(f"{totals.n_documents:,} documents, {totals.n_tokens:,} tokens")
+        totals.write_left_out(folder / "left_out.csv")
         report = totals.facts() | {
             "seconds": time.perf_counter() - began, "versions": versions(),
             "model": {"gap": finite(model.duality_gap_), "about": header.get("about")},
@@ -93,7 +98,7 @@ def _dictionary(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     return model.set_params(n_threads=arguments.threads), header
 
 
-def _documents(arguments: argparse.Namespace) -> Iterator[Any]:
+def _documents(arguments: argparse.Namespace, totals: _Totals) -> Iterator[Any]:
     """The documents of all inputs in parts, of which one input is on disk or in memory at a time."""
     from cflengine.compression import in_parts
     from cflengine.text import expanded
@@ -105,16 +110,22 @@ def _documents(arguments: argparse.Namespace) -> Iterator[Any]:
             return
         own = argparse.Namespace(**vars(arguments) | {"input": [name], "limit": left})
         corpus = read(own, clock)
+        totals.take(name, corpus.report)
         yield from in_parts(corpus, name, first)
         first += len(corpus)
 
 
 class _Totals:
-    """Writes parts and adds up what they say."""
+    """Writes parts and adds up what they say, and what was left out."""
 
     def __init__(self) -> None:
         self.n_parts = self.n_documents = self.n_tokens = self.n_values = 0
         self.core_seconds = 0.0
+        self.read: list[tuple[str, Any]] = []
+
+    def take(self, name: str, report: Any) -> None:
+        """How one more input was read."""
+        self.read.append((name, report))
 
     def write(self, part: Any, path: Path) -> None:
         """One more part, to its file."""
@@ -128,10 +139,28 @@ class _Totals:
         self.n_values += part.table.num_rows
         self.core_seconds += part.seconds * part.n_threads
 
+    def write_left_out(self, path: Path) -> None:
+        """A row for each record that is no document, with its input; no file where there is none."""
+        from cflengine.engine import frame_csv
+        from cflengine.text import whole_characters
+
+        begun = False
+        for name, report in self.read:
+            frame = report.left_out_frame()
+            if len(frame):
+                frame.insert(0, "source", whole_characters(name)[0])
+                lines = frame_csv(frame)
+                with open(path, "ab") as file:
+                    file.write(lines[lines.index(b"\n") + 1 :] if begun else lines)
+                begun = True
+
     def facts(self) -> dict[str, Any]:
         """For the report."""
         rate = self.n_tokens / self.core_seconds if self.core_seconds else 0.0
+        examples = ([name, *example] for name, report in self.read for example in report.left_out)
         return {
+            "n_records": sum(report.n_records for _, report in self.read),
+            "n_left_out": sum(report.n_left_out for _, report in self.read), "left_out": list(islice(examples, 20)),
             "n_parts": self.n_parts, "n_documents": self.n_documents, "n_tokens": self.n_tokens,
             "n_values": self.n_values, "tokens_per_core_second": rate,
         }  # fmt: skip

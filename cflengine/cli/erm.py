@@ -15,14 +15,14 @@ from cflengine.cli.options import (
     add_limits,
     add_output,
     add_reading,
-    penalty_values,
     read,
     results,
     run_facts,
     text_pipeline,
 )
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine
+from cflengine.cli.values import number, penalty_values
 from cflengine.engine import InputError, locked_folder, output_path
 
 _ERM = """\

@@ -11,7 +11,8 @@ from typing import Any
 from cflengine.cli.options import Clock, add_limits, add_output, add_reading, noted, read, results, run_facts
 from cflengine.cli.path import lams_of
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine
+from cflengine.cli.values import number
 from cflengine.engine import locked_folder, output_path
 
 _EVALUATE = """\

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import math
 import sys
 import time
 from collections.abc import Callable, Container, Iterator
@@ -12,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.terminal import TerminalWatch, is_shown, number
+from cflengine.cli.terminal import TerminalWatch, is_shown
+from cflengine.cli.values import names, number, pattern
 from cflengine.engine import InputError
 from cflengine.text import PRESETS, preset_pattern
 
@@ -70,8 +69,13 @@ def add_documents(command: argparse.ArgumentParser) -> Any:
         help="leave out documents of fewer words (default: 1)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
-    source.add_argument("--encoding", metavar="NAME", help="of text files (default: found, and said if not UTF-8)")
+    add_encoding(source)
     return source
+
+
+def add_encoding(group: Any) -> None:
+    """How files are decoded."""
+    group.add_argument("--encoding", metavar="NAME", help="of text files (default: found, and said if not UTF-8)")
 
 
 def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
@@ -109,32 +113,6 @@ def settle_solver(arguments: argparse.Namespace) -> None:
     asked = any(getattr(arguments, name, None) is not None for name in ("shards", "cluster"))
     if asked and getattr(arguments, "solver", None) == "guided":
         arguments.solver = "sharded"
-
-
-def pattern(text: str) -> str:
-    """A token pattern; argparse's error for one that cannot be used."""
-    from cflengine.text import check_pattern
-
-    try:
-        return check_pattern(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None
-
-
-def penalty_values(text: str) -> list[float]:
-    """Values above 0 separated by commas; argparse's error for anything else."""
-    try:
-        found = sorted({float(value) for value in text.split(",")})
-        if not all(0 < value < math.inf for value in found):
-            raise InputError(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
-    return found
-
-
-def names(text: str) -> list[str]:
-    """Values separated by commas, as a row of CSV: one that holds a comma is quoted."""
-    return next(csv.reader([text], skipinitialspace=False), [])
 
 
 def add_labels(command: argparse.ArgumentParser, *, dev: bool) -> Any:

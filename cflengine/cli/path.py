@@ -19,7 +19,8 @@ from cflengine.cli.options import (
     run_facts,
 )
 from cflengine.cli.reports import document_table, path_report, write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent
+from cflengine.cli.terminal import TerminalProgress, load_engine, percent
+from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _PATH = """\

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_documents, noted, read
-from cflengine.engine import InputError
+from cflengine.cli.options import Clock, add_documents, add_encoding, noted, read
+from cflengine.engine import InputError, reads
 
 _PREDICT = """\
 Apply a saved model to other texts.
@@ -75,6 +75,7 @@ def _add_tag(commands: Any) -> None:
     command.set_defaults(run=tag)
     command.add_argument("model", metavar="MODEL", help="a saved tagger")
     command.add_argument("input", metavar="INPUT", help="column file")
+    add_encoding(command)
     command.add_argument("--out", required=True, metavar="FILE", help="column file to write")
     command.add_argument("--quiet", action="store_true", help="no summary")
 
@@ -118,7 +119,8 @@ def tag(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     model = ChainCRF.load(arguments.model)
-    sentences = read_columns(arguments.input, say=noted("tag", Path(arguments.input).name))
+    say = noted("tag", Path(arguments.input).name)
+    sentences = read_columns(arguments.input, encoding=arguments.encoding, say=say)
     tagged, right = tag_columns(model, sentences)
     with replaced(out) as file:
         file.writelines(line.encode("utf-8", "surrogatepass") for line in write_columns(tagged))
@@ -132,12 +134,13 @@ def tag(arguments: argparse.Namespace) -> int:
 
 
 def _file(out: str, sources: list[str]) -> Path:
-    """``out`` as a file to write, which is none of those that are read. Raises InputError."""
+    """``out`` as a file to write, which is none of those that are read, nor one that the next run would read. Raises
+    InputError."""
     path = Path(out)
     if not out.strip() or path.is_dir():
         raise InputError(f"--out {out!r} is no name of a file.")
     if not path.parent.is_dir():
         raise InputError(f"the folder of --out {out} is not there.")
-    if any(path.resolve() == Path(source).resolve() for source in sources):
-        raise InputError(f"--out {out} is read by this command; give another file.")
+    if any(reads(source, path.resolve()) for source in sources):
+        raise InputError(f"--out {out} is read by this command, or would be by the next; give another file.")
     return path

@@ -17,13 +17,13 @@ from cflengine.cli.options import (
     add_output,
     add_reading,
     gram_features,
-    penalty_values,
     read,
     results,
     run_facts,
 )
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine
+from cflengine.cli.values import number, penalty_values
 from cflengine.engine import InputError, locked_folder, output_path
 
 _SENTENCES = """\

@@ -22,22 +22,6 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def number(kind: type, least: float, most: float = math.inf) -> Any:
-    """A type for argparse: a ``kind`` (int or float) within limits."""
-
-    def parse(text: str) -> Any:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {'a whole' if kind is int else 'a'} number") from None
-        if not least <= value <= most:
-            limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-            raise argparse.ArgumentTypeError(f"{text} is not {limits}")
-        return value
-
-    return parse
-
-
 def percent(gap: float) -> str:
     """A gap for people."""
     if not math.isfinite(gap):

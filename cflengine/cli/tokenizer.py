@@ -12,7 +12,8 @@ import numpy as np
 
 from cflengine.cli.options import Clock, add_documents, add_limits, add_output, read, results, run_facts
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number, percent, short_of
+from cflengine.cli.terminal import TerminalProgress, load_engine, percent, short_of
+from cflengine.cli.values import number
 from cflengine.engine import frame_csv, locked_folder, output_path, replaced
 
 _TOKENIZER = """\

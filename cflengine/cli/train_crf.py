@@ -9,9 +9,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_limits, add_output, noted, results, run_facts
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.options import Clock, add_encoding, add_limits, add_output, noted, results, run_facts
+from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.train_logistic import add_solver, solver_settings
+from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _CRF = """\
@@ -56,6 +57,7 @@ def add_command(commands: Any) -> None:
         "--test", action="append", default=[], metavar="FILE", help="column file to judge by (repeatable)"
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N training sentences")
+    add_encoding(source)
     model = command.add_argument_group("model")
     model.add_argument(
         "--template", metavar="FILE", help="CRF++ template (default: word, previous word, column 1, if any)"
@@ -89,7 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
         parse_template(template)
     with reading_until(clock.ends):
         train, *tests = (
-            TaggedFile.read(path, scheme=arguments.scheme, limit=limit, say=noted("train-crf", Path(path).name))
+            TaggedFile.read(
+                path,
+                scheme=arguments.scheme,
+                limit=limit,
+                encoding=arguments.encoding,
+                say=noted("train-crf", Path(path).name),
+            )
             for path, limit in [(arguments.input, arguments.limit), *((path, None) for path in arguments.test)]
         )
     for test in tests:

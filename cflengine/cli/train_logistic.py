@@ -21,7 +21,8 @@ from cflengine.cli.options import (
     text_pipeline,
 )
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, number
+from cflengine.cli.terminal import TerminalProgress, load_engine
+from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path
 
 _LOGISTIC = """\

@@ -24,6 +24,7 @@ from cflengine.engine.checks import MissingPackageError
 from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, threads_here
 from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
+from cflengine.text.corpus import whole_characters
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -60,6 +61,7 @@ class EncodedPart:
 
 def in_parts(corpus: Corpus, source: str, first: int = 0) -> Iterator[Documents]:
     """A corpus in parts; first: number of its first document."""
+    source, _ = whole_characters(source)  # a name of a file need not be text
     begin = size = 0
     texts: list[str] = []
     for text in corpus.texts:

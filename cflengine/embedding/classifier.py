@@ -281,7 +281,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
             raise InputError('groups of words are for the regulariser "structured wmmd", which needs them.')
         known = DEFAULT_LAMS.get(self.regulariser, 0.0) if self.lam is None else self.lam
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_TRAINING}
-        return TrainSettings(lam=known, seed=seed_of(self.random_state), **own)
+        return TrainSettings(lam=known, random_state=seed_of(self.random_state), **own)
 
     def _vocabulary(
         self, table: TokenTable, vectors: Any, settings: TrainSettings, poll: Poll
@@ -292,7 +292,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         if len(chosen) < 2:
             raise InputError(f"fewer than two words occur {self.min_count} times: take a smaller min_count.")
         words = tuple(table.vocabulary[k] for k in chosen.tolist())
-        rng = np.random.default_rng((settings.seed, 0))
+        rng = np.random.default_rng((settings.random_state, 0))
         if vectors is not None:
             given = word_vectors(vectors, words, poll)
             M = rng.normal(size=(len(words), given.dimension)) * given.M.std() + given.M.mean(axis=0)
@@ -303,7 +303,12 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
             word_of = np.full(len(counts), -1, dtype=np.int64)
             word_of[chosen] = np.arange(len(chosen))
             M = learn_vectors(
-                word_of[table.tokens], table.doc_ptr, len(words), settings.dimension, seed=settings.seed, poll=poll
+                word_of[table.tokens],
+                table.doc_ptr,
+                len(words),
+                settings.dimension,
+                seed=settings.random_state,
+                poll=poll,
             )
             return words, np.pad(M, ((0, 0), (0, settings.dimension - M.shape[1])))
         return words, rng.normal(size=(len(words), settings.dimension))

@@ -101,7 +101,7 @@ def compare(
     if own.random_features is None or kernel.family == "linear":
         sums = pair_sums(laws, M, kernel, n_threads=own.n_threads, poll=poll)
     else:
-        found = feature_sums(laws, M, kernel, own.random_features, seed=own.seed, poll=poll)
+        found = feature_sums(laws, M, kernel, own.random_features, seed=own.random_state, poll=poll)
         sums, features, error = found.sums, found.features, found.standard_error
     on_stage("permutations")
     documents = _document_kernel(words, kernel, features, own, poll) if own.n_permutations else None
@@ -127,7 +127,7 @@ def _kernel(words: LabelledWords, own: CompareSettings, poll: Poll) -> Kernel:
         return Kernel("linear")
     if own.widths:
         return Kernel(own.kernel, own.widths)
-    width = median_width(words.laws, words.vectors.M, n_threads=own.n_threads, seed=own.seed, poll=poll)
+    width = median_width(words.laws, words.vectors.M, n_threads=own.n_threads, seed=own.random_state, poll=poll)
     if width == 0.0:
         raise InputError(
             "most pairs of words have the same vector, so the median distance is 0: give a width, or other vectors."
@@ -141,7 +141,7 @@ def _document_kernel(
     laws, M = words.laws, words.vectors.M
     try:
         if features is None and laws.n_documents > MOST_DOCUMENTS and kernel.family != "linear":
-            features = feature_sums(laws, M, kernel, TEST_FEATURES, seed=own.seed, poll=poll).features
+            features = feature_sums(laws, M, kernel, TEST_FEATURES, seed=own.random_state, poll=poll).features
         if features is None and kernel.family == "linear":
             features = laws.laws @ M
         if features is not None:
@@ -154,7 +154,9 @@ def _document_kernel(
 def _null(documents: DocumentKernel | None, words: LabelledWords, own: CompareSettings, poll: Poll) -> np.ndarray:
     if documents is None:
         return np.empty(0)
-    return permuted_statistics(documents, words.laws.y, words.laws.n_classes, own.n_permutations, own.seed, poll)
+    return permuted_statistics(
+        documents, words.laws.y, words.laws.n_classes, own.n_permutations, own.random_state, poll
+    )
 
 
 def _pairwise(
@@ -173,7 +175,7 @@ def _pairwise(
         if documents is not None and laws.n_classes > 2:
             chosen = np.flatnonzero((laws.y == a) | (laws.y == b))
             y = (laws.y[chosen] == b).astype(np.int64)
-            null = permuted_statistics(documents.of(chosen), y, 2, own.n_permutations, own.seed, poll)
+            null = permuted_statistics(documents.of(chosen), y, 2, own.n_permutations, own.random_state, poll)
             p = _whole(null, own, tie_tolerance(documents.diagonal))
         low, high = interval(by_vectors.statistic(a, b), jackknife(by_vectors, [(a, b)]))
         rows.append(
@@ -195,7 +197,7 @@ def _identity(sums: PairSums, words: LabelledWords, family: str, own: CompareSet
     laws, null, tolerance = words.laws, np.empty(0), 0.0
     if own.n_permutations and laws.n_documents <= MOST_DOCUMENTS:
         documents = identity_kernel(laws, family)
-        null = permuted_statistics(documents, laws.y, laws.n_classes, own.n_permutations, own.seed, poll)
+        null = permuted_statistics(documents, laws.y, laws.n_classes, own.n_permutations, own.random_state, poll)
         tolerance = tie_tolerance(documents.diagonal, laws.n_classes)
     width = math.nan if family == "linear" else WIDTH
     return {"statistic": sums.total(), "width": width, "p_value": _whole(null, own, tolerance)}

@@ -118,7 +118,7 @@ class WordMMD(BaseEstimator):
         progress, seed = Progress(self.listeners, time_limit=self.time_limit), seed_of(self.random_state)
         settings = CompareSettings(
             kernel=self.kernel, widths=_widths(self.width), n_permutations=self.n_permutations,
-            random_features=self.random_features, seed=seed, n_threads=self.n_threads,
+            random_features=self.random_features, random_state=seed, n_threads=self.n_threads,
         )  # fmt: skip
         stage = _Stages(progress)
         stage("words and vectors")

@@ -40,19 +40,19 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings:
-    """kernel: a family; widths: () for the median; n_permutations; random_features: None for the exact pass; seed;
-    n_threads."""
+    """kernel: a family; widths: () for the median; n_permutations; random_features: None for the exact pass;
+    random_state: seed; n_threads."""
 
     kernel: str = "gaussian"
     widths: tuple[float, ...] = ()
     n_permutations: int = 999
     random_features: int | None = None
-    seed: int = 0
+    random_state: int = 0
     n_threads: int | None = None
 
     def __post_init__(self) -> None:
         Kernel(self.kernel, self.widths or (() if self.kernel == "linear" else (1.0,)))
-        check_whole(self, {"n_permutations": 0, "seed": 0})
+        check_whole(self, {"n_permutations": 0, "random_state": 0})
         check_whole(self, {"random_features": 2}, optional=("random_features",))
 
 
@@ -83,7 +83,7 @@ class TrainSettings(Limits):
     learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units.
     max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step, or None.
     dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs
-    without a better one after which training ends, None: all epochs.
+    without a better one after which training ends, None: all epochs. random_state: seed.
 
     Raises ValueError for a value out of range, as all settings do.
     """
@@ -100,7 +100,7 @@ class TrainSettings(Limits):
     max_norm: float | None = 1.0
     dev_share: float = 0.0
     patience: int | None = None
-    seed: int = 0
+    random_state: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,9 +108,8 @@ class TrainSettings(Limits):
             raise InputError(f"network must be one of {', '.join(NETWORKS)}, not {self.network!r}.")
         if self.regulariser not in REGULARISERS:
             raise InputError(f"regulariser must be one of {', '.join(REGULARISERS)}, not {self.regulariser!r}.")
-        check_whole(
-            self, {"dimension": 1, "epochs": 1, "batch_size": 1, "hidden": 1, "max_length": 5, "seed": 0}
-        )  # fmt: skip
+        least = dict.fromkeys(("dimension", "epochs", "batch_size", "hidden"), 1)
+        check_whole(self, least | {"max_length": 5, "random_state": 0})
         check_whole(self, {"patience": 1}, optional=("patience",))
         check_positive(self, ("learning_rate", "max_norm"), optional=("max_norm",))
         if not (is_number(self.lam) and 0 <= self.lam < math.inf):

@@ -105,7 +105,9 @@ class Training:
         self.checkpoint, self.networks = checkpoint, networks
         self.progress, self.about = progress or Progress(time_limit=settings.time_limit), about
         self.train, self.dev = _split(data, settings)
-        net = networks.initial(settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.seed)
+        net = networks.initial(
+            settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.random_state
+        )
         M = _within(data.M, settings.max_norm)
         self.tree: Any = {"M": jnp.asarray(M, dtype=jnp.float32), "net": net}
         self.begun, self.state = self.tree["M"], networks.begin(self.tree)
@@ -150,7 +152,7 @@ class Training:
     def _run_epoch(self) -> dict[str, float] | None:
         """One pass over the documents; None where it was stopped or diverged, and ``reason`` says which."""
         own = self.settings
-        order = np.random.default_rng((own.seed, 2, self.epoch)).permutation(self.train)
+        order = np.random.default_rng((own.random_state, 2, self.epoch)).permutation(self.train)
         rate = own.learning_rate * (1.0 - self.epoch / own.epochs)
         loss = correct = penalty = 0.0
         for step, first in enumerate(range(0, len(order), own.batch_size)):
@@ -189,7 +191,7 @@ class Training:
             "ids": data.ids[filled], "y": data.y[filled].astype(np.int32),
             "weight": (np.arange(own.batch_size) < len(batch)).astype(np.float32),
         }  # fmt: skip
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(own.seed % 2**32), self.epoch), step)
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(own.random_state % 2**32), self.epoch), step)
         (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
             own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(min(own.lam, _LARGEST)), key
         )
@@ -341,7 +343,7 @@ def _split(data: TrainData, settings: TrainSettings) -> tuple[np.ndarray, np.nda
     if data.dev is not None:
         return np.flatnonzero(~data.dev), np.flatnonzero(data.dev)
     y = data.y
-    rng = np.random.default_rng((settings.seed, 3))
+    rng = np.random.default_rng((settings.random_state, 3))
     order = rng.permutation(len(y))
     rank = np.empty(len(y), dtype=np.int64)
     for c in np.unique(y):

@@ -5,7 +5,7 @@ from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
 from .memory import MemoryLimitError, fits, format_bytes, peak_bytes
-from .output import locked_folder, new_files, output_path
+from .output import locked_folder, new_files, output_path, reads
 from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
 from .registry import Solver
 from .results import versions
@@ -35,6 +35,7 @@ __all__ = [
     "output_path",
     "parallel_kernel",
     "peak_bytes",
+    "reads",
     "relative_gap",
     "remove_unfinished",
     "replaced",

@@ -100,9 +100,10 @@ def finite(value: Any) -> Any:
 
 
 def report_bytes(report: Mapping[str, Any]) -> bytes:
-    """A report as JSON; NaN and infinities become null."""
+    """A report as JSON; NaN and infinities become null, and what is no UTF-8 in names of files JSON's own escapes, by
+    which these files are found again."""
     text = json.dumps(finite(dict(report)), indent=2, ensure_ascii=False, default=str, allow_nan=False)
-    return (text + "\n").encode("utf-8", "replace")
+    return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def write_report(folder: Path, report: Mapping[str, Any], name: str = "report.json") -> None:

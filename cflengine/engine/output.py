@@ -8,12 +8,14 @@ folder.
 
 from __future__ import annotations
 
+import glob
 import itertools
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO
 
@@ -26,8 +28,8 @@ _STAGING = ".cflengine-{}.part"
 def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
     """``out`` as a folder to write to, which need not be there yet.
 
-    InputError for an empty name or a file, and where the run would write to what it reads: the folder of an input file,
-    an input folder, or a folder within one.
+    InputError for an empty name or a file, and where the run would write to what it reads, or the next one would read
+    what this one writes: the folder of an input file, an input folder, one within it, or where a pattern looks.
     """
     if not out.strip():
         raise InputError("--out is empty; give the name of a folder.")
@@ -36,14 +38,66 @@ def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
         raise InputError(f"--out {out} is a file; give a folder.")
     where = folder.resolve()
     for name in inputs:
-        source = Path(name).resolve()
-        if source.is_dir() and (where == source or source in where.parents):
-            raise InputError(
-                f"--out {out} lies in the input folder {name}: the next run would read it; give another one."
-            )
-        if source.is_file() and where == source.parent:
+        if reads(name, where):
+            raise InputError(f"--out {out} lies within the input {name}: the next run would read it; give another one.")
+        local = _on_this_computer(name)
+        if local is not None and Path(local).is_file() and where == Path(local).resolve().parent:
             raise InputError(f"--out {out} is the folder of {name}, which could be overwritten; give another one.")
+        if any(_match(folders, where.parts) for folders in _pattern_folders(name)):
+            raise InputError(f"--out {out} is where {name} looks: the next run would read it; give another one.")
     return folder
+
+
+def reads(name: str, path: Path) -> bool:
+    """Whether an input of this name is read at ``path`` (resolved), or would be as soon as something is there.
+
+    name: of a file, of a folder (with all that is in it), a pattern, or an address; of addresses only those of this
+    computer are known.
+    """
+    local = _on_this_computer(name)
+    if local is None:
+        return False
+    pattern = _pattern(local)
+    if pattern is None:
+        source = Path(local).resolve()
+        return source == path or (source.is_dir() and source in path.parents)
+    return any(_match(pattern, one.parts) for one in (path, *path.parents))
+
+
+def _on_this_computer(name: str) -> str | None:
+    """The path of an input; None for an address of another computer."""
+    if "://" not in name or Path(name).exists():
+        return name
+    scheme, separator, path = name.rpartition("::")[2].rpartition("://")  # the last of a chain of file systems
+    return path if not separator or scheme in ("file", "local") else None
+
+
+def _pattern(local: str) -> tuple[str, ...] | None:
+    """The parts of a pattern of names, those before the first wildcard resolved; None for a name."""
+    if not glob.has_magic(local) or Path(local).exists():
+        return None
+    parts = Path(local).parts
+    first = next(k for k, part in enumerate(parts) if glob.has_magic(part))
+    return Path(*parts[:first]).resolve().parts + parts[first:]
+
+
+def _pattern_folders(name: str) -> Iterator[Sequence[str]]:
+    """Patterns of the folders such that a run's files in them, or one folder below, would match a pattern."""
+    local = _on_this_computer(name)
+    pattern = None if local is None else _pattern(local)
+    if pattern is not None:
+        yield pattern[:-1]
+        if glob.has_magic(pattern[-2]):
+            yield pattern[:-2]
+
+
+def _match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether a path's parts are those of a pattern, in which ** stands for any number."""
+    if not pattern or not parts:
+        return not parts and all(part == "**" for part in pattern)
+    if pattern[0] == "**":
+        return _match(pattern[1:], parts) or _match(pattern, parts[1:])
+    return fnmatch(parts[0], pattern[0]) and _match(pattern[1:], parts[1:])
 
 
 @contextmanager
@@ -166,4 +220,6 @@ def _list_files(path: Path, names: list[str]) -> None:
         return
     report = json.loads(path.read_text(encoding="utf-8"))
     report["files"] = names
-    path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+    path.write_text(
+        json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace"
+    )

@@ -15,9 +15,10 @@ from cflengine.engine.settings import Limits
 #:   polish             the local search can improve its result
 #:   bounds             it proves a bound while it runs
 #:   many classes       all classes in one problem, not one against the rest
+#:   sentences          models of sequences, whose labels depend on each other
 #:   lasso              an ℓ1 penalty
 #:   watch              it tells a Watch what it does before its first event
-ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "lasso", "watch")
+ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", "sentences", "lasso", "watch")
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ def read_model(
     to read. path: or a file that is open."""
     if not isinstance(path, str | os.PathLike):
         return _read(path, file_name(path), kind)
+    if Path(path).exists() and not Path(path).is_file():
+        raise ModelFileError(f"'{path}' is no file.")  # a device may be read without end
     with open(path, "rb") as file:
         return _read(file, file_name(path), kind)
 

@@ -22,17 +22,15 @@ from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
 from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.model.problem import ChainData, ChainFeatures
-from cflengine.loglinear.solvers import registry as solvers
-from cflengine.loglinear.solvers.registry import solve
+from cflengine.loglinear.solvers.registry import SOLVERS, solve
 from cflengine.loglinear.solvers.result import LoglinearResult
 from cflengine.loglinear.solvers.settings import Settings, history_bytes
 from cflengine.text.tagging.attributes import AttributeTable
 from cflengine.text.tagging.tags import evaluate, score_frame
 from cflengine.text.tagging.templates import attribute_maker
 
-SOLVERS = ("lbfgs", "clustered")
 _OBJECTIVE = ("c1", "c2", "template")  # which stand by themselves in a file
-_SETTINGS = tuple(solvers.SOLVERS[name].settings for name in SOLVERS)
+_SETTINGS = tuple(SOLVERS[name].settings for name in SOLVERS.able("sentences"))
 
 
 class ChainCRF(SavedModel, BaseEstimator):
@@ -247,8 +245,9 @@ class ChainCRF(SavedModel, BaseEstimator):
         return self._table.matrix(attributes_of(sentence) for sentence in sentences)
 
     def _settings(self) -> Settings:
-        if not isinstance(self.solver, str) or self.solver not in SOLVERS:
-            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, not {self.solver!r}.")
+        names = SOLVERS.able("sentences")
+        if self.solver not in names:
+            raise InputError(f"solver must be one of {', '.join(names)}, not {self.solver!r}.")
         for name in ("c1", "c2"):
             value = getattr(self, name)
             if not (is_number(value) and 0 <= value < float("inf")):
@@ -258,7 +257,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         if self.c2 == 0 and self.solver != "lbfgs":
             raise InputError(f"solver {self.solver!r} needs c2 above 0.")
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
-        return solvers.SOLVERS.find(self.solver).check(self.settings, **(limits if self.settings is None else {}))
+        return SOLVERS.find(self.solver).check(self.settings, **(limits if self.settings is None else {}))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the solve's events and duals, which are more than the weights."""

@@ -21,7 +21,7 @@ from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_co
 from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
 from cflengine.loglinear.solvers.registry import SOLVERS, frequency_alone, solve
 from cflengine.loglinear.solvers.result import LoglinearResult
-from cflengine.loglinear.solvers.settings import Settings, history_bytes
+from cflengine.loglinear.solvers.settings import AutoSettings, LBFGSSettings, Settings, history_bytes
 
 
 class LogisticClassifier(ProbabilisticClassifier):
@@ -202,7 +202,12 @@ class LogisticClassifier(ProbabilisticClassifier):
         solver = SOLVERS.find(self.solver)
         if self.l1_ratio and solver.name not in ("auto", "lbfgs"):
             raise InputError(f"solver {solver.name!r} knows no ℓ1 penalty; with l1_ratio take 'auto' or 'lbfgs'.")
-        settings: Settings = self._solver_settings(SOLVERS["lbfgs"] if self.l1_ratio else solver, self.settings)
+        given = self.settings
+        if self.l1_ratio:  # "auto" is then OWL-QN, too, to the same limits
+            solver = SOLVERS["lbfgs"]
+            if isinstance(given, AutoSettings):
+                given = LBFGSSettings(tol=given.tol, time_limit=given.time_limit, max_iter=given.max_iter)
+        settings: Settings = self._solver_settings(solver, given)
         return settings
 
 

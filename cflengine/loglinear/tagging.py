@@ -13,7 +13,7 @@ from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.loglinear.crf import ChainCRF
-from cflengine.text.corpus import CorpusError
+from cflengine.text.corpus import CorpusError, whole_characters
 from cflengine.text.tagging.conll import Rows, read_columns, write_columns
 from cflengine.text.tagging.tags import convert, evaluate, score_frame
 
@@ -34,11 +34,12 @@ class TaggedFile:
         name: str | None = None,
         scheme: str | None = None,
         limit: int | None = None,
+        encoding: str | None = None,
         say: Callable[[str], None] = lambda note: None,
     ) -> Any:
-        """Read one; say: told of an encoding that had to be guessed. Raises CorpusError for what is no column file of
-        two columns or more."""
-        sentences = read_columns(source, name=name, say=say)[:limit]
+        """Read one, as :func:`~cflengine.text.read_columns` does. Raises CorpusError for what is no column file of two
+        columns or more."""
+        sentences = read_columns(source, name=name, encoding=encoding, say=say)[:limit]
         name = (name or Path(str(source)).name).removesuffix(".gz")
         if len(sentences[0][0]) < 2:
             raise CorpusError(f"'{name}' has one column; the label is the last of at least two.")
@@ -96,7 +97,7 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
         with (folder / f"{name}.predicted").open("w", encoding="utf-8") as file:
             file.writelines(write_columns(tagged))
         found = score_frame(evaluate(test.labels, predicted))
-        found.insert(0, "file", name)
+        found.insert(0, "file", whole_characters(name)[0])
         scores.append(found)
     frame = pd.concat(scores, ignore_index=True) if scores else pd.DataFrame()
     if len(frame):

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -108,6 +109,8 @@ def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]
 def read_proof(folder: Path) -> dict[str, np.ndarray]:
     """The arrays of a run's proof.npz. InputError where it is not there, or cannot be read."""
     try:
+        if not is_zipfile(folder / PROOF):
+            raise OSError("it is not there" if not (folder / PROOF).exists() else "it is no npz file")
         with np.load(folder / PROOF, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, KeyError, ValueError, EOFError) as error:

@@ -148,7 +148,7 @@ def _check_sentence_model(
 def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     """Check a run of ``cflengine train-crf``; source: the training file. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
-    sentences = read_columns(source)[: arguments.get("limit")]
+    sentences = read_columns(source, encoding=arguments.get("encoding"))[: arguments.get("limit")]
     tags = [[cells[-1] for cells in sentence] for sentence in sentences]
     if arguments.get("scheme"):
         tags = [convert(one, arguments["scheme"]) for one in tags]

@@ -30,6 +30,9 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
 
     Raises FalseResult for a claim that is not so, InputError where files or input cannot be read.
     """
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"'{path}' is no file.")  # a device may be read without end
     report = read_report(folder)
     try:
         found = _verify(folder, report, [source] if isinstance(source, str) else source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
+from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, RelaySettings
 from cflengine.compression.export import lam_folders
 from cflengine.compression.model.corpus import PreparedCorpus
 
@@ -64,6 +64,8 @@ def test_lam_means_nothing_where_pointers_have_costs_of_their_own():
 def test_random_state_is_the_seed():
     seeds = [CompressiveFeatures(random_state=seed).fit(A).result_.settings["random_state"] for seed in (0, 7)]
     assert seeds == [0, 7]
+    relay = CompressiveFeatures(solver="relay", random_state=7).fit(A).result_
+    assert relay.settings["random_state"] == 7 and RelaySettings(random_state=7).second.random_state == 7
     drawn = {CompressiveFeatures(random_state=None).fit(A).result_.settings["random_state"] for _ in range(3)}
     assert len(drawn) == 3
     generator = [CompressiveFeatures(random_state=np.random.RandomState(3)).fit(A).result_.settings for _ in range(2)]

@@ -116,7 +116,17 @@ def test_outputs_never_touch_inputs(tmp_path, monkeypatch):
                         ("letters/run", "letters"), (".", "letters/../documents.csv")):  # fmt: skip
         with pytest.raises(InputError, match="give another one"):
             output_path(out, [source])
-    assert output_path("run", ["documents.csv", "letters"]) == Path("run")
+    (tmp_path / "letters" / "a.txt").write_text("a")
+    for out, source in (
+        (".", "*.csv"), (str(tmp_path), "./doc*.csv"), ("letters", "letters/*.txt"), ("letters", "*/a.txt"),
+        ("letters/run", "letters/**/*.txt"), ("letters/run", "**/*.csv"), ("letters", "letters/*/*.txt"),
+        ("letters_run", "letters*"), ("letters/run", "lett*"), (".", (tmp_path / "documents.csv").as_uri()),
+        ("letters", f"{tmp_path.as_uri()}/letters/*.txt"), (".", f"gzip::file://{tmp_path}/documents.csv"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="give another one"):
+            output_path(out, [source])
+    far = ["documents.csv", "letters", "*.csv", "letters/*.txt", "s3://bucket/*.csv", "https://x.org/run?a=*"]
+    assert output_path("run", far) == Path("run") and output_path(".", ["letters/*.txt"]) == Path()
     with pytest.raises(InputError, match="is a file"):
         output_path("documents.csv")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from cflengine import (
     PLQClassifier,
     SentenceLassoClassifier,
 )
+from cflengine.compression.solvers import registry as compression
+from cflengine.embedding.settings import CompareSettings, TrainSettings
+from cflengine.engine.settings import Limits
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
 from cflengine.loglinear.solvers.settings import AutoSettings, ClusteredSettings, LBFGSSettings
@@ -185,6 +189,14 @@ def test_classes_that_are_none_are_refused(tmp_path):
 def test_settings_share_their_names():
     for settings in (MajoriseSettings(), AutoSettings(), LBFGSSettings()):
         assert settings.time_limit is None and settings.tol > 0
+    kinds, found = [Limits], []
+    while kinds:
+        found.append(kinds.pop())
+        kinds += found[-1].__subclasses__()
+    assert {TrainSettings, *(solver.settings for solver in compression.SOLVERS.values())} < set(found)
+    for kind in [*found, CompareSettings]:
+        names = {one.name for one in fields(kind)}
+        assert not names & {"seed", "gap", "tolerance", "seconds", "max_seconds", "budget"}, kind
 
 
 def test_a_row_that_fails_stops_those_beside_it():

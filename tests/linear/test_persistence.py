@@ -200,6 +200,12 @@ def test_damaged_pipelines_are_said_to_be(tmp_path, change, said):
         load_model(path)
 
 
+def test_a_device_is_no_model():
+    """Reading one may never end."""
+    with pytest.raises(ModelFileError, match="is no file"):
+        load_model(os.devnull)
+
+
 @pytest.mark.parametrize("cut", [0, 10, 300, -40, -1])
 def test_truncated_files_are_said_to_be(tmp_path, cut):
     path = tmp_path / "m.cflm"

@@ -18,6 +18,7 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import GuidedSolver
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
+from cflengine.engine.checks import check_whole
 from cflengine.engine.progress import NAN, EventForwarder, Listener, Progress
 from cflengine.engine.results import settings_dict
 from cflengine.engine.settings import Limits
@@ -38,6 +39,8 @@ class RelaySettings(Limits):
         The relative gap at which both parts together end.
     time_limit : float or None, default: None
         Seconds for both parts together, or None.
+    random_state : int, default: 0
+        Seed of whatever the guided solver draws.
     homotopy : HomotopySettings, optional
         Every other setting of the homotopy.
     guided : GuidedSettings, optional
@@ -45,8 +48,18 @@ class RelaySettings(Limits):
     """
 
     tol: float = 1e-3
+    random_state: int = 0
     homotopy: HomotopySettings = field(default_factory=lambda: HomotopySettings(keep_stages=True))
     guided: GuidedSettings = field(default_factory=GuidedSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole(self, {"random_state": 0})
+
+    @property
+    def second(self) -> GuidedSettings:
+        """The guided solver's, which is told when to end."""
+        return replace(self.guided, tol=self.tol, time_limit=None, random_state=self.random_state)
 
 
 def solve_relay(
@@ -65,9 +78,9 @@ def solve_relay(
     first = solve_homotopy(index, costs, settings.homotopy, listeners=(part,), n_threads=n_threads, lam=lam)
     result = first
     if progress.reason is None and not first.gap <= settings.tol:
-        guided, part = replace(settings.guided, tol=settings.tol, time_limit=None), EventForwarder(progress, "guided: ")
+        part = EventForwarder(progress, "guided: ")
         result = GuidedSolver(index, n_threads=n_threads, once=True).solve(
-            costs, guided, listeners=(part,), lam=lam, known=[(first.cover, first.alpha)]
+            costs, settings.second, listeners=(part,), lam=lam, known=[(first.cover, first.alpha)]
         )
     return replace(
         result,

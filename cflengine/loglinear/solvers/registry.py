@@ -69,10 +69,10 @@ _BOUNDS = frozenset({"bounds"})
 _MANY = _BOUNDS | {"warm start", "many classes"}
 SOLVERS = Registry(
     Solver("auto", "whichever is fastest to a certified gap", AutoSettings, _BOUNDS | {"many classes"}, _auto),
-    Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _MANY | {"lasso"}, _lbfgs),
+    Solver("lbfgs", "L-BFGS; with an ℓ1 penalty, OWL-QN", LBFGSSettings, _MANY | {"sentences", "lasso"}, _lbfgs),
     Solver(
-        "clustered", "the paper's scheme: weights of nearly the same size move as one", ClusteredSettings, _MANY,
-        _clustered,
+        "clustered", "the paper's scheme: weights of nearly the same size move as one", ClusteredSettings,
+        _MANY | {"sentences"}, _clustered,
     ),
     Solver("newton-cg", "Newton's method by conjugate gradients", NewtonSettings, _MANY, _newton),
     Solver("dual", "dual coordinate descent", DualSettings, _BOUNDS, _dual),

@@ -23,7 +23,7 @@ import pandas as pd
 
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.installed import sample_file
-from cflengine.text.corpus import MAX_EXAMPLES, Corpus, CorpusError, ReadReport, reason_of
+from cflengine.text.corpus import MAX_EXAMPLES, Corpus, CorpusError, ReadReport, reason_of, whole_characters
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.newsgroups import load_newsgroups
 from cflengine.text.reading.readers import read_corpus
@@ -172,7 +172,7 @@ def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
     frames = [corpus.metadata for corpus in corpora]
     columns = list(dict.fromkeys(column for frame in frames for column in frame.columns))
     origin = unique_names([*columns, "source"])[-1]
-    frames = [frame.assign(**{origin: name}) for frame, name in zip(frames, names, strict=False)]
+    frames = [frame.assign(**{origin: whole_characters(name)[0]}) for frame, name in zip(frames, names, strict=False)]
     metadata = pd.concat(frames, ignore_index=True)[[*columns, origin]]
     shown = ", ".join(corpus.name for corpus in corpora[:_SHOWN]) + (" …" if len(corpora) > _SHOWN else "")
     report = _joined([corpus.report for corpus in corpora], first.tolist(), f"{len(corpora)} inputs: {shown}")

@@ -18,23 +18,28 @@ Rows = list[tuple[str, ...]]
 
 
 def read_columns(
-    source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES, say: Callable[[str], None] = lambda note: None
-) -> list[Rows]:
+    source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES, encoding: str | None = None,
+    say: Callable[[str], None] = lambda note: None,
+) -> list[Rows]:  # fmt: skip
     """The sentences of a column file (also one packed by gzip), each a list of its tokens' columns.
 
-    source: a path, bytes or a binary stream. say: told of an encoding that had to be guessed. Raises CorpusError for
-    what cannot be read, for rows of different lengths, and where there is no sentence at all.
+    source: a path, bytes or a binary stream. encoding: None to find it. say: told of one that had to be guessed, and of
+    bytes that were replaced. Raises CorpusError for what cannot be read, for an encoding that is none, for rows of
+    different lengths, and where there is no sentence at all.
     """
     blob = as_blob(source, name, max_bytes)
-    decoding = initial_decoding(blob.head())
+    decoding = initial_decoding(blob.head(), encoding)
     try:
-        with blob.open(refuse_nul=True) as stream:
-            return parse_columns(decoding.lines(stream, "\n"), blob.name)
+        with blob.open(refuse_nul=decoding.one_byte_units) as stream:
+            found = parse_columns(decoding.lines(stream, "\n"), blob.name)
     except UnicodeDecodeError:
         decoding = detect(blob.chunks())
         say(decoding.note)
-        with blob.open(refuse_nul=True) as stream:
-            return parse_columns(decoding.lines(stream, "\n"), blob.name)
+        with blob.open(refuse_nul=decoding.one_byte_units) as stream:
+            found = parse_columns(decoding.lines(stream, "\n"), blob.name)
+    for note in decoding.warnings():
+        say(note)
+    return found
 
 
 def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
