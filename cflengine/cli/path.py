@@ -31,7 +31,9 @@ INPUT as for cflengine compress.
 Written to DIR:
   path.csv            a row a λ: objective, certified bound and gap, dictionary size, pointers, the share of
                       pointers of each length, seconds
-  lam-<λ>/            for each λ the features: features.npz, feature_names.txt, dictionary.csv
+  lam-<λ>/            for each λ the features (features.npz, feature_names.txt, dictionary.csv), where pointers stand
+                      (pointers.parquet), the dictionary for cflengine encode (model.cflm), and dual prices, which
+                      prove its bound (proof.npz, see cflengine verify)
   documents.csv       each document's row in INPUT, its tokens, its other columns
   report.json         the path, settings, sizes, seconds, memory, versions
 """

@@ -50,13 +50,18 @@ def run_report(model: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
     """What report.json of ``cflengine compress`` says: the result, the corpus, time and memory."""
     result = model.result_
     facts = _run_facts(model.corpus_, corpus, seconds, own)
-    how = {
-        "lam": float(model.lam), "max_gram": int(model.max_gram), "dictionary_cost": model.dictionary_cost,
-        "plain_cost": model.plain_cost, "token_pattern": model.token_pattern, "lowercase": model.lowercase,
+    how = {"lam": float(model.lam)} | _how(model)
+    return result.to_dict() | facts | {"solver_seconds": result.seconds, "compression": how}
+
+
+def _how(model: Any) -> dict[str, Any]:
+    """What is stored and counted, and what that costs beside λ."""
+    return {
+        "max_gram": int(model.max_gram), "dictionary_cost": model.dictionary_cost, "plain_cost": model.plain_cost,
+        "token_pattern": model.token_pattern, "lowercase": model.lowercase,
         "sentence_borders": model.sentence_borders, "weighting": model.weighting, "counting": model.counting,
         "temperature": float(model.temperature),
     }  # fmt: skip
-    return result.to_dict() | facts | {"solver_seconds": result.seconds, "compression": how}
 
 
 def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> dict[str, Any]:
@@ -67,4 +72,4 @@ def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
     for point in points:
         del point["versions"]
     facts = _run_facts(path.corpus, corpus, seconds, own)
-    return {"points": points} | facts | {"versions": versions()}
+    return {"points": points} | facts | {"compression": _how(path.estimator), "versions": versions()}

@@ -45,22 +45,23 @@ def write_run(
     # open files, not paths: arrow takes no path that is not UTF-8
     with open(folder / "features.csv", "wb") as file:
         write_long_csv(features, names, file)
-    _write_features(folder, model, features)
+    _write_model(folder, model, features, report)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
-    with open(folder / "pointers.parquet", "wb") as file:
-        pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
-    save_model(model, folder / MODEL, about={"learnt_from": report["corpus"]["source"]} if "corpus" in report else None)
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
-    result = model.result_
-    write_arrays(folder / "proof.npz", {"alpha": result.alpha} | to_arrays(result.branchings))
     write_report(folder, report)
 
 
-def _write_features(folder: Path, model: Any, features: sparse.csr_matrix) -> None:
+def _write_model(folder: Path, model: Any, features: sparse.csr_matrix, report: dict[str, Any]) -> None:
+    """Features, dictionary and pointers, the saved model, and what proves its bound."""
     sparse.save_npz(folder / "features.npz", features, compressed=False)
-    names = model.get_feature_names_out()
+    names = list(model.get_feature_names_out())
     (folder / "feature_names.txt").write_text("".join(name + "\n" for name in names), encoding="utf-8")
     (folder / "dictionary.csv").write_bytes(frame_csv(model.dictionary_))
+    with open(folder / "pointers.parquet", "wb") as file:
+        pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
+    save_model(model, folder / MODEL, about={"learnt_from": report["corpus"]["source"]} if "corpus" in report else None)
+    result = model.result_
+    write_arrays(folder / "proof.npz", {"alpha": result.alpha} | to_arrays(result.branchings))
 
 
 def lam_folders(lams: Sequence[float]) -> list[str]:
@@ -75,14 +76,17 @@ def lam_folders(lams: Sequence[float]) -> list[str]:
 def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: dict[str, Any]) -> None:
     """Everything that ``cflengine path`` leaves in its output folder (see its help).
 
-    path: a :class:`~cflengine.compression.feature_path.FeaturePath`; documents: a row a document.
+    path: a :class:`~cflengine.compression.feature_path.FeaturePath`; documents: a row a document; report: gets the
+    names of the folders.
     """
     folder = Path(folder)
     path.frame.to_csv(folder / "path.csv", index=False)
     (folder / "documents.csv").write_bytes(frame_csv(documents))
-    for lam, name in zip(path.lams, lam_folders(path.lams), strict=True):
+    points = []
+    for point, lam, name in zip(report["points"], path.lams, lam_folders(path.lams), strict=True):
         model = path.model(lam)
         below = folder / name
         below.mkdir(exist_ok=True)
-        _write_features(below, model, model.features())
-    write_report(folder, report)
+        _write_model(below, model, model.features(), report)
+        points.append(point | {"folder": name, "digest": model.result_.digest})
+    write_report(folder, report | {"points": points})

@@ -227,7 +227,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         require(header["gap"] is None or is_number(header["gap"]), name)
         ptr, label, before, after = (arrays[key] for key in ("ptr", "label", "before", "after"))
         features = ChainFeatures(ptr, label, before, after, len(header["classes"]))
-        require(_fit_together(features, arrays["w"], len(header["attributes"])), name)
+        require(features.takes(arrays["w"], len(header["attributes"])), name)
         given = header.get("parameters", {}) | {key: header[key] for key in _OBJECTIVE}
         model = cls(**read_parameters(cls, given, name, least=_OBJECTIVE, settings=_SETTINGS))
         model._settings()
@@ -317,17 +317,3 @@ def _labels(labels: Iterable[Sequence[str]], ptr: np.ndarray) -> tuple[list[Any]
         raise InputError(f"the labels are all {classes[0]!r}: a tagger needs two classes.")
     number = {label: c for c, label in enumerate(classes)}
     return classes, np.array([number[label] for sequence in sequences for label in sequence], dtype=np.int32)
-
-
-def _fit_together(features: ChainFeatures, w: np.ndarray, n_attributes: int) -> bool:
-    """Whether the arrays of a file make a model."""
-    ptr, label, before, after = features.ptr, features.label, features.before, features.after
-    whole = all(part.ndim == 1 and part.dtype.kind == "i" for part in (ptr, label, before, after))
-    if not (whole and w.ndim == 1 and w.dtype == np.float64 and len(ptr) == n_attributes + 1):
-        return False
-    within = all(
-        len(part) == 0 or (part.min() >= 0 and part.max() < features.n_labels) for part in (label, before, after)
-    )
-    ordered = ptr[0] == 0 and ptr[-1] == len(label) and bool((np.diff(ptr) >= 0).all())
-    sizes = len(before) == len(after) and len(w) == len(label) + len(before) and bool(np.isfinite(w).all())
-    return bool(within and ordered and sizes)

@@ -1,4 +1,4 @@
-"""A run of ``cflengine compress`` checked from its files and the input.
+"""Runs of ``cflengine compress`` and ``cflengine path`` checked from their files and the input.
 
 Tokens are cut by :mod:`re` and K-grams found by sorting, in parts of some million tokens, so that memory goes with the
 largest part. Then every claim of the files is recomputed: each pointer stands for the words its K-gram is named by,
@@ -8,8 +8,9 @@ the bound (:mod:`cflengine.compression.model.certificate`, plain numpy).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from cflengine.verify.entries import Entries, Pointers
 from cflengine.verify.findings import (
     FalseResult,
     Finding,
+    check_table,
+    check_trace,
     proof_array,
     read_proof,
     require,
@@ -39,11 +42,40 @@ from cflengine.verify.findings import (
     require_gap,
     require_same,
     rows_of,
+    sound,
 )
 
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
+    table, parts = _cut(report, corpus, [folder])
+    finding, counts, pointers = _check_solution(folder, report, table, parts)
+    _long_csv(folder, pointers.names, weighted(counts, str(report["compression"]["weighting"])))
+    _check_documents(folder, table, pointers)
+    check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
+    return finding
+
+
+def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Finding]:
+    """Check a run of ``cflengine path``, λ by λ. Raises FalseResult."""
+    points = report["points"]
+    folders = [folder / str(point["folder"]) for point in points]
+    require(all(one.parent == folder for one in folders), "the report names folders outside its own.")
+    require(len({point["lam"] for point in points}) == len(points) > 0, "the report has a λ twice, or none.")
+    table, parts = _cut(report, corpus, folders)
+    found = []
+    for point, below in zip(points, folders, strict=True):
+        own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
+        found.append(replace(_check_solution(below, own, table, parts)[0], name=f"λ = {point['lam']:g}"))
+    _check_documents(folder, table)
+    check_table(
+        folder / "path.csv", points, ("lam", "objective", "lower_bound", "gap", "dictionary_size", "n_pointers")
+    )
+    return found
+
+
+def _cut(report: dict[str, Any], corpus: Any, folders: Sequence[Path]) -> tuple[TokenTable, list[CorpusPart]]:
+    """Tokens and K-grams, as the report has them; folders: of solutions, whose branching trees may tie documents."""
     settings = report.get("compression")
     if not isinstance(settings, dict):
         raise InputError("the report does not say how the corpus was compressed: it is of an older version.")
@@ -51,17 +83,26 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"],
         sentence_borders=settings.get("sentence_borders", False),
     )  # fmt: skip
-    max_gram = int(settings["max_gram"])
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
+    # trees of several documents are made only for corpora that fit in one part
+    whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
+    parts = cut_corpus(table, int(settings["max_gram"]), whole=whole)
+    require_same(report.get("n_grams"), distinct_grams(parts), "the number of K-grams is")
+    return table, parts
+
+
+def _check_solution(
+    folder: Path, report: dict[str, Any], table: TokenTable, parts: list[CorpusPart]
+) -> tuple[Finding, sparse.csr_matrix, Pointers]:
+    """Check the dictionary, the pointers, the features and the proof in a folder; what it says, counts of each document
+    and entry, and the pointers."""
+    settings = report["compression"]
+    max_gram = int(settings["max_gram"])
     same = report.get("digest") == table.digest(max_gram)
     require(same, "the input is not the corpus that was compressed: its digest is another.")
     alpha, branchings = _prices(folder, table.n_tokens)
-    # trees of several documents are made only for corpora that fit in one part
-    parts = cut_corpus(table, max_gram, whole=_ties_documents(branchings, table))
-    n_grams = distinct_grams(parts)
-    require_same(report.get("n_grams"), n_grams, "the number of K-grams is")
-    costs = [_costs(part, settings) for part in parts]
+    n_grams, costs = distinct_grams(parts), [_costs(part, settings) for part in parts]
     pointers = Pointers.read(folder, table)
     n_trees, n_leaves = len(branchings), sum(branching.n_leaves for branching in branchings)
     entries, proof = Entries(table, pointers.names, max_gram), PartsCertificate(shared_costs(parts, costs))
@@ -72,9 +113,9 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
         lifted = _lifted(part, prices, own, branchings)
         facts = part_facts(found.cover, prices, part.gram_of, own, part.shared, lifted)
         proof.add(facts, part.numbers)
-    entries.check(folder, pointers.feature)
+    entries.check(folder, pointers)
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
-    _features(folder, table, pointers, counts, settings)
+    _features(folder, counts, settings)
     require(not branchings, "a branching tree is of tokens that are not there.")
     with _false_where_wrong():
         certificate = proof.certificate()
@@ -105,7 +146,8 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     notes = (
         () if word is None else (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
     )
-    return Finding("compression", certificate.objective, certificate.lower_bound, certificate.gap, checked, notes)
+    numbers = certificate.objective, certificate.lower_bound, certificate.gap
+    return Finding("compression", *numbers, checked, notes), counts, pointers
 
 
 def _costs(part: CorpusPart, settings: dict[str, Any]) -> StorageCosts:
@@ -131,22 +173,24 @@ def _stored(settings: dict[str, Any], part: CorpusPart) -> np.ndarray:
     return stored
 
 
-def _features(
-    folder: Path, table: TokenTable, pointers: Pointers, counts: sparse.csr_matrix, settings: dict[str, Any]
-) -> None:
-    """features.npz is what the documents count to, weighted as the report says; and so are the two tables."""
+def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any]) -> None:
+    """features.npz is what the documents count to, weighted as the report says."""
     try:
-        matrix = sparse.csr_matrix(sparse.load_npz(folder / "features.npz"))
+        matrix = sound(sparse.csr_matrix(sparse.load_npz(folder / "features.npz")))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"features.npz cannot be read: {error}.") from error
-    expected = weighted(counts, str(settings["weighting"]))
-    require(_equal(matrix, expected), "features.npz is not what the documents count to.")
-    _long_csv(folder, pointers.names, expected)
-    documents = rows_of(folder / "documents.csv")
-    sizes, used = np.diff(table.doc_ptr), np.bincount(pointers.document, minlength=table.n_documents)
+    same = _equal(matrix, weighted(counts, str(settings["weighting"])))
+    require(same, "features.npz is not what the documents count to.")
+
+
+def _check_documents(folder: Path, table: TokenTable, pointers: Pointers | None = None) -> None:
+    """documents.csv has every document's tokens and, of one solution, its pointers."""
+    documents, sizes = rows_of(folder / "documents.csv"), np.diff(table.doc_ptr)
+    used = None if pointers is None else np.bincount(pointers.document, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
     for d, row in enumerate(documents):
-        same = int(row["tokens"]) == sizes[d] and int(row["pointers"]) == used[d] and int(row["document"]) == d
+        same = int(row["tokens"]) == sizes[d] and int(row["document"]) == d
+        same = same and (used is None or int(row["pointers"]) == used[d])
         require(same, f"documents.csv is wrong about document {d}.")
 
 

@@ -59,6 +59,11 @@ class Pointers:
         require(bool(known.all()), "a pointer is of an entry that is not there.")
         return cls(columns, names, table)
 
+    def n_documents(self) -> np.ndarray:
+        """int64 (F,): in how many documents an entry has a pointer."""
+        size = len(self.names)
+        return np.bincount(np.unique(self.document.astype(np.int64) * size + self.feature) % size, minlength=size)
+
     def span(self, part: CorpusPart) -> slice:
         """Where the pointers of a part stand among all."""
         return slice(*np.searchsorted(self.document, [part.documents.start, part.documents.stop]).tolist())
@@ -104,7 +109,7 @@ class Entries:
         require(same, "pointers of one entry stand at different words.")
         self.words[here], self.cost[here] = words, costs.dictionary[entry[here]]
 
-    def check(self, folder: Path, feature: np.ndarray) -> None:
+    def check(self, folder: Path, pointers: Pointers) -> None:
         """Entries and K-grams are one to one, named by their words, and counted and priced as dictionary.csv says."""
         names, words = self.names, self.words
         require(bool((words[:, 0] >= 0).all()), "an entry of the dictionary has no pointer.")
@@ -114,13 +119,16 @@ class Entries:
         wrong = next((i for i, name in enumerate(names) if name != shown[i]), None)
         said = f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {shown[wrong or 0]!r}."
         require(wrong is None, said)
-        counts, lengths = np.bincount(feature, minlength=len(names)), (words >= 0).sum(axis=1)
+        counts, lengths = np.bincount(pointers.feature, minlength=len(names)), (words >= 0).sum(axis=1)
+        documents = pointers.n_documents()
         rows = rows_of(folder / "dictionary.csv")
         require(len(rows) == len(names), "dictionary.csv has another number of rows than there are entries.")
         for i, row in enumerate(rows):
             same = restore_cell(row["gram"]) == names[i] and int(row["length"]) == lengths[i]
-            same = same and int(row["count"]) == counts[i] and close(float(row["cost"]), self.cost[i])
-            require(same, f"dictionary.csv is wrong about {names[i]!r}: {counts[i]} pointers, {dict(row)}.")
+            same = same and int(row["count"]) == counts[i] and int(row["documents"]) == documents[i]
+            same = same and close(float(row["cost"]), self.cost[i])
+            uses = f"{counts[i]} pointers in {documents[i]} documents"
+            require(same, f"dictionary.csv is wrong about {names[i]!r}: {uses}, {dict(row)}.")
 
     def check_model(
         self, folder: Path, pointers: Pointers, counts: sparse.csr_matrix, by_length: np.ndarray, report: dict[str, Any]
@@ -139,12 +147,11 @@ class Entries:
             require(own == said, f"{MODEL} says that {name} is {own!r}, the report {said!r}.")
         require(header.get("gap") == report["gap"], f"{MODEL} says a gap of {header.get('gap')!r}.")
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        uses = np.unique(pointers.document.astype(np.int64) * len(grams) + pointers.feature) % len(grams)
         word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
         literal = settings.get("literal_cost")
         expected = {
             "count": np.bincount(pointers.feature, minlength=len(grams)), "cost": self.cost,
-            "documents": np.bincount(uses, minlength=len(grams)), "by_length": by_length,
+            "documents": pointers.n_documents(), "by_length": by_length,
             "literal": np.array([by_length[0] + word if literal is None else float(literal)]),
             "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
         }  # fmt: skip

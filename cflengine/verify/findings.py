@@ -11,9 +11,11 @@ from typing import Any
 from zipfile import is_zipfile
 
 import numpy as np
+from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
+from cflengine.plq.certificate import FEASIBLE
 from cflengine.text.reading.delimited import long_fields
 
 PROOF, MODEL = "proof.npz", "model.cflm"
@@ -104,6 +106,31 @@ def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]
             value, number = float(cell or "nan"), math.nan if said[name] is None else float(said[name])
             same = close(value, number) if math.isfinite(value) else not math.isfinite(number)
             require(same, f"{path.name} says a {name} of {cell!r}, the report {said[name]!r}.")
+
+
+def check_trace(path: Path, found: list[tuple[float, float]]) -> None:
+    """No row of a trace says what the results make impossible: a bound above an objective that was reached, or the
+    other way round; and its gap follows from its numbers. found: objective and bound of each fit, as recomputed."""
+    for row in rows_of(path) if path.exists() else ():  # that it is gone is said
+        objective, bound = found[int(row.get("fit") or 0)]
+        best, proved, gap = (float(row[name] or "nan") for name in ("best_objective", "lower_bound", "gap"))
+        if float(row.get("violation") or 0.0) > FEASIBLE:
+            continue  # the objective of a point that is not allowed may be anything
+        slack = _SAME * max(abs(objective), abs(bound))
+        at = f"{path.name} says in iteration {row['iteration']}"
+        require(not proved > objective + slack, f"{at} a bound of {proved!r}, but {objective!r} was reached.")
+        require(not best < bound - slack, f"{at} an objective of {best!r}, but no less than {bound!r} is possible.")
+        if math.isfinite(gap):
+            require_gap_of(gap, relative_gap(best, proved), at)
+
+
+def sound(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A sparse matrix of a file, whose numbers of columns and borders of rows are such. Raises FalseResult."""
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise FalseResult(f"a matrix of the files is damaged: {error}.") from error
+    return matrix
 
 
 def read_proof(folder: Path) -> dict[str, np.ndarray]:

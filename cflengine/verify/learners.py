@@ -33,6 +33,7 @@ from cflengine.verify.findings import (
     MODEL,
     Finding,
     check_table,
+    check_trace,
     proof_array,
     read_proof,
     require,
@@ -40,6 +41,7 @@ from cflengine.verify.findings import (
     require_gap,
     require_gap_of,
     require_same,
+    sound,
 )
 from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_reading, check_words
 
@@ -78,6 +80,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
+    check_trace(folder / "trace.csv", found)
     check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
     return worst("logistic regression", found, checked, notes)
 
@@ -165,6 +168,7 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
         require_same(arguments[name], float(header[name]), f"{name} of the model is")
     first, last, before, after = (arrays[name] for name in ("ptr", "label", "before", "after"))
     data, features = ChainData(X, ptr, label), ChainFeatures(first, last, before, after, len(header["classes"]))
+    require(features.takes(arrays["w"], len(header["attributes"])), f"the parts of {MODEL} do not fit together.")
     ridge, lasso = 2.0 * float(header["c2"]), float(header["c1"])
 
     def bound_at(w: np.ndarray) -> Any:
@@ -174,6 +178,7 @@ def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
     require_same(report["settings"]["lasso"], lasso, "a weight of the lasso of")
     found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
     require_gap_of(header["gap"], relative_gap(*found), "model.cflm says")
+    check_trace(folder / "trace.csv", [found])
     checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights",)
     return worst("conditional random field", [found], checked, ())
 
@@ -203,7 +208,7 @@ def worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...],
 
 def _sparse(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
     parts = [proof_array(proof, f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
-    return sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist()))
+    return sound(sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist())))
 
 
 def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:

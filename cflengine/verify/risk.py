@@ -19,6 +19,7 @@ from cflengine.verify.findings import (
     MODEL,
     Finding,
     check_table,
+    check_trace,
     proof_array,
     read_proof,
     require,
@@ -81,6 +82,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         folder / MODEL, header, found, X.shape[0], loss=arguments["loss"], l1_ratio=float(arguments["l1_ratio"]),
         fit_intercept=not arguments["no_intercept"],
     )  # fmt: skip
+    check_trace(folder / "trace.csv", found)
     if report["path"]:
         check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
     for j, row in enumerate(report["path"] or ()):

@@ -14,14 +14,16 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.output import files_of_run
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
-from cflengine.verify.compression import verify_compression
+from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
 
-_COMMANDS = ("compress", "sentences", "train-logistic", "train-crf", "erm", "embed", "tokenizer", "tokenizer-report")
+_COMMANDS = (
+    "compress", "path", "sentences", "train-logistic", "train-crf", "erm", "embed", "tokenizer", "tokenizer-report",
+)  # fmt: skip
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -42,7 +44,7 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
         # whatever a file of the run may hold instead of what belongs there, nothing in it is so until it is checked
         raise FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.") from error
     gone = [f"{name}, which the run wrote: it is not there" for name in _missing(folder)]
-    return [replace(found, notes=(*found.notes, *gone))]
+    return [*found[:-1], replace(found[-1], notes=(*found[-1].notes, *gone))]
 
 
 def _missing(folder: Path) -> list[str]:
@@ -50,18 +52,19 @@ def _missing(folder: Path) -> list[str]:
     return [name for name in files_of_run(folder) if not (folder / name).exists()]
 
 
-def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> Finding:
+def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list[Finding]:
     command, arguments = report.get("command"), report.get("arguments")
     if command not in _COMMANDS or not isinstance(arguments, dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
     source = source or _source(report, arguments)
     if command == "train-crf":
-        return verify_chain(folder, report, source[0])
+        return [verify_chain(folder, report, source[0])]
     corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
-    if command == "compress":
-        return verify_compression(folder, report, corpus)
+    if command == "path":
+        return verify_path(folder, report, corpus)
     check = {
+        "compress": verify_compression,
         "sentences": verify_sentences,
         "train-logistic": verify_logistic,
         "erm": verify_risk,
@@ -69,7 +72,7 @@ def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> Find
         "tokenizer": verify_tokenizer,
         "tokenizer-report": verify_tokenizer_report,
     }[command]
-    return check(folder, report, corpus)
+    return [check(folder, report, corpus)]
 
 
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> list[str]:

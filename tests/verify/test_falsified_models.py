@@ -27,6 +27,8 @@ RUNS = {
     "compress": ("compress", "--text-column", "text"),
     "logistic": ("train-logistic", *_LABEL),
     "tf-idf": ("train-logistic", *_LABEL, "--weighting", "tf-idf"),
+    "k-grams": ("train-logistic", *_LABEL, "--features", "kgrams"),
+    "λ-path": ("path", "--text-column", "text", "--lams", "0.3,1", "--counting", "soft"),
     "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--grid", "0.1"),
     "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
     "numbers": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1"),
@@ -106,15 +108,31 @@ def in_report(*keys: Any, value: Any) -> Callable[[Path], None]:
 
 
 def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
-    """The last cell of a column of a CSV file."""
+    """The last cell of a column of a CSV file that holds something."""
 
     def alter(run: Path) -> None:
         frame = pd.read_csv(run / file, keep_default_na=False)
         values = frame[column].astype(object)
-        values.iloc[-1] = change(values.iloc[-1])
+        place = max(k for k, cell in enumerate(values) if cell != "")
+        values.iloc[place] = change(values.iloc[place])
         frame.assign(**{column: values}).to_csv(run / file, index=False)
 
     return alter
+
+
+def in_proof(file: str, name: str, change: Callable[[np.ndarray], Any]) -> Callable[[Path], None]:
+    """An array of what proves a run."""
+
+    def alter(run: Path) -> None:
+        arrays = dict(np.load(run / file))
+        arrays[name] = change(arrays[name])
+        np.savez(run / file, **arrays)
+
+    return alter
+
+
+def with_entry(place: int, value: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda array: np.concatenate([array[:place], [value], array[place + 1 :]]).astype(array.dtype)
 
 
 def in_json(*keys: str, value: Any) -> Callable[[Path], None]:
@@ -163,6 +181,10 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "documents of an entry": ("compress", altered("model.cflm", scaled("documents", 2))),
     "literal_cost": ("compress", altered("model.cflm", parameter("literal_cost", 0.001))),
     "gap of a dictionary": ("compress", altered("model.cflm", gap)),
+    "documents in dictionary.csv": ("compress", in_table("dictionary.csv", "documents", lambda cell: cell + 1)),
+    "bound in a trace": ("compress", in_table("trace.csv", "lower_bound", lambda cell: 2.0 * float(cell))),
+    "objective in a trace": ("compress", in_table("trace.csv", "best_objective", lambda cell: 0.5 * float(cell))),
+    "gap in a trace": ("compress", in_table("trace.csv", "gap", lambda cell: float(cell) + 0.5)),
     "certificate": ("compress", in_report("certificate", "lower_bound", value=1e9)),
     "shrink": ("compress", in_report("certificate", "shrink", value=0.25)),
     "vocabulary": ("logistic", altered("model.cflm", reversed_words)),
@@ -173,6 +195,23 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "documents of a model": ("logistic", altered("model.cflm", documents)),
     "ridge": ("logistic", in_report("fits", 0, "settings", "ridge", value=0.5)),
     "intercept": ("logistic", in_report("intercepts", 0, value=12.0)),
+    "trace of a model": ("logistic", in_table("trace.csv", "lower_bound", lambda cell: cell + 1.0)),
+    "columns of a matrix": ("k-grams", in_proof("proof.npz", "X_indices", with_entry(3, 10**6))),
+    "borders of rows": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, 10**6))),
+    "borders below 0": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, -7))),
+    "objective at λ": ("λ-path", in_report("points", 0, "objective", value=1.0)),
+    "bound at λ": ("λ-path", in_report("points", 1, "lower_bound", value=1e4)),
+    "gap at λ": ("λ-path", in_report("points", 1, "gap", value=0.25)),
+    "λ": ("λ-path", in_report("points", 0, "lam", value=0.31)),
+    "folder of λ": ("λ-path", in_report("points", 0, "folder", value="lam-1")),
+    "folder elsewhere": ("λ-path", in_report("points", 0, "folder", value="../lam-1")),
+    "corpus of a λ": ("λ-path", in_report("points", 0, "digest", value="0")),
+    "table of a λ-path": ("λ-path", in_table("path.csv", "n_pointers", lambda cell: cell + 1)),
+    "tokens of a λ-path": ("λ-path", in_table("documents.csv", "tokens", lambda cell: cell + 1)),
+    "dictionary at λ": ("λ-path", altered("lam-0.3/model.cflm", scaled("cost", 2.0))),
+    "prices at λ": ("λ-path", in_proof("lam-1/proof.npz", "alpha", lambda alpha: 0.9 * alpha)),
+    "features at λ": ("λ-path", lambda run: shutil.copy(run / "lam-1" / "features.npz", run / "lam-0.3")),
+    "pointers at λ": ("λ-path", lambda run: shutil.copy(run / "lam-1" / "pointers.parquet", run / "lam-0.3")),
     "idf": ("tf-idf", altered("model.cflm", sloped("1.idf_"))),
     "weights of a sentence model": ("sentences", altered("sentence.cflm", scaled("coef", -5.0))),
     "intercept of the ridge": ("sentences", altered("ridge.cflm", lambda h, arrays: arrays["intercept"].__iadd__(1))),
@@ -188,6 +227,7 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "gap of the path": ("path", in_report("path", 1, "gap", value=1e-13)),
     "features of the path": ("path", in_report("path", 0, "features", value=10**6)),
     "path.csv": ("path", in_table("path.csv", "objective", lambda cell: 1.5 * cell)),
+    "trace of an SVM": ("path", in_table("trace.csv", "best_objective", lambda cell: 0.5 * cell)),
     "documents": ("numbers", in_report("n_documents", "train", value=7)),
     "network": ("network", altered("model.cflm", scaled("net.filter4", -1.0))),
     "vectors": ("network", altered("model.cflm", scaled("vectors", 2.0))),
@@ -227,6 +267,35 @@ def test_scores_of_pieces_and_their_weights(runs, tmp_path):
     arrays = dict(np.load(run / "proof.npz"))
     np.savez(run / "proof.npz", **arrays | {"weight": arrays["weight"] + 1})
     with pytest.raises(FalseResult, match="occur otherwise"):
+        verify_run(run)
+
+
+def test_every_λ_of_a_path_is_proved(runs):
+    run = runs("λ-path")
+    found, said = verify_run(run), json.loads((run / "report.json").read_text())["points"]
+    assert [one.name for one in found] == ["λ = 0.3", "λ = 1"]
+    for one, point in zip(found, said, strict=True):
+        assert one.lower_bound == pytest.approx(point["lower_bound"], rel=1e-12) and 0 <= one.gap < 0.02
+    assert (run / "lam-1" / "model.cflm").exists()
+
+
+@pytest.mark.parametrize(("name", "place", "value"), [
+    ("label", -1, 5), ("label", -1, 10**6), ("ptr", 3, 10**8), ("ptr", -1, 5), ("after", 0, -3), ("w", 0, np.nan),
+])  # fmt: skip
+def test_parts_of_a_tagger_that_do_not_fit_together(name, place, value, tmp_path):
+    (tmp_path / "in").mkdir()
+    source, run = tmp_path / "in" / "t.conll", tmp_path / "run"
+    source.write_text("the DT O\ncat NN B\n\na DT O\ndog NN B\nsat VB O\n\n" * 4)
+    command("train-crf", source, "--out", run, "--quiet")
+    assert verify_run(run)
+
+    def change(header, arrays):
+        array = arrays[name].copy()
+        array[place] = value
+        arrays[name] = array
+
+    altered("model.cflm", change)(run)
+    with pytest.raises(FalseResult, match="do not fit together"):
         verify_run(run)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -318,13 +319,17 @@ def test_another_input_is_refused(run, source, tmp_path):
 def test_what_is_no_run_gets_one_sentence(tmp_path, run):
     with pytest.raises(InputError, match=r"report\.json"):
         verify_run(tmp_path)
-    edit_report(run, command="path")
+    edit_report(run, command="evaluate")
     with pytest.raises(InputError, match="cannot be verified"):
         verify_run(run)
     edit_report(run, command="compress")
     (run / "proof.npz").unlink()
     with pytest.raises(InputError, match="nothing can be proved"):
         verify_run(run)
+    (run / "proof.npz").symlink_to(os.devnull)
+    with pytest.raises(InputError, match="is no file"):
+        verify_run(run)
+    (run / "proof.npz").unlink()
     (run / "report.json").write_text("[" * 100_000)
     with pytest.raises(InputError, match="cannot be read"):
         verify_run(run)

@@ -15,6 +15,7 @@ from typing import overload
 import numpy as np
 import pandas as pd
 
+from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.problem import StorageCosts, check_lam, storage_costs
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.settings import GuidedSettings
@@ -26,7 +27,8 @@ from cflengine.text.kgrams import KGramIndex
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One λ: the result (its dual prices in float32), int64 (K,) pointers of each length, seconds spent on it."""
+    """One λ: the result (its dual prices in float32, where these prove as much), int64 (K,) pointers of each length,
+    seconds spent on it."""
 
     lam: float
     result: CompressionResult
@@ -183,6 +185,17 @@ class _Path:
             if not self.points[lam].result.gap <= self.settings.tol:
                 self._solve(lam, brief, above)
 
+    def _slim(self, result: CompressionResult, lam: float) -> CompressionResult:
+        """With prices in float32, and certified by these: what is kept proves what is said. As it is where that would
+        not do."""
+        if result.branchings:
+            return result
+        alpha, gram_of = result.alpha.astype(np.float32), self.solver.index.gram_of
+        proof = certify(result.cover, alpha, gram_of, self.price(lam))
+        if result.gap <= (self.settings.tol or 0.0) < proof.gap:
+            return result
+        return replace(result, alpha=alpha, certificate=proof, lower_bound=proof.lower_bound, gap=proof.gap)
+
     def _solve(self, lam: float, settings: GuidedSettings, above: float | None = None) -> None:
         began = time.perf_counter()
         before = self.points.get(lam)
@@ -199,6 +212,6 @@ class _Path:
         if before is not None and before.result.gap <= result.gap:
             self.points[lam] = replace(before, seconds=seconds)
             return
-        slim = replace(result, alpha=result.alpha.astype(np.float32))
+        slim = self._slim(result, lam)
         counts = pointers_by_length(result.cover, self.solver.index.max_gram)
         self.points[lam] = PathPoint(lam, slim, counts, seconds)

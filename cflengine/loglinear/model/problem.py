@@ -75,6 +75,18 @@ class ChainFeatures:
         """E + F."""
         return len(self.label) + len(self.before)
 
+    def takes(self, w: np.ndarray, n_attributes: int) -> bool:
+        """Whether these arrays, which may come from a file, make a model of so many attributes with the weights w."""
+        ptr, pairs = self.ptr, (self.label, self.before, self.after)
+        if not all(part.ndim == 1 and part.dtype.kind == "i" for part in (ptr, *pairs)):
+            return False
+        if not (w.ndim == 1 and w.dtype == np.float64 and len(ptr) == n_attributes + 1):
+            return False
+        within = all(len(part) == 0 or (part.min() >= 0 and part.max() < self.n_labels) for part in pairs)
+        ordered = ptr[0] == 0 and ptr[-1] == self.n_states and bool((np.diff(ptr) >= 0).all())
+        sizes = len(self.before) == len(self.after) and len(w) == self.n_weights and bool(np.isfinite(w).all())
+        return bool(within and ordered and sizes)
+
     def matrices(self, w: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray]:
         """W, sparse (A, L), and T, (L, L)."""
         states = sparse.csr_matrix((w[: self.n_states], self.label, self.ptr), (len(self.ptr) - 1, self.n_labels))
