@@ -107,6 +107,15 @@ def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
     np.testing.assert_allclose(events["best_objective"], factor * others["best_objective"], rtol=1e-9)
 
 
+@pytest.mark.parametrize("factor", [1e-9, 1e-3, 1.0, 7.3, 1e5, 1e9])
+def test_what_costs_are_multiplied_by_changes_no_proof_by_trees(factor):
+    texts = ["c b c a a", "the cat sat on the mat", "y x y z z", "u t u s s"]
+    lengths = CompressiveFeatures(max_gram=2).fit(texts).index_.lengths().astype(np.float64)
+    costs = {"pointer_cost": np.full(2, factor), "dictionary_cost": factor * lengths}
+    result = CompressiveFeatures(max_gram=2, settings=GuidedSettings(tol=0.0), **costs).fit(texts).result_
+    assert result.branchings and result.gap < 1e-9
+
+
 def test_the_homotopys_last_solution_of_every_zeta_is_re_encoded(monkeypatch):
     """A run that is stopped earlier cannot end with more than one that goes on."""
     from cflengine import HomotopySettings

@@ -90,7 +90,7 @@ class Brancher:
         )  # fmt: skip
         base = float(self.alpha[local.tokens[inside]].sum())
         lift = tree_bound(found, local) - base
-        if lift <= _LEAST * max(base, 1.0):
+        if lift <= _LEAST * max(base, self.unit):
             return Branched(None, 0.0, better)
         return Branched(found, lift, better)
 
