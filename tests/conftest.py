@@ -6,8 +6,10 @@ import gc
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from itertools import islice
 from pathlib import Path
 
@@ -35,6 +37,16 @@ for name in sys.argv[1:]:
     package, *toys = name.split(":")
     importlib.import_module(f"cflengine.{package}.warm").warm_up(*toys)
 """
+
+
+def pytest_configure(config) -> None:
+    """What JAX compiles in one process of a run, others need not compile again."""
+    if not hasattr(config, "workerinput") and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="jax")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 
 def pytest_sessionstart(session) -> None:

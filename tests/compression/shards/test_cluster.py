@@ -86,17 +86,17 @@ def test_a_worker_that_is_killed_changes_nothing(cluster, expected, monkeypatch,
     check_same(result, expected)
 
 
-def test_the_only_worker_is_killed_and_comes_back(expected):
-    with local_cluster(1) as one:
-        killed = []
+def test_all_workers_are_killed_and_come_back(cluster, expected):
+    killed = []
 
-        def kill(stats) -> None:
-            if stats.stage == "annealing" and not killed:
-                killed.extend(worker.pid for worker in one.workers.values())
-                os.kill(killed[0], signal.SIGKILL)
+    def kill(stats) -> None:
+        if stats.stage == "annealing" and not killed:
+            killed.extend(worker.pid for worker in cluster.workers.values())
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
 
-        result = solve(one, listeners=[kill])
-    assert killed
+    result = solve(cluster, listeners=[kill])
+    assert len(killed) == 2
     check_same(result, expected)
 
 
