@@ -30,6 +30,11 @@ def relative_gap(objective: float, lower_bound: float) -> float:
     return 0.0 if objective == 0 and lower_bound == 0 else math.inf
 
 
+def open_gap(gap: float) -> float:
+    """A gap to compare by: infinite where none is proved (NaN)."""
+    return math.inf if math.isnan(gap) else gap
+
+
 def round_up(value: float, terms: float, magnitude: float | None = None) -> float:
     """A number that is at least what ``value`` stands for, if that was added up from ``terms`` roundings.
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.files import finite
+from cflengine.engine.gaps import open_gap
 from cflengine.engine.registry import Solver
 from cflengine.engine.settings import Limits
 from cflengine.linear import saving
@@ -59,7 +60,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
 
     def _keep(self, results: Sequence[Any]) -> None:
         """Be fitted with a result for each row."""
-        worst = max(results, key=lambda result: np.inf if np.isnan(result.gap) else result.gap)
+        worst = max(results, key=lambda result: open_gap(result.gap))
         self.results_, self.result_ = tuple(results), worst
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
         self.n_iter_ = np.array([result.n_iterations for result in results], dtype=np.int32)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.engine.gaps import open_gap
 from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
@@ -93,7 +94,7 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
 
     early = [result for result in results if result.reason is not TerminationReason.CONVERGED]
     if early:
-        worst = max((result.gap for result in early), key=lambda gap: np.inf if np.isnan(gap) else gap)
+        worst = max((result.gap for result in early), key=open_gap)
         warnings.warn(
             f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept it.",
             ConvergenceWarning,

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.stats import binomtest
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.gaps import open_gap
 from cflengine.engine.progress import TerminationReason
 from cflengine.linear.model import LinearModel
 
@@ -66,7 +67,7 @@ class GridSearch:
         one with the smallest gap."""
         whole = [point for point in self.points if point.whole]
         if not whole:
-            return min(self.points, key=lambda point: max(result.gap for result in point.results))
+            return min(self.points, key=lambda point: max(open_gap(result.gap) for result in point.results))
         return max(
             whole,
             key=lambda point: (point.accuracy, -point.model.size, tuple(point.penalty.parameters.values())),

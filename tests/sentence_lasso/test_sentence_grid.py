@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from cflengine import ADMMSettings, MajoriseSettings
-from cflengine.engine.progress import TerminationReason
+from cflengine.engine.progress import NAN, TerminationReason
 from cflengine.linear.search import GridPoint, GridSearch
 from cflengine.sentence_lasso.grid import PAPER_GRID, fit_classes, grid_search
 from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
@@ -75,6 +75,25 @@ def test_ties_go_to_the_smaller_model_then_to_the_stronger_penalty(searched):
     empty = replace(search.points[0].results[0], w=np.zeros(15))
     same = GridSearch(tuple(GridPoint(p.penalty, (empty,), 0.5) for p in search.points))
     assert set(same.best.penalty.parameters.values()) == {max(VALUES)} and same.best.penalty.kind == kind
+
+
+def test_what_was_cut_off_says_nothing_of_its_penalty(searched):
+    """However accurate it is; where all were, the one nearest to its end is the best."""
+    _, search = searched
+    first, second, *_ = search.points
+
+    def cut(point, reason, gap, accuracy):
+        return GridPoint(point.penalty, tuple(replace(r, reason=reason, gap=gap) for r in point.results), accuracy)
+
+    for reason in (TerminationReason.INTERRUPTED, TerminationReason.TIME_LIMIT):
+        early, late, unknown = (
+            cut(first, reason, 393.0, 1.0),
+            cut(second, reason, 2.0, 0.4),
+            cut(first, reason, NAN, 1.0),
+        )
+        assert GridSearch((early, replace(second, accuracy=0.5))).best.penalty is second.penalty
+        for points in ((early, late, unknown), (unknown, early, late), (late, unknown, early)):
+            assert GridSearch(points).best is late
 
 
 def test_frame_has_a_row_a_point(searched):
