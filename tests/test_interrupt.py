@@ -138,3 +138,30 @@ def test_a_path_ends_at_the_time_limit_of_the_command():
     late = terminal.TerminalProgress(io.StringIO(), show=False, ends=0.0)
     found = CompressiveFeatures(max_gram=2, listeners=(late,)).path(texts, [0.5, 1.0, 2.0])
     assert len(found.frame) == 1 and found.frame["reason"].tolist() == ["time limit"]
+
+
+CALLED_BACK = """
+def call_back():
+    global through
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)  # where an exception would be raised
+    through = True
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_within_a_callback_of_llvm_is_put_off(capsys):
+    """An exception there is printed, and forgotten."""
+    within = {"os": os, "signal": signal, "time": time}
+    exec(compile(CALLED_BACK, "/site-packages/llvmlite/binding/executionengine.py", "exec"), within)
+
+    def load() -> None:
+        within["call_back"]()
+        assert within["through"]
+        time.sleep(5)
+        pytest.fail("it was forgotten")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        terminal.load_engine(load, quiet=True)
+    assert signal.getsignal(signal.SIGINT) is before

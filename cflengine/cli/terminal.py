@@ -1,13 +1,17 @@
-"""What every command needs of a terminal: a parser that errs in one line, numbers with limits, live progress."""
+"""What every command needs of a terminal: a parser that errs in one line, live progress, Ctrl-C."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn, Self
 
 from cflengine.engine import TerminationReason, Watch
@@ -141,5 +145,31 @@ def load_engine(warm_up: Callable[[], None], *, quiet: bool) -> bool:
     if show:
         # once after an installation this takes half a minute or more, and silence would look like a hang
         print("loading the engine (compiled on first use) …", end="", file=sys.stderr, flush=True)
-    warm_up()
+    with _no_interrupt_in_callbacks():
+        warm_up()
     return show
+
+
+@contextmanager
+def _no_interrupt_in_callbacks() -> Iterator[None]:
+    """Ctrl-C while LLVM calls back into Python would be printed and forgotten: it is put off until that is over."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if "llvmlite" in frame.f_code.co_filename:
+                threading.Timer(0.02, os.kill, (os.getpid(), number)).start()
+                return
+            frame = frame.f_back
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    # ignored by a job in the background; other threads get no Ctrl-C, and Windows no signal by os.kill
+    usual = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if not usual or sys.platform == "win32":
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
