@@ -55,7 +55,7 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
-[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext) {
+[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext, .annotation-text) {
   fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
 }
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
