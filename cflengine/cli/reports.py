@@ -70,6 +70,7 @@ def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
 
     points = [{"lam": point.lam, **point.result.to_dict()} for point in path.points]
     for point in points:
-        del point["versions"]
+        del point["versions"], point["digest"]  # all have the same
     facts = _run_facts(path.corpus, corpus, seconds, own)
+    facts |= {"digest": path.corpus.digest}
     return {"points": points} | facts | {"compression": _how(path.estimator), "versions": versions()}

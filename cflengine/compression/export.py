@@ -88,5 +88,5 @@ def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: d
         below = folder / name
         below.mkdir(exist_ok=True)
         _write_model(below, model, model.features(), report)
-        points.append(point | {"folder": name, "digest": model.result_.digest})
+        points.append(point | {"folder": name})
     write_report(folder, report | {"points": points})

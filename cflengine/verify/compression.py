@@ -85,9 +85,12 @@ def _cut(report: dict[str, Any], corpus: Any, folders: Sequence[Path]) -> tuple[
     )  # fmt: skip
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
+    max_gram = int(settings["max_gram"])
+    same = report.get("digest") == table.digest(max_gram)
+    require(same, "the input is not the corpus that was compressed: its digest is another.")
     # trees of several documents are made only for corpora that fit in one part
     whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
-    parts = cut_corpus(table, int(settings["max_gram"]), whole=whole)
+    parts = cut_corpus(table, max_gram, whole=whole)
     require_same(report.get("n_grams"), distinct_grams(parts), "the number of K-grams is")
     return table, parts
 
@@ -99,8 +102,6 @@ def _check_solution(
     and entry, and the pointers."""
     settings = report["compression"]
     max_gram = int(settings["max_gram"])
-    same = report.get("digest") == table.digest(max_gram)
-    require(same, "the input is not the corpus that was compressed: its digest is another.")
     alpha, branchings = _prices(folder, table.n_tokens)
     n_grams, costs = distinct_grams(parts), [_costs(part, settings) for part in parts]
     pointers = Pointers.read(folder, table)

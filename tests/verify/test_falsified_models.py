@@ -205,7 +205,7 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "λ": ("λ-path", in_report("points", 0, "lam", value=0.31)),
     "folder of λ": ("λ-path", in_report("points", 0, "folder", value="lam-1")),
     "folder elsewhere": ("λ-path", in_report("points", 0, "folder", value="../lam-1")),
-    "corpus of a λ": ("λ-path", in_report("points", 0, "digest", value="0")),
+    "corpus of a path": ("λ-path", in_report("digest", value="0")),
     "table of a λ-path": ("λ-path", in_table("path.csv", "n_pointers", lambda cell: cell + 1)),
     "tokens of a λ-path": ("λ-path", in_table("documents.csv", "tokens", lambda cell: cell + 1)),
     "dictionary at λ": ("λ-path", altered("lam-0.3/model.cflm", scaled("cost", 2.0))),
