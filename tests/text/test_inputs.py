@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -115,7 +116,7 @@ def test_addresses_are_read_through_fsspec():
         assert one.name == "a.csv" and one.rows.tolist() == [0, 2]
         with pytest.raises(CorpusError, match=r"Nothing is called 'memory://posts/\*.tsv'"):
             read_input("memory://posts/*.tsv")
-        with pytest.raises(CorpusError, match=r"'memory://posts/c.csv' cannot be opened"):
+        with pytest.raises(CorpusError, match=r"There is no file 'memory://posts/c.csv'"):
             read_input("memory://posts/c.csv")
         with pytest.raises(CorpusError, match=r"'nosuch://a' cannot be read"):
             read_input("nosuch://a")
@@ -182,3 +183,20 @@ def test_what_is_asked_of_a_web_server_is_no_pattern(monkeypatch):
     with pytest.raises(CorpusError, match="no network"):
         read_input("https://example.org/a.csv?raw=1")
     assert asked == ["https://example.org/a.csv?raw=1"]
+
+
+def test_chains_of_addresses(tmp_path):
+    """What is in an archive, and copies that fsspec keeps; names are those of the files within."""
+    pytest.importorskip("fsspec")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"text\n{name} cat sat\nthe dog ran\n")
+    with zipfile.ZipFile(tmp_path / "posts.zip", "w") as archive:
+        for name in ("a.csv", "b.csv"):
+            archive.write(tmp_path / name, name)
+    address = (tmp_path / "posts.zip").as_uri()
+    assert read_input(f"zip://b.csv::{address}").texts == ["b cat sat", "the dog ran"]
+    corpus = read_input(f"zip://*.csv::{address}")
+    assert corpus.texts == ["a cat sat", "the dog ran", "b cat sat", "the dog ran"]
+    assert corpus.metadata["source"].iloc[-1] == f"zip://b.csv::{address}"
+    assert len(read_input(f"filecache::{tmp_path.as_uri()}/*.csv")) == 4
+    assert read_input((tmp_path / "a.csv").as_uri()).texts[0] == "a cat sat"

@@ -98,8 +98,8 @@ def _expanded(source: str) -> list[str]:
 
 def _read_one(name: str, *, limit: int | None, **how: Any) -> Corpus:
     if _is_address(name):
-        with _opened(name) as stream:
-            return read_corpus(stream, name=Path(name.partition("?")[0]).name, limit=limit, **how)
+        with _opened(name) as (stream, there):
+            return read_corpus(stream, name=Path(there.partition("?")[0]).name, limit=limit, **how)
     if name == NEWSGROUPS and not Path(name).exists():
         corpus = load_newsgroups()
         return corpus.head(limit) if limit else corpus
@@ -137,7 +137,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 def _addresses(pattern: str) -> list[str]:
     system, path = _file_system(pattern)
     try:
-        names = [system.unstrip_protocol(name) for name in sorted(system.glob(path))]
+        names = [_address_of(name, system, pattern) for name in sorted(system.glob(path))]
     except Exception as error:  # as above
         raise CorpusError(f"'{pattern}' cannot be listed ({reason_of(error)}); check the address.") from error
     if not names:
@@ -145,16 +145,27 @@ def _addresses(pattern: str) -> list[str]:
     return names
 
 
+def _address_of(name: str, system: Any, pattern: str) -> str:
+    """Of a file that a pattern of addresses found, which may be a chain such as zip://*.csv::s3://bucket/posts.zip."""
+    first, chained, others = pattern.partition("::")
+    if not chained or "://" in first:
+        return str(system.unstrip_protocol(name)) + chained + others
+    return f"{first}::{others.partition('://')[0]}://{name}"  # such as filecache::, which stands before any address
+
+
 @contextmanager
-def _opened(address: str) -> Iterator[BinaryIO]:
+def _opened(address: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A file, and its path in its file system."""
     system, path = _file_system(address)
     try:
         stream = system.open(path, "rb")
+    except FileNotFoundError:
+        raise CorpusError(f"There is no file '{address}'; check the address.") from None
     except Exception as error:  # as above
         raise CorpusError(f"'{address}' cannot be opened ({reason_of(error)}); check the address.") from error
     with stream:
         try:
-            yield stream
+            yield stream, path
         except (InputError, MemoryError):
             raise
         except OSError as error:  # a connection that is lost in the middle
