@@ -15,6 +15,7 @@ from pages.parts.groups.figures import explained_figure, film_figure, parsimony_
 from pages.parts.groups.run import TIES, TITLES, TOL, WeightsChoice, WeightsRun
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import parts_of
+from pages.parts.shared import asking
 from pages.parts.shared.concordance import occurrences
 from pages.parts.shared.jobs import BOARD, Job
 
@@ -223,7 +224,7 @@ def test_the_tagger_page_trains_and_tags(open_app):
     sound(app.text_input(key="tagger_text").set_value("").run())
 
 
-def test_a_sentence_waits_for_the_engine_and_says_so(open_app):
+def test_a_sentence_waits_for_the_engine_and_says_so(open_app, monkeypatch):
     """Tagging enters parallel kernels, so it happens in the solver's thread, behind what runs there."""
     import threading
 
@@ -231,7 +232,10 @@ def test_a_sentence_waits_for_the_engine_and_says_so(open_app):
     gate = threading.Event()
     busy = BOARD.submit(Job("busy", ("c",), lambda job: gate.wait(30)))
     sound(app.text_input(key="tagger_text").set_value("Nadia left.").run())
-    assert "busy with a solve" in captions(app)
+    assert "busy with a solve" in captions(app) and asking.COMPILED_FIRST not in captions(app)
+    with monkeypatch.context() as cold:
+        cold.setattr(asking, "_COMPILED", threading.Event())
+        assert f"when it is done. {asking.COMPILED_FIRST}" in captions(sound(app.run()))
     gate.set()
     busy.result(timeout=10)
     until(lambda: app.session_state["asked_tagged"][1].done())

@@ -17,6 +17,7 @@ from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
 WAITING = "The solver is busy; this is answered when it is done."
+COMPILED_FIRST = "The engine is compiled first: once after an installation, about half a minute."
 _COMPILED = threading.Event()
 _DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, with room to spare
 
@@ -71,4 +72,4 @@ def _until_there(name: str, waiting: str) -> None:
     known = st.session_state.get(name)
     if known is not None and known[1].done():
         st.rerun()
-    st.caption(waiting)
+    st.caption(waiting if engine_is_warm() else f"{waiting} {COMPILED_FIRST}")
