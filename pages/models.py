@@ -15,7 +15,7 @@ from pages.parts.names.view import draw_saved_tagger
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.models import draw_applied, draw_model, read_uploaded
 from pages.parts.shared.state import current_corpus
-from pages.parts.shared.words import plain
+from pages.parts.shared.words import plain, said
 
 _MOST_MB = 200
 
@@ -56,7 +56,7 @@ if state.get("model_read", ("",))[0] != digest:
         model, header = read_uploaded(data, name)
         state.model_read = (digest, SavedTagger(model) if isinstance(model, ChainCRF) else model, header)
     except ValueError as error:
-        st.error(plain(str(error)))
+        st.error(said(error))
         st.stop()
 _, model, header = state.model_read
 draw_model(header)

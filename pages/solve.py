@@ -11,7 +11,7 @@ from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.lab.tightness import draw_tightness
 from pages.parts.shared.controls import PHASES, draw_controls, invite, live_numbers
 from pages.parts.shared.jobs import FAILED, followed
-from pages.parts.shared.solution import current_model, current_solution
+from pages.parts.shared.solution import current_solution, is_surpassed, solve_solution
 from pages.parts.shared.state import current_corpus, current_job
 from pages.parts.shared.words import plain
 
@@ -36,6 +36,8 @@ elif job is not None:
         zeta=job.solver in ("homotopy", "relay"),
         phase=PHASES[job.solver],
     )
+    if is_surpassed(job):
+        st.info("Words to phrases has a better solution at this λ: the other pages go on to show that one.")
     st.caption(
         "The certified bound is a proof: no dictionary of phrases of up to K words stores this corpus for less. "
         "The gap is how far the best solution can be from the best possible one."
@@ -43,10 +45,9 @@ elif job is not None:
 elif fits:
     invite("Run", "compress {}")
 
-solution = current_solution()
+solution = solve_solution() or current_solution()
 if solution is not None and not solution.improving and (job is None or not job.active):
     draw_tightness(solution, current_corpus().corpus)
-model = current_model()
-if model is not None and model.result_.stages and (job is None or not job.active):
+if solution is not None and solution.model.result_.stages and (job is None or not job.active):
     st.header("Along the homotopy")
-    draw_scrubber(model, current_corpus().corpus, model.result_.stages)
+    draw_scrubber(solution.model, current_corpus().corpus, solution.model.result_.stages)

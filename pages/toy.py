@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
 from pages.parts.shared.metrics import metric_row
-from pages.parts.shared.words import number, percent, plain
+from pages.parts.shared.words import gap_text, number, plain
 
 st.title("How it works")
 st.markdown(
@@ -46,6 +46,6 @@ metric_row(
         ("Dictionary", number(solution.objective - lam * solution.n_pointers)),
         (f"{solution.n_pointers} pointers × λ", number(lam * solution.n_pointers, 2)),
         ("Cost", number(solution.objective, 2)),
-        ("Gap, proved", percent(max(0.0, solution.gap))),
+        ("Gap, proved", gap_text(max(0.0, solution.gap))),
     ]
 )

@@ -16,10 +16,13 @@ from cflengine.linear.matrix_files import feature_batches
 def check_reads_texts(model: Any) -> None:
     """Raises InputError, with what to do instead, for a model that does not go from texts to predictions."""
     name = type(model).__name__
-    if not hasattr(model, "predict"):
+    if name == "CompressiveFeatures":
         raise InputError(
-            f"the file holds {name}, which transforms texts and predicts nothing (cflengine encode does that)."
+            "the file holds a dictionary of phrases, which makes features of texts and predicts nothing: "
+            "cflengine encode applies it."
         )
+    if not hasattr(model, "predict"):
+        raise InputError(f"the file holds {name}, which transforms texts and predicts nothing.")
     if name == "ChainCRF":
         raise InputError("the file holds a tagger of tokens, which cflengine tag applies.")
     if not _reads_texts(model):

@@ -24,6 +24,7 @@ from pages.parts.components import path_bars, path_chart
 from pages.parts.shared import jobs, path_run
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.words import gap_text
 
 ROOT = Path(__file__).resolve().parents[2]
 LAMS = (0.05, 0.3, 2.0)
@@ -249,8 +250,7 @@ def test_a_path_from_start_to_slider(page):
     numbers = "\n".join(text.value for text in page.markdown)
     here = job.so_far.at(job.so_far.points.nearest(1.0).lam)
     assert (
-        f"gap **{100 * here.gap:.2f} %** proved" in numbers
-        and f"**{here.point.result.n_pointers}** pointers" in numbers
+        f"gap **{gap_text(here.gap)}** proved" in numbers and f"**{here.point.result.n_pointers}** pointers" in numbers
     )
 
 
@@ -259,7 +259,7 @@ def test_while_the_slider_is_held_the_best_known_solution_is_shown(page):
     lam = run.choices[4]
     move(page, lam, held=True)
     assert "priced and certified at this λ" in captions(page)
-    assert f"gap **{100 * run.at(lam).gap:.2f} %** proved" in "\n".join(text.value for text in page.markdown)
+    assert f"gap **{gap_text(run.at(lam).gap)}** proved" in "\n".join(text.value for text in page.markdown)
     assert len(run.points) == 3 and page.session_state["path_refine"] is None
 
 

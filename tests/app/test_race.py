@@ -140,7 +140,7 @@ def test_standings_of_those_over_running_and_to_come():
     frame = race_table(found)
     assert frame["ended"].tolist() == ["converged", "running …", "to come"]
     assert frame["s to 0.1 %"].tolist() == ["–"] * 3 and frame["s to 2 %"].tolist() == ["1.0", "–", "–"]
-    assert frame["K-grams"].tolist() == ["7", "–", "–"] and frame["proved gap"].tolist() == ["0.500 %", "50.000 %", "–"]
+    assert frame["K-grams"].tolist() == ["7", "–", "–"] and frame["proved gap"].tolist() == ["0.50 %", "50.00 %", "–"]
     assert frame["cost"].tolist() == ["100", "101", "–"]
     assert race_table([replace(over, objective=2.5)])["cost"].tolist() == ["2.5"]
 

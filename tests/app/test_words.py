@@ -10,7 +10,8 @@ import pytest
 
 from pages.parts.read.points import note
 from pages.parts.shared.bar import address
-from pages.parts.shared.words import in_tags, proved_sentence
+from pages.parts.shared.solution import _is_better
+from pages.parts.shared.words import gap_text, gap_words, in_tags, proved_sentence
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,33 @@ def test_the_sentence_says_what_is_proved(gap, optimal, max_gram, said):
 
 def test_what_storing_costs_is_the_least_where_that_is_proved():
     facts = {"n_pointers": 2, "cover": np.ones(4, dtype=np.uint8), "objective": 10.0, "lower_bound": 9.0}
-    said = [note(SimpleNamespace(result=SimpleNamespace(**facts, optimal=optimal))) for optimal in (False, True)]
+    results = [SimpleNamespace(**facts, optimal=optimal) for optimal in (False, True)]
+    said = [note(SimpleNamespace(result=result, mean_length=2.5)) for result in results]
+    assert said[0].startswith("2 uses of 2.50 words on average")
     assert said[0].endswith("costs 10, and cannot cost less than 9.")
     assert said[1].endswith("costs 10, and cannot cost less.")
+
+
+def test_a_gap_is_never_said_to_be_smaller_than_it_is():
+    gaps = np.append(np.geomspace(1e-7, 2.0, 300), [0.000448, 0.0043, 0.001, 0.07, 0.5])
+    for gap in gaps.tolist():
+        for said in (gap_text(gap), gap_words(gap)):
+            number = float(said.removeprefix("under ").removesuffix(" %").replace(",", ""))
+            assert number >= 100 * gap * (1 - 1e-9) and number <= max(1.02 * 100 * gap, 0.001) + 0.01, said
+    assert [gap_text(gap) for gap in (0.000448, 0.5, 0.0, np.nan, 1e-9)] == ["0.045 %", "50.00 %", "0 %", "–",
+                                                                            "under 0.001 %"]  # fmt: skip
+
+
+def test_a_worse_solve_does_not_take_the_place_of_the_paths_solution():
+    def model(objective: float, gap: float, **others: object) -> SimpleNamespace:
+        own = {"lam": 1.0, "max_gram": 3, "plain_cost": None} | others
+        return SimpleNamespace(result_=SimpleNamespace(objective=objective, gap=gap), **own)
+
+    point = SimpleNamespace(lam=1.0, result=SimpleNamespace(objective=64_259.0, gap=0.00044))
+    assert _is_better(point, 3, model(64_265.0, 0.00069)) and _is_better(point, 3, model(64_259.0, 0.0069))
+    assert not _is_better(point, 3, model(64_259.0, 0.00044)) and not _is_better(point, 3, model(64_200.0, 0.01))
+    for other in ({"lam": 2.0}, {"max_gram": 4}, {"plain_cost": 1.0}):
+        assert not _is_better(point, 3, model(64_265.0, 0.00069, **other))
 
 
 def test_a_shared_address_has_the_parameters_of_the_page():

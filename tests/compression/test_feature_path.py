@@ -50,6 +50,8 @@ def test_models_are_as_fit_would_find_them(path):
     for lam in LAMS:
         fitted = CompressiveFeatures(lam, 3).fit(TEXTS).result_
         assert path.model(lam).result_.objective <= 1.01 * fitted.objective
+    for point in path.points:
+        assert point.mean_length == pytest.approx(path.model(point.lam).encoding_.length.mean())
     lengths = [path.model(lam).dictionary_["length"].mean() for lam in LAMS]
     assert lengths == sorted(lengths) and lengths[0] < lengths[-1]
 

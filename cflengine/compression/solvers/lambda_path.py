@@ -41,6 +41,12 @@ class PathPoint:
         total = self.pointers_by_length.sum()
         return self.pointers_by_length / total if total else np.zeros(len(self.pointers_by_length))
 
+    @property
+    def mean_length(self) -> float:
+        """Words of a pointer, on average; words that several cover count for each."""
+        lengths = np.arange(1, len(self.pointers_by_length) + 1)
+        return float(self.pointers_by_length @ lengths / max(1, self.pointers_by_length.sum()))
+
 
 def pointers_by_length(cover: np.ndarray, max_gram: int) -> np.ndarray:
     """int64 (K,): how many of the marked pointers have 1 .. K words."""

@@ -14,7 +14,7 @@ from pages.parts.compare.run import CompareRun
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.selection import select_group, select_phrase
-from pages.parts.shared.words import many, number, percent, plain
+from pages.parts.shared.words import gap_text, many, number, plain
 
 SHOWN = 2_000
 COLUMNS = {
@@ -138,7 +138,7 @@ def draw_cross(run: CompareRun, job: Job) -> None:
     figure = cross_figure(found.names, found.excess)
     st.plotly_chart(figure, key="compare_cross", config={"displayModeBar": False})
     st.caption(
-        f"Dictionaries are proved to be within {percent(float(np.max(found.gaps)))} of the cheapest; each encoding in "
+        f"Dictionaries are proved to be within {gap_text(float(np.max(found.gaps)))} of the cheapest; each encoding in "
         "them is exactly the cheapest. A word that a dictionary lacks costs λ + 1."
     )
     pairs = [(a, b) for a in range(len(found.names)) for b in range(len(found.names)) if a != b]

@@ -207,7 +207,7 @@ class PathChart {
     const source = (this.source = new EventSource(url));
     source.onmessage = (event) => {
       const gap = JSON.parse(event.data).findLast((row) => row.gap !== null)?.gap;
-      if (gap !== undefined) this.status.textContent = `solving here … gap ${percent(gap)}`;
+      if (gap !== undefined) this.status.textContent = `solving here … gap ${gapText(gap)}`;
     };
     const end = () => {
       source.close();

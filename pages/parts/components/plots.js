@@ -78,3 +78,10 @@ const integer = (value) => Math.round(value).toLocaleString("en");
 const amount = (value) =>
   value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 1e4 ? 2 : 0 });
 const percent = (value) => `${(100 * value).toLocaleString("en", { maximumSignificantDigits: 3 })} %`;
+
+// as words.py has it: rounded up, since no more is proved
+function gapText(gap) {
+  if (gap < 1e-5) return gap === 0 ? "0 %" : "under 0.001 %";
+  const digits = gap < 1e-3 ? 3 : 2, step = 10 ** (digits + 2);
+  return `${((100 * Math.ceil(gap * step - 1e-9)) / step).toFixed(digits)} %`;
+}

@@ -17,7 +17,7 @@ from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.state import PATH, change_settings, current_corpus, settings, stop_job
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import percent, plain
+from pages.parts.shared.words import gap_text, plain
 
 SHOWN = 3  # documents
 MOST = 120  # tokens of each
@@ -86,7 +86,7 @@ def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     if row is None:
         st.caption("Looking for every phrase of the corpus …")
         return
-    proved = f"proved so far: within {percent(row['gap'])}"
+    proved = f"proved so far: within {gap_text(row['gap'])}"
     st.markdown(f"Looking for the cheapest pieces: **{plain(row['stage'])}**, {proved}")
     chart, text = st.columns([3, 2], gap="medium")
     with chart:

@@ -92,7 +92,7 @@ def _bold(parts: Sequence[tuple[str, bool]]) -> str:
 
 def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     result, table = model.result_, loaded.table
-    average = table.n_tokens / max(1, result.n_pointers)
+    average = float(model.encoding_.length.mean()) if result.n_pointers else 0.0
     rows = [
         ("Documents", number(len(loaded.corpus))),
         ("Words (tokens)", f"{number(table.n_tokens)}, {number(len(table.vocabulary))} different ones"),

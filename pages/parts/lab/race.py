@@ -22,7 +22,7 @@ from cflengine.text import KGramIndex, TokenTable
 from pages.parts.shared.controls import CONTESTANTS, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job, trace_row
 from pages.parts.shared.state import RACE, current_corpus, current_job, settings, start_job, stop_job
-from pages.parts.shared.words import number, percent, plain
+from pages.parts.shared.words import gap_text, number, plain
 
 GAPS = (0.02, 0.01, 0.006, 0.001)
 USUAL, LIMIT_S = ("guided", "homotopy", "reweighting"), 120.0
@@ -130,7 +130,7 @@ def race_table(found: Sequence[Standing], *, over: bool = False) -> pd.DataFrame
         row = {"solver": one.solver}
         row |= {f"s to {100 * gap:g} %": number(t, 1) for gap, t in zip(GAPS, one.reached, strict=True)}
         row |= {"s in all": number(one.seconds, 1), "steps": number(one.steps or math.nan)}
-        row |= {"cost": number(one.objective, 0 if whole else 1), "proved gap": percent(one.gap, 3)}
+        row |= {"cost": number(one.objective, 0 if whole else 1), "proved gap": gap_text(one.gap)}
         row |= {"K-grams": number(one.dictionary_size if one.dictionary_size >= 0 else math.nan)}
         rows.append(row | {"ended": one.ended or ("not begun" if over else "running …" if one.steps else "to come")})
     return pd.DataFrame(rows)

@@ -156,7 +156,7 @@ def _training(job_id: str) -> None:
     queue_notes(job)
     row = job.rows[-1] if job.rows else {}
     if row:
-        st.caption(f"Step {row['i']:,}, objective {number(row['best'], 2)}, proved gap {percent(row['gap'], 3)}")
+        st.caption(f"Step {row['i']:,}, objective {number(row['best'], 2)}, proved gap {gap_text(row['gap'])}")
     rerun_at_end(job)
 
 

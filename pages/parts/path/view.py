@@ -34,7 +34,7 @@ from pages.parts.shared.state import (
     watch_job,
 )
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import number, percent, plain
+from pages.parts.shared.words import gap_text, number, plain
 
 LEAST, MOST, MOST_POINTS = 0.001, 1000.0, 40
 LISTED, HEIGHT = 20, 330
@@ -116,7 +116,7 @@ def _growing(job: Job, run: PathRun) -> None:
     if job.active and row is not None:
         st.progress(
             min(1.0, done / len(run.lams)),
-            text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {percent(row['gap'])}. "
+            text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {gap_text(row['gap'])}. "
             f"{done} of {len(run.lams)} λ certified.",
         )
     path_chart(
@@ -195,9 +195,9 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
     """One line of numbers, not a row of metrics: the text below must be in sight while the slider moves."""
     result = here.point.result
     st.markdown(
-        f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · gap **{percent(here.gap)}** proved · "
+        f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · gap **{gap_text(here.gap)}** proved · "
         f"**{number(result.dictionary_size)}** K-grams in the dictionary · **{number(result.n_pointers)}** pointers of "
-        f"**{number(len(result.cover) / max(1, result.n_pointers), 2)}** words on average"
+        f"**{number(here.point.mean_length, 2)}** words on average"
     )
     if here.solved and here.lam in run.lams:
         words = "Solved and certified on the path."

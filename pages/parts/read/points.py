@@ -57,11 +57,10 @@ def _top(run: PathRun, point: PathPoint) -> list[dict[str, Any]]:
 def note(point: PathPoint) -> str:
     """What storing costs at a λ."""
     result = point.result
-    average = len(result.cover) / max(1, result.n_pointers)
     # costs come in steps: where less than one step is open, what was found is the least
     least = "" if result.optimal else f" than {number(result.lower_bound)}"
     return (
-        f"{number(result.n_pointers)} uses of {number(average, 2)} words on average; all storage costs "
+        f"{number(result.n_pointers)} uses of {number(point.mean_length, 2)} words on average; all storage costs "
         f"{number(result.objective)}, and cannot cost less{least}."
     )
 

@@ -13,7 +13,7 @@ from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.glossary import draw_glossary
 from pages.parts.shared.keys import draw_keys
 from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
-from pages.parts.shared.solution import current_standing, path_lams_here
+from pages.parts.shared.solution import Standing, current_standing, path_lams_here
 from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
 from pages.parts.shared.words import gap_words, many, plain
 
@@ -33,8 +33,7 @@ def draw_bar(pages: Mapping[str, str]) -> None:
             proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
             proved = "none is cheaper, proved" if found.optimal else proved
             more = " · still improving" if found.improving and not found.optimal else ""
-            wanted = settings().max_gram
-            more += f" · K = {wanted} is set and not solved for yet" if wanted != found.max_gram else ""
+            more += _unsolved(found)
             st.caption(f"up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
         _selection()
         with st.popover("Share", width="content"):
@@ -47,6 +46,14 @@ def draw_bar(pages: Mapping[str, str]) -> None:
                 draw_glossary()
             with keys:
                 draw_keys(pages)
+
+
+def _unsolved(found: Standing) -> str:
+    """What of the settings nothing was solved for."""
+    wanted = settings()
+    names = [f"λ = {wanted.lam:g}"] if wanted.lam != found.lam else []
+    names += [f"K = {wanted.max_gram}"] if wanted.max_gram != found.max_gram else []
+    return f" · {' and '.join(names)} {'is' if len(names) == 1 else 'are'} set and not solved for yet" if names else ""
 
 
 def _lam() -> None:

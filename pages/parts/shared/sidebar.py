@@ -18,7 +18,7 @@ from pages.parts.shared.state import (
     solve_settings,
     stop_job,
 )
-from pages.parts.shared.words import many, number, percent, plain
+from pages.parts.shared.words import gap_text, many, number, plain
 
 _NAMES = {
     "race": "Race", "path": "Words to phrases", "telling": "Telling sentences", "weights": "Word groups",
@@ -74,7 +74,7 @@ def _job_status(job_id: str, kind: str) -> None:
         result = job.result.result_
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
         ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
-        st.markdown(f"gap **{percent(result.gap)}** (proved)  \n{ended}")
+        st.markdown(f"gap **{gap_text(result.gap)}** (proved)  \n{ended}")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
     rerun_at_end(job)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import PathPoint
-from pages.parts.shared.jobs import Job
+from pages.parts.shared.jobs import DONE, Job
 from pages.parts.shared.state import PATH, current_job, finished_job, settings
 
 
@@ -24,12 +24,34 @@ class Solution:
 
 def _shown() -> tuple[Job | None, PathPoint | None]:
     """The job whose result is shown, and if it is the path's, the point; no job where there is none: a solve that ended
-    is shown at its own λ, else the path, where any λ that is certified already opens every page."""
+    is shown at its own λ, unless the path has a better solution there, else the path, where any λ that is certified
+    already opens every page."""
     solve, path = finished_job(), current_job(PATH)
     points = path.so_far.points if path is not None else ()
-    if solve is not None and (not points or solve.result.lam == settings().lam):
-        return solve, None
-    return (path, points.nearest(settings().lam)) if points else (None, None)
+    if not points:
+        return (solve, None) if solve is not None else (None, None)
+    point = points.nearest(settings().lam)
+    own = solve is not None and solve.result.lam == settings().lam
+    return (solve, None) if own and not _is_better(point, path.so_far.max_gram, solve.result) else (path, point)
+
+
+def _is_better(point: PathPoint, max_gram: int, model: CompressiveFeatures) -> bool:
+    """Than a solution of the same problem: cheaper, or as cheap with a smaller gap."""
+    if (point.lam, max_gram, None) != (model.lam, model.max_gram, model.plain_cost):
+        return False
+    return (point.result.objective, point.result.gap) < (model.result_.objective, model.result_.gap)
+
+
+def solve_solution() -> Solution | None:
+    """What the session's last solve ended with, at its own λ, whatever the path has there."""
+    job = finished_job()
+    own = job is not None and job.result.lam == settings().lam
+    return Solution(job.id, job.result) if job is not None and own else None
+
+
+def is_surpassed(job: Job) -> bool:
+    """Whether a solve that ended is not what pages show at its own λ, since the path has better there."""
+    return job.state == DONE and job.result.lam == settings().lam and _shown()[0] is not job
 
 
 def current_solution() -> Solution | None:
@@ -72,9 +94,3 @@ def path_lams_here() -> list[float]:
     """The λ of the session's path that are certified, rising."""
     path = current_job(PATH)
     return [point.lam for point in path.so_far.points] if path is not None else []
-
-
-def current_model() -> CompressiveFeatures | None:
-    """The model of :func:`current_solution`."""
-    found = current_solution()
-    return found.model if found is not None else None

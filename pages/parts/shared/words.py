@@ -52,8 +52,10 @@ def percent(value: float, digits: int = 2) -> str:
 
 
 def gap_text(gap: float) -> str:
-    """A gap in per cent; of a tiny one what it is under."""
-    return percent(gap, 3) if gap >= 1e-5 or not math.isfinite(gap) else "under 0.001 %"
+    """A gap in per cent, rounded up: no more is proved; of a tiny one what it is under."""
+    if gap == 0:
+        return "0 %"
+    return gap_words(gap) if gap >= 1e-5 or not math.isfinite(gap) else "under 0.001 %"
 
 
 def many(count: int, one: str, more: str | None = None) -> str:
@@ -88,4 +90,5 @@ def gap_words(gap: float) -> str:
     """A proved gap for a sentence: "0.06 %"; where it is tiny, what it is under."""
     if not math.isfinite(gap):
         return "–"
-    return "0.001 %" if gap < 1e-5 else percent(gap, 3 if gap < 1e-3 else 2)
+    step = 1e5 if gap < 1e-3 else 1e4
+    return percent(math.ceil(max(gap, 1e-5) * step - 1e-9) / step, 3 if gap < 1e-3 else 2)

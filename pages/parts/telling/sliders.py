@@ -171,7 +171,7 @@ def _solving(job_id: str, place: tuple[float, float, bool]) -> None:
         st.error(plain(job.error))
     elif job.active:
         row = job.rows[-1] if job.rows else None
-        gap = f" gap {percent(row['gap'])}" if row and math.isfinite(row["gap"]) else ""
+        gap = f" gap {gap_text(row['gap'])}" if row and math.isfinite(row["gap"]) else ""
         st.caption(f"Solving here …{gap} Meanwhile below: the nearest solution.")
     rerun_at_end(job)
 
