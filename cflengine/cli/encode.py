@@ -141,26 +141,26 @@ class _Totals:
 
     def write_left_out(self, path: Path) -> None:
         """A row for each record that is no document, with its input; no file where there is none."""
+        import pandas as pd
+
         from cflengine.engine import frame_csv
         from cflengine.text import whole_characters
 
-        begun = False
-        for name, report in self.read:
-            frame = report.left_out_frame()
-            if len(frame):
-                frame.insert(0, "source", whole_characters(name)[0])
-                lines = frame_csv(frame)
-                with open(path, "ab") as file:
-                    file.write(lines[lines.index(b"\n") + 1 :] if begun else lines)
-                begun = True
+        frames = [report.left_out_frame().assign(source=whole_characters(name)[0]) for name, report in self.read]
+        frame = pd.concat(frames, ignore_index=True)[["source", "record", "why"]]
+        if len(frame):
+            path.write_bytes(frame_csv(frame))
 
     def facts(self) -> dict[str, Any]:
         """For the report."""
+        from cflengine.text import MAX_EXAMPLES
+
         rate = self.n_tokens / self.core_seconds if self.core_seconds else 0.0
         examples = ([name, *example] for name, report in self.read for example in report.left_out)
         return {
             "n_records": sum(report.n_records for _, report in self.read),
-            "n_left_out": sum(report.n_left_out for _, report in self.read), "left_out": list(islice(examples, 20)),
+            "n_left_out": sum(report.n_left_out for _, report in self.read),
+            "left_out": list(islice(examples, MAX_EXAMPLES)),
             "n_parts": self.n_parts, "n_documents": self.n_documents, "n_tokens": self.n_tokens,
             "n_values": self.n_values, "tokens_per_core_second": rate,
         }  # fmt: skip

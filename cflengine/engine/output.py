@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.files import report_bytes
 
 REPORT, LOCK = "report.json", ".cflengine.lock"
 _STAGING = ".cflengine-{}.part"
@@ -220,6 +221,4 @@ def _list_files(path: Path, names: list[str]) -> None:
         return
     report = json.loads(path.read_text(encoding="utf-8"))
     report["files"] = names
-    path.write_text(
-        json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace"
-    )
+    path.write_bytes(report_bytes(report))

@@ -1,6 +1,6 @@
 from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, role_of, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
-from .corpus import Corpus, CorpusError, whole_characters
+from .corpus import MAX_EXAMPLES, Corpus, CorpusError, whole_characters
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
@@ -20,6 +20,7 @@ from .tokens import Tokenizer, printable
 
 __all__ = [
     "DEFAULT_TOKEN_PATTERN",
+    "MAX_EXAMPLES",
     "NEWSGROUPS",
     "ORDERS",
     "PAPER_TEMPLATE",

@@ -8,7 +8,7 @@ the bound (:mod:`cflengine.compression.model.certificate`, plain numpy).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,9 +48,11 @@ from cflengine.verify.findings import (
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
-    table, parts = _cut(report, corpus, [folder])
-    finding, counts, pointers = _check_solution(folder, report, table, parts)
-    _long_csv(folder, pointers.names, weighted(counts, str(report["compression"]["weighting"])))
+    table = _tokens(report, corpus)
+    prices = _prices(folder, table.n_tokens)
+    parts = _cut(report, table, whole=_ties_documents(prices[1], table))
+    finding, features, pointers = _check_solution(folder, report, table, parts, prices)
+    _long_csv(folder, pointers.names, features)
     _check_documents(folder, table, pointers)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
@@ -62,11 +64,14 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     folders = [folder / str(point["folder"]) for point in points]
     require(all(one.parent == folder for one in folders), "the report names folders outside its own.")
     require(len({point["lam"] for point in points}) == len(points) > 0, "the report has a λ twice, or none.")
-    table, parts = _cut(report, corpus, folders)
-    found = []
+    table = _tokens(report, corpus)
+    # each λ's prices are read again when it is checked: those of all would not be in memory together
+    whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
+    parts, found = _cut(report, table, whole=whole), []
     for point, below in zip(points, folders, strict=True):
         own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
-        found.append(replace(_check_solution(below, own, table, parts)[0], name=f"λ = {point['lam']:g}"))
+        finding, _, _ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
+        found.append(replace(finding, name=f"λ = {point['lam']:g}"))
     _check_documents(folder, table)
     check_table(
         folder / "path.csv", points, ("lam", "objective", "lower_bound", "gap", "dictionary_size", "n_pointers")
@@ -74,8 +79,8 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     return found
 
 
-def _cut(report: dict[str, Any], corpus: Any, folders: Sequence[Path]) -> tuple[TokenTable, list[CorpusPart]]:
-    """Tokens and K-grams, as the report has them; folders: of solutions, whose branching trees may tie documents."""
+def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
+    """The corpus's, cut as the report says, and of that very corpus."""
     settings = report.get("compression")
     if not isinstance(settings, dict):
         raise InputError("the report does not say how the corpus was compressed: it is of an older version.")
@@ -85,38 +90,42 @@ def _cut(report: dict[str, Any], corpus: Any, folders: Sequence[Path]) -> tuple[
     )  # fmt: skip
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
-    max_gram = int(settings["max_gram"])
-    same = report.get("digest") == table.digest(max_gram)
+    same = report.get("digest") == table.digest(int(settings["max_gram"]))
     require(same, "the input is not the corpus that was compressed: its digest is another.")
-    # trees of several documents are made only for corpora that fit in one part
-    whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
-    parts = cut_corpus(table, max_gram, whole=whole)
+    return table
+
+
+def _cut(report: dict[str, Any], table: TokenTable, *, whole: bool) -> list[CorpusPart]:
+    """The corpus in parts, with as many K-grams as the report says; whole: in one, since a branching tree is of several
+    documents, which are made only for corpora that fit in one part."""
+    parts = cut_corpus(table, int(report["compression"]["max_gram"]), whole=whole)
     require_same(report.get("n_grams"), distinct_grams(parts), "the number of K-grams is")
-    return table, parts
+    return parts
 
 
 def _check_solution(
-    folder: Path, report: dict[str, Any], table: TokenTable, parts: list[CorpusPart]
-) -> tuple[Finding, sparse.csr_matrix, Pointers]:
-    """Check the dictionary, the pointers, the features and the proof in a folder; what it says, counts of each document
-    and entry, and the pointers."""
+    folder: Path, report: dict[str, Any], table: TokenTable, parts: list[CorpusPart],
+    prices: tuple[np.ndarray, list[Branching]],
+) -> tuple[Finding, sparse.csr_matrix, Pointers]:  # fmt: skip
+    """Check the dictionary, the pointers, the features and the proof in a folder; what it says, the features, and the
+    pointers. report: its number of K-grams is the corpus's; prices: what the bound is proved by."""
     settings = report["compression"]
     max_gram = int(settings["max_gram"])
-    alpha, branchings = _prices(folder, table.n_tokens)
-    n_grams, costs = distinct_grams(parts), [_costs(part, settings) for part in parts]
+    alpha, branchings = prices
+    costs = [_costs(part, settings) for part in parts]
     pointers = Pointers.read(folder, table)
     n_trees, n_leaves = len(branchings), sum(branching.n_leaves for branching in branchings)
     entries, proof = Entries(table, pointers.names, max_gram), PartsCertificate(shared_costs(parts, costs))
     for part, own in zip(parts, costs, strict=True):
         found = pointers.of_part(part)
         entries.take(part, found, own)
-        prices = alpha[part.span]
-        lifted = _lifted(part, prices, own, branchings)
-        facts = part_facts(found.cover, prices, part.gram_of, own, part.shared, lifted)
+        here = alpha[part.span]
+        lifted = _lifted(part, here, own, branchings)
+        facts = part_facts(found.cover, here, part.gram_of, own, part.shared, lifted)
         proof.add(facts, part.numbers)
     entries.check(folder, pointers)
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
-    _features(folder, counts, settings)
+    features = _features(folder, counts, settings)
     require(not branchings, "a branching tree is of tokens that are not there.")
     with _false_where_wrong():
         certificate = proof.certificate()
@@ -139,7 +148,7 @@ def _check_solution(
         f"{table.n_documents:,} documents of {table.n_tokens:,} tokens, decoded from {certificate.n_pointers:,} "
         f"pointers{in_parts}",
         f"{certificate.dictionary_size:,} K-grams, their counts and costs; features and their names",
-        f"dual prices of all tokens, feasible for all {n_grams:,} K-grams of up to {max_gram} words",
+        f"dual prices of all tokens, feasible for all {report['n_grams']:,} K-grams of up to {max_gram} words",
         *((f"{n_trees:,} branching trees, whole, of {n_leaves:,} leaves with prices of their own",) if n_trees else ()),
         *((f"optimal: costs are multiples of {certificate.step:g}, and less than that is open",) if optimal else ()),
     )
@@ -148,7 +157,7 @@ def _check_solution(
         () if word is None else (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
     )
     numbers = certificate.objective, certificate.lower_bound, certificate.gap
-    return Finding("compression", *numbers, checked, notes), counts, pointers
+    return Finding("compression", *numbers, checked, notes), features, pointers
 
 
 def _costs(part: CorpusPart, settings: dict[str, Any]) -> StorageCosts:
@@ -174,14 +183,15 @@ def _stored(settings: dict[str, Any], part: CorpusPart) -> np.ndarray:
     return stored
 
 
-def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any]) -> None:
-    """features.npz is what the documents count to, weighted as the report says."""
+def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any]) -> sparse.csr_matrix:
+    """What the documents count to, weighted as the report says; features.npz is that."""
     try:
         matrix = sound(sparse.csr_matrix(sparse.load_npz(folder / "features.npz")))
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"features.npz cannot be read: {error}.") from error
-    same = _equal(matrix, weighted(counts, str(settings["weighting"])))
-    require(same, "features.npz is not what the documents count to.")
+    expected = weighted(counts, str(settings["weighting"]))
+    require(_equal(matrix, expected), "features.npz is not what the documents count to.")
+    return expected
 
 
 def _check_documents(folder: Path, table: TokenTable, pointers: Pointers | None = None) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import PathPoint
-from pages.parts.shared.jobs import DONE, Job
+from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import PATH, current_job, finished_job, settings
 
 
@@ -26,13 +26,20 @@ def _shown() -> tuple[Job | None, PathPoint | None]:
     """The job whose result is shown, and if it is the path's, the point; no job where there is none: a solve that ended
     is shown at its own λ, unless the path has a better solution there, else the path, where any λ that is certified
     already opens every page."""
-    solve, path = finished_job(), current_job(PATH)
+    own, path = _own_solve(), current_job(PATH)
     points = path.so_far.points if path is not None else ()
     if not points:
-        return (solve, None) if solve is not None else (None, None)
+        return finished_job(), None
     point = points.nearest(settings().lam)
-    own = solve is not None and solve.result.lam == settings().lam
-    return (solve, None) if own and not _is_better(point, path.so_far.max_gram, solve.result) else (path, point)
+    if own is None or _is_better(point, path.so_far.max_gram, own.result):
+        return path, point
+    return own, None
+
+
+def _own_solve() -> Job | None:
+    """The last solve that ended, where it is of the session's λ."""
+    solve = finished_job()
+    return solve if solve is not None and solve.result.lam == settings().lam else None
 
 
 def _is_better(point: PathPoint, max_gram: int, model: CompressiveFeatures) -> bool:
@@ -44,14 +51,13 @@ def _is_better(point: PathPoint, max_gram: int, model: CompressiveFeatures) -> b
 
 def solve_solution() -> Solution | None:
     """What the session's last solve ended with, at its own λ, whatever the path has there."""
-    job = finished_job()
-    own = job is not None and job.result.lam == settings().lam
-    return Solution(job.id, job.result) if job is not None and own else None
+    job = _own_solve()
+    return None if job is None else Solution(job.id, job.result)
 
 
 def is_surpassed(job: Job) -> bool:
     """Whether a solve that ended is not what pages show at its own λ, since the path has better there."""
-    return job.state == DONE and job.result.lam == settings().lam and _shown()[0] is not job
+    return job is _own_solve() and _shown()[0] is not job
 
 
 def current_solution() -> Solution | None:
