@@ -17,12 +17,12 @@ from pages.parts.phrases.table import phrase_frame, spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.metrics import metric_row
-from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
+from pages.parts.shared.state import change_settings, current_corpus, settings, shown_path
 from pages.parts.shared.words import number, percent
 
 st.title("Export")
 found = result_or_stop()
-loaded, path, chosen = current_corpus(), current_job(PATH), settings()
+loaded, path, chosen = current_corpus(), shown_path(), settings()
 
 st.header("A report, and the project")
 st.markdown(

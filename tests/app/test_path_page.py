@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_results import downloads  # noqa: F401
-from visiting import captions, in_address, show, sidebar, sound, until, use
+from visiting import captions, in_address, path_job, pathed, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression.model.certificate import binary_solution, dual_bound
@@ -215,21 +215,6 @@ def test_bars_are_told_in_plain_values(monkeypatch):
 
 
 # ---- the page
-
-
-def path_job(app) -> Job:
-    return BOARD.get(app.session_state["path_id"])
-
-
-def pathed(app, first=0.05, last=2.0, count=3):
-    """The path page, its path at an end."""
-    show(app, "path")
-    app.number_input(key="widget_first").set_value(first)
-    app.number_input(key="widget_last").set_value(last)
-    sound(app.number_input(key="widget_count").set_value(count).run())
-    sound(app.button(key="run").click().run())
-    until(lambda: not path_job(app).active, 60)
-    return sound(app.run())
 
 
 def move(app, lam: float, *, held: bool):

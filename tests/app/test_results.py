@@ -14,13 +14,15 @@ from scipy.io import mmread
 from streamlit.elements.widgets.button import ButtonMixin
 from streamlit.testing.v1 import AppTest
 from streamlit.util import AttributeDictionary
-from visiting import captions, in_address, job_of, numbers, press, show, solved, sound, until
+from visiting import captions, in_address, job_of, numbers, path_job, pathed, press, show, solved, sound, until, use
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.files import restore_cell
 from cflengine.linear.weighting import WEIGHTINGS
 from pages.parts.lab import toy
 from pages.parts.shared import corpora, jobs
+from pages.parts.shared.jobs import Job
+from pages.parts.shared.settings import Settings
 
 # ---- pointers
 
@@ -203,3 +205,45 @@ def test_the_toy_page_does_not_wait_for_a_long_solve(open_app, board, monkeypatc
     until(lambda: not any(job.active for job in board._jobs.values()))
     monkeypatch.setattr(toy, "PATIENCE_S", 30.0)  # now that it has its turn, a slow machine may take its time
     assert not sound(app.run()).info
+
+
+# ---- the path before
+
+
+def test_the_path_before_stays_in_sight_and_can_be_brought_back(open_app, board):
+    app = pathed(use(open_app()))
+    first, go_on = path_job(app), threading.Event()
+    board.submit(Job("long", ("x",), lambda job: go_on.wait(30)))
+    app.session_state["settings"] = Settings(lam=2.0, max_gram=2)
+    sound(app.run())
+    assert not [button for button in app.button if button.key == "bring_back"]
+    sound(app.button(key="run").click().run())
+    second = path_job(app)
+    assert second is not first and second.so_far.max_gram == 2
+    said = captions(show(app, "pointers"))
+    assert "Until its first λ is certified" in said and "K = 2 is set and not solved for yet" in said
+    assert "up to 3 words" in said and not app.info
+    sound(show(app, "path").button(key="stop").click().run())
+    go_on.set()
+    until(lambda: not second.active)
+    assert "up to 3 words" in captions(show(app, "phrases"))
+    sound(show(app, "path").button(key="bring_back").click().run())
+    assert path_job(app) is first and app.session_state["settings"].max_gram == 3
+    assert in_address(app, "path") == first.id and "changed" not in captions(app)
+    assert not [button for button in app.button if button.key == "bring_back"], "the one before had nothing"
+
+
+def test_two_paths_change_places(open_app):
+    app = pathed(use(open_app()))
+    first = path_job(app)
+    app.session_state["settings"] = Settings(max_gram=2)
+    second = path_job(pathed(app, 0.1, 1.0, 2))
+    for there, other in ((first, second), (second, first)):
+        button = app.button(key="bring_back")
+        assert f"K = {there.so_far.max_gram}" in button.label
+        sound(button.click().run())
+        assert path_job(app) is there and "changed" not in captions(app)
+        assert app.number_input(key="widget_count").value == len(there.so_far.lams)
+        assert f"K = {other.so_far.max_gram}" in app.button(key="bring_back").label
+    use(show(app, "corpus"), "other.csv", b"text\nsome other words\nsome other words\n")
+    assert not [button for button in show(app, "path").button if button.key == "bring_back"]

@@ -91,3 +91,18 @@ def solved(app: AppTest, **settings: object) -> AppTest:
 
 def job_of(app: AppTest) -> Job:
     return BOARD.get(app.session_state["job_id"])
+
+
+def path_job(app: AppTest) -> Job:
+    return BOARD.get(app.session_state["path_id"])
+
+
+def pathed(app: AppTest, first: float = 0.05, last: float = 2.0, count: int = 3) -> AppTest:
+    """The path page, its path at an end."""
+    show(app, "path")
+    app.number_input(key="widget_first").set_value(first)
+    app.number_input(key="widget_last").set_value(last)
+    sound(app.number_input(key="widget_count").set_value(count).run())
+    sound(app.button(key="run").click().run())
+    until(lambda: not path_job(app).active, 60)
+    return sound(app.run())

@@ -16,12 +16,12 @@ from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, settings_of
-from pages.parts.shared.state import PATH, current_job, settings
+from pages.parts.shared.state import settings, shown_path
 
 
 def draw_project(loaded: LoadedCorpus) -> None:
     """The button; the file is made when it is asked for."""
-    job, chosen = current_job(PATH), settings()
+    job, chosen = shown_path(), settings()
     run: PathRun | None = job.so_far if job is not None else None
 
     def made() -> bytes:

@@ -128,8 +128,8 @@ def race_table(found: Sequence[Standing], *, over: bool = False) -> pd.DataFrame
     whole = all(one.objective == round(one.objective) for one in found if math.isfinite(one.objective))
     for one in found:
         row = {"solver": one.solver}
-        row |= {f"s to {100 * gap:g} %": number(t, 1) for gap, t in zip(GAPS, one.reached, strict=True)}
-        row |= {"s in all": number(one.seconds, 1), "steps": number(one.steps or math.nan)}
+        row |= {f"s to {100 * gap:g} %": _short(t) for gap, t in zip(GAPS, one.reached, strict=True)}
+        row |= {"s in all": _short(one.seconds), "steps": number(one.steps or math.nan)}
         row |= {"cost": number(one.objective, 0 if whole else 1), "proved gap": gap_text(one.gap)}
         row |= {"K-grams": number(one.dictionary_size if one.dictionary_size >= 0 else math.nan)}
         rows.append(row | {"ended": one.ended or ("not begun" if over else "running …" if one.steps else "to come")})
@@ -147,7 +147,7 @@ def verdict(found: Sequence[Standing]) -> str:
                 continue
             words = [f"{found[order[0]].solver} after {in_seconds(times[0])}"]
             for s, t in zip(order[1:], times[1:], strict=True):
-                late = f"after {in_seconds(t)} ({t / times[0]:.0f} × as long)" if math.isfinite(t) else "not at all"
+                late = f"after {in_seconds(t)} ({_ratio(t / times[0])} × as long)" if math.isfinite(t) else "not at all"
                 words.append(f"{found[s].solver} {late}")
             return f"A gap of {100 * GAPS[g]:g} % was proved by " + ", ".join(words) + "."
     return ""
@@ -155,7 +155,15 @@ def verdict(found: Sequence[Standing]) -> str:
 
 def in_seconds(seconds: float) -> str:
     """A time, to two digits where it is less than a second."""
-    return f"{seconds:.1f} s" if seconds >= 0.995 else f"{seconds:.2g} s"
+    return f"{_short(seconds)} s"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2g}" if seconds < 0.995 else number(seconds, 1)
+
+
+def _ratio(times: float) -> str:
+    return f"{times:.1f}" if times < 9.95 else f"{times:,.0f}"
 
 
 def _late(seconds: float) -> float:

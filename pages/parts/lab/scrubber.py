@@ -18,6 +18,20 @@ from pages.parts.shared.views import final_view, stage_view
 from pages.parts.shared.words import number, percent
 
 _STEP_S = 0.7  # of Play
+_STAGES = {
+    "zeta": st.column_config.NumberColumn("ζ", format="%.1f"),
+    "iteration": st.column_config.NumberColumn("steps", format="localized", help="Of the solver, from the start."),
+    "objective": st.column_config.NumberColumn("cost, rounded", format="%.1f"),
+    "relaxation": st.column_config.NumberColumn(
+        "value of w", format="%.1f", help="Cost of the weights w, which may use pointers in part: an estimate."
+    ),
+    "n_pointers": st.column_config.NumberColumn("pointers", format="localized"),
+    "dictionary_size": st.column_config.NumberColumn("K-grams", format="localized"),
+    "binary_share": st.column_config.NumberColumn("decided", format="percent"),
+    "repaired": st.column_config.NumberColumn(
+        "re-encoded", format="%.1f", help="The same dictionary, used at its best."
+    ),
+}
 
 
 @st.fragment
@@ -60,7 +74,10 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
         documents, grams = final_view(model, corpus, [document])
         text_view(documents, grams=grams, key="text_after", height=300)
     with st.expander("All stages as a table"):
-        st.dataframe(pd.DataFrame([s.summary() for s in stages]), hide_index=True)
+        frame = pd.DataFrame([s.summary() for s in stages])
+        st.dataframe(
+            frame, hide_index=True, column_order=list(_STAGES), column_config=_STAGES, alt="A row a value of ζ"
+        )
     if state.get("zeta_playing"):
         time.sleep(_STEP_S)  # a touch of any control interrupts it
         try:

@@ -24,8 +24,10 @@ from pages.parts.shared.state import (
     OPENED,
     PATH,
     SAMPLE_JOB,
+    bring_back_path,
     current_corpus,
     current_job,
+    earlier_path,
     explore,
     path_key,
     settings,
@@ -60,16 +62,16 @@ def draw_path_controls() -> None:
     """The range of λ, how many, K; Run and Stop."""
     job, state, lams = current_job(PATH), st.session_state, wanted_lams()
     first, last, count = state.get("path_wanted") or (lams[0], lams[-1], max(2, len(lams)))
+    state.update(widget_first=first, widget_last=last, widget_count=count)
 
     def take() -> None:
         state.path_wanted = (state.widget_first, state.widget_last, state.widget_count)
 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.number_input("First λ", LEAST, MOST, first, format="%g", key="widget_first", width=130, on_change=take)
-        st.number_input("Last λ", LEAST, MOST, last, format="%g", key="widget_last", width=130, on_change=take)
+        st.number_input("First λ", LEAST, MOST, format="%g", key="widget_first", width=130, on_change=take)
+        st.number_input("Last λ", LEAST, MOST, format="%g", key="widget_last", width=130, on_change=take)
         st.number_input(
-            "How many", 2, MOST_POINTS, count, key="widget_count", width=120, on_change=take,
-            help="Evenly spaced in ratio.",
+            "How many", 2, MOST_POINTS, key="widget_count", width=120, on_change=take, help="Evenly spaced in ratio.",
         )  # fmt: skip
         with st.container(width=260):
             gram_slider()
@@ -77,8 +79,16 @@ def draw_path_controls() -> None:
             run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
     if not first < last:
         st.caption("⚠ The path goes upwards: the last λ must be above the first.")
-    elif job is not None and not job.active and _settings_changed(job):
-        st.caption("⚠ The settings have changed since this path was solved.")
+    elif job is not None and _settings_changed(job):
+        st.caption(f"⚠ The settings have changed since this path was {'begun' if job.active else 'solved'}.")
+    before = earlier_path()
+    if before is not None and (job is None or not job.active):
+        run: PathRun = before.so_far
+        lams = [point.lam for point in run.points]
+        st.button(
+            f"Bring back the path before: {len(lams)} λ from {lams[0]:g} to {lams[-1]:g}, K = {run.max_gram}",
+            key="bring_back", type="tertiary", on_click=bring_back_path, help="This one can be brought back likewise.",
+        )  # fmt: skip
 
 
 def _settings_changed(job: Job) -> bool:

@@ -11,7 +11,7 @@ from pages.parts.read.explorer import places_found
 from pages.parts.read.points import live_points
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import Solution
-from pages.parts.shared.state import PATH, change_settings, current_job, settings
+from pages.parts.shared.state import change_settings, settings, shown_path
 
 MOST = 150_000  # tokens shown, times the λ that are sent along with them
 KEY = "read_text"
@@ -20,7 +20,7 @@ KEY = "read_text"
 def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
     """The documents under a slider over every certified λ; False, and nothing, where the result is not of a path, or
     where too much would have to be sent."""
-    job, state = current_job(PATH), st.session_state
+    job, state = shown_path(), st.session_state
     run: PathRun | None = job.so_far if job is not None else None
     if run is None or run.corpus is None or len(run.points) < 2 or run.corpus.digest != found.model.result_.digest:
         return False

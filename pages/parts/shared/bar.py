@@ -20,21 +20,13 @@ from pages.parts.shared.words import gap_words, many, plain
 
 def draw_bar(pages: Mapping[str, str]) -> None:
     """Corpus, λ, K, the proved gap, a link; pages: letter -> title, for the table of keys."""
-    loaded, found = current_corpus(), current_standing()
+    loaded, path = current_corpus(), current_job(PATH)
+    busy = path is not None and path.active
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
         st.markdown(f"**{plain(loaded.corpus.name)}** · {many(len(loaded.corpus), 'document')}", width="content")
         _lam()
-        if found is None:
-            job = current_job(PATH)
-            busy = job is not None and job.active
-            st.caption("being compressed …" if busy else "not compressed yet", width="content")
-        else:
-            gap = gap_words(found.gap)
-            proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
-            proved = "none is cheaper, proved" if found.optimal else proved
-            more = " · still improving" if found.improving and not found.optimal else ""
-            more += _unsolved(found)
-            st.caption(f"up to {many(found.max_gram, 'word')} · {proved}{more}", width="content")
+        # ticks while the path is at work, since what is proved changes then
+        st.fragment(_standing, run_every=0.5 if busy else None)(busy and not path.so_far.points)
         _selection()
         with st.popover("Share", width="content"):
             _share(loaded.id)
@@ -46,6 +38,22 @@ def draw_bar(pages: Mapping[str, str]) -> None:
                 draw_glossary()
             with keys:
                 draw_keys(pages)
+
+
+def _standing(waiting: bool) -> None:
+    """How near to the best what is shown is. waiting: for the first λ of a path, with which the page is drawn anew."""
+    found, path = current_standing(), current_job(PATH)
+    if waiting and path is not None and path.so_far.points:
+        st.rerun()
+    if found is None:
+        busy = path is not None and path.active
+        st.caption("being compressed …" if busy else "not compressed yet", width="content")
+        return
+    gap = gap_words(found.gap)
+    proved = f"proved within {gap} of the best" if math.isfinite(found.gap) else "not proved yet"
+    proved = "none is cheaper, proved" if found.optimal else proved
+    more = " · still improving" if found.improving and not found.optimal else ""
+    st.caption(f"up to {many(found.max_gram, 'word')} · {proved}{more}{_unsolved(found)}", width="content")
 
 
 def _unsolved(found: Standing) -> str:

@@ -79,11 +79,11 @@ def lam_slider(*, disabled: bool = False) -> None:
 
 def gram_slider(*, disabled: bool = False) -> None:
     """K."""
+    st.session_state.widget_k = settings().max_gram
     st.slider(
         "K, the longest K-gram in words",
         1,
         8,
-        value=settings().max_gram,
         key="widget_k",
         on_change=_take("max_gram", "widget_k"),
         disabled=disabled,

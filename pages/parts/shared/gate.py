@@ -19,6 +19,9 @@ def result_or_stop() -> Solution:
         st.stop()
     if found.improving:
         st.caption("Still improving: what is shown is certified, and gets better while the solver works.")
+    path = current_job(PATH)
+    if path is not None and path.active and not path.so_far.points:
+        st.caption("A new path is being solved. Until its first λ is certified, the one before it is shown.")
     return found
 
 

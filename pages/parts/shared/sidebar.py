@@ -104,6 +104,8 @@ def _running(job: Job, kind: str) -> None:
             # the stages of a solve in two parts say themselves whose they are
             who = row.get("who") or job.solver or f"λ = {row['lam']:.3g}"
             st.markdown(where if job.solver == "relay" else f"{who}: {where}")
+    if kind == SOLVE and is_stale():
+        st.caption("⚠ Settings have changed since this run began: it goes on with those it began with.")
     st.button(
         "Stop",
         key=f"stop_sidebar_{kind}",

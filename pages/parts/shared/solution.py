@@ -10,7 +10,7 @@ import streamlit as st
 from cflengine import CompressiveFeatures
 from cflengine.compression import PathPoint
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.state import PATH, current_job, finished_job, settings
+from pages.parts.shared.state import finished_job, settings, shown_path
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def _shown() -> tuple[Job | None, PathPoint | None]:
     """The job whose result is shown, and if it is the path's, the point; no job where there is none: a solve that ended
     is shown at its own λ, unless the path has a better solution there, else the path, where any λ that is certified
     already opens every page."""
-    own, path = _own_solve(), current_job(PATH)
+    own, path = _own_solve(), shown_path()
     points = path.so_far.points if path is not None else ()
     if not points:
         return finished_job(), None
@@ -97,6 +97,6 @@ def current_standing() -> Standing | None:
 
 
 def path_lams_here() -> list[float]:
-    """The λ of the session's path that are certified, rising."""
-    path = current_job(PATH)
+    """The λ of the path on show that are certified, rising."""
+    path = shown_path()
     return [point.lam for point in path.so_far.points] if path is not None else []

@@ -104,7 +104,8 @@ def start_session() -> None:
 def _hold_jobs() -> None:
     """What the session shows is not forgotten, however much is done here and in other tabs."""
     state = st.session_state
-    shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("opened_path", ("", ""))[1]]
+    shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("earlier_path")]
+    shown.append(state.get("opened_path", ("", ""))[1])
     BOARD.hold(id(_session_jobs()), [job_id for job_id in shown if job_id])
 
 
@@ -220,6 +221,34 @@ def finished_job() -> Job | None:
     return earlier if earlier is not None and earlier.key[0] == st.session_state.corpus_id else None
 
 
+def shown_path() -> Job | None:
+    """The path whose solutions pages show: the session's, and as long as that has none, the one before it."""
+    job = current_job(PATH)
+    return job if job is None or job.so_far.points else earlier_path() or job
+
+
+def earlier_path() -> Job | None:
+    """The path that the session's has taken the place of, with its points."""
+    job = BOARD.get(st.session_state.get("earlier_path"))
+    return job if job is not None and job.key[0] == st.session_state.corpus_id else None
+
+
+def bring_back_path() -> None:
+    """Let the session's path and the one before it change places; K and the range of λ are those it was solved for."""
+    state, before, now = st.session_state, earlier_path(), current_job(PATH)
+    if before is None:
+        return
+    lams = before.so_far.lams
+    wanted = (lams[0], lams[-1], len(lams))
+    state.earlier_path = now.id if now is not None and now.so_far.points else None
+    state.update(path_here=None, path_gram=None, path_refine=None, path_wanted=None)
+    if len(lams) > 1 and tuple(path_lams(*wanted)) == lams:
+        state.path_wanted = wanted
+    state[f"{PATH}_id"] = before.id
+    change_settings(max_gram=before.so_far.max_gram)
+    _write_query()
+
+
 def is_stale() -> bool:
     """Whether the settings have changed since the solve was started."""
     job = current_job()
@@ -275,10 +304,13 @@ def look_after(job: Job) -> None:
 
 
 def wanted_lams() -> tuple[float, ...]:
-    """The λ of the session's path: what the user has set, else round ones, the fewer the larger the corpus."""
-    own = st.session_state.get("path_wanted")
+    """The λ of the session's path: what the user has set, else those of the path that is there, else round ones, the
+    fewer the larger the corpus."""
+    own, path = st.session_state.get("path_wanted"), current_job(PATH)
     if own is not None and own[0] < own[1]:
         return tuple(path_lams(*own))
+    if path is not None and len(path.so_far.lams) > 1:
+        return path.so_far.lams
     size = current_corpus().table.n_tokens
     return next(lams for most, lams in USUAL_LAMS if size <= most)
 
@@ -303,6 +335,9 @@ def explore() -> None:
     # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
     job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
     job.gives_way = BOARD.let_pass
+    before = shown_path()
+    if before is not None and before.so_far.points:
+        st.session_state.earlier_path = before.id
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)
     start_job(PATH, job)
 
