@@ -233,6 +233,18 @@ def test_the_path_before_stays_in_sight_and_can_be_brought_back(open_app, board)
     assert not [button for button in app.button if button.key == "bring_back"], "the one before had nothing"
 
 
+def test_what_is_the_paths_and_what_the_solves_is_told_apart(open_app):
+    app = solved(pathed(use(open_app())), lam=2.0, max_gram=4)
+    assert "of up to 3 words; the other pages show those of the last solve, of up to 4 words" in captions(
+        show(app, "corpus")
+    )
+    assert "up to 4 words" in captions(show(app, "pointers")) and "result, by itself" in captions(app)
+    app.session_state["settings"] = Settings(lam=2.0)
+    assert "the other pages show" in captions(show(app, "corpus")), "the solve is of this λ"
+    app.session_state["settings"] = Settings(lam=0.05)
+    assert "the other pages show" not in captions(show(app, "corpus"))
+
+
 def test_two_paths_change_places(open_app):
     app = pathed(use(open_app()))
     first = path_job(app)

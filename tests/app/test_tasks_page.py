@@ -44,7 +44,7 @@ def reviews(n: int = 90) -> pd.DataFrame:
 
 
 def ran(*columns: str, **own) -> TasksRun:
-    run = TasksRun(TasksChoice(columns, n_lams=4, **own))
+    run = TasksRun(TasksChoice(columns, n_lams=3, **own))
     frame = reviews()
     run.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
     return run
@@ -108,7 +108,7 @@ def test_a_run_finds_and_figures_show():
         names = {trace.name for trace in figure.data}
         assert {"pointers", "occurrences", "soft", "words (λ = 0)", "all K-grams"} <= names
         line = next(trace for trace in figure.data if trace.name == "occurrences")
-        assert len(line.x) == 4 and np.all(np.diff(line.x) > 0)
+        assert len(line.x) == 3 and np.all(np.diff(line.x) > 0)
         assert len(curve_figure(finding.curve, measure).data) == 2
     assert len(lam_figure(run.frame("mood").head(0), "accuracy").data) == 0
     assert len(lam_figure(run.frame("mood").head(1), "accuracy").data) == 1

@@ -15,9 +15,10 @@ from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.solution import current_standing
 from pages.parts.shared.state import PATH, change_settings, current_corpus, settings, stop_job
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import gap_text, plain
+from pages.parts.shared.words import gap_text, many, plain
 
 SHOWN = 3  # documents
 MOST = 120  # tokens of each
@@ -54,6 +55,12 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
         on_move=lambda: change_settings(lam=state[KEY]["move"]["lam"]),
         on_choose=lambda: state.update(path_gram=state[KEY]["choose"]["gram"]),
     )  # fmt: skip
+    found = current_standing()
+    if found is not None and found.max_gram != run.max_gram:
+        st.caption(
+            f"These are the path's phrases, of up to {many(run.max_gram, 'word')}; the other pages show those of the "
+            f"last solve, of up to {many(found.max_gram, 'word')}."
+        )
     if job.active:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Still improving: {len(run.points)} of {len(run.lams)} λ are certified so far.")

@@ -22,11 +22,12 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
     where too much would have to be sent."""
     job, state = shown_path(), st.session_state
     run: PathRun | None = job.so_far if job is not None else None
-    if run is None or run.corpus is None or len(run.points) < 2 or run.corpus.digest != found.model.result_.digest:
+    if run is None or run.corpus is None or len(run.points) < 2:
         return False
     here, own = run.points.nearest(found.model.lam), found.model.result_
-    if here.lam != found.model.lam or here.result.objective != own.objective:
-        return False  # solved by itself, not on the path
+    if (here.lam, here.result.objective, run.corpus.digest) != (found.model.lam, own.objective, own.digest):
+        st.caption("The last solve's result, by itself: at λ that the path has solved there is a slider here.")
+        return False
     sizes = np.diff(run.corpus.table.doc_ptr)[shown]
     if int(sizes.sum()) * len(run.points) > MOST:
         return False
