@@ -13,9 +13,10 @@ from cflengine.engine import InputError, reads
 _PREDICT = """\
 Apply a saved model to other texts.
 
-MODEL is the model.cflm of cflengine train-logistic, sentences, erm or embed, or what cflengine.save_model wrote: a file
-of numbers and text, in which nothing is ever executed. INPUT as for cflengine compress; for a model that was learnt
-from a matrix, one table (CSV, TSV, Parquet) with the columns that it was learnt from. A row a document goes to FILE:
+MODEL is the model.cflm of cflengine train-logistic, erm or embed, a model of cflengine sentences (sentence.cflm, ...),
+or what cflengine.save_model wrote: a file of numbers and text, in which nothing is ever executed. INPUT as for
+cflengine compress; for a model that was learnt from a matrix, one table (CSV, TSV, Parquet) with the columns that it
+was learnt from. A row a document goes to FILE:
 
   document, row       its number, and its row in INPUT
   predicted           the class or the number

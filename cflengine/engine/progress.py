@@ -27,6 +27,7 @@ class TerminationReason(StrEnum):
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
     NUMERICAL_ERROR = "numerical error"
+    AT_REST = "no further progress"
 
 
 @dataclass(frozen=True, slots=True)

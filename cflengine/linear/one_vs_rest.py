@@ -95,8 +95,10 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
     early = [result for result in results if result.reason is not TerminationReason.CONVERGED]
     if early:
         worst = max((result.gap for result in early), key=open_gap)
+        own = early[0].reason in (TerminationReason.AT_REST, TerminationReason.NUMERICAL_ERROR)
+        cure = "scale the data" if own else "raise the limit"
         warnings.warn(
-            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: raise the limit, or accept it.",
+            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: {cure}, or accept it.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -130,6 +130,8 @@ def _pipeline_parts(model: Pipeline) -> tuple[Header, Arrays]:
     for i, (name, step) in enumerate(model.steps):
         if step is None or step == "passthrough":
             continue
+        if isinstance(step, Pipeline):
+            raise InputError("a pipeline within a pipeline cannot be saved: list the steps of both in one.")
         header, own = saving.nested(to_parts(step), str(i))
         steps.append({"name": name, "number": i, "step": header})
         arrays.update(own)

@@ -31,7 +31,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cflengine.engine.gaps import EPSILON
+from cflengine.engine.gaps import EPSILON, relative_gap
 from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.engine.registry import Solver
@@ -57,6 +57,7 @@ _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _SCREENED = 0.25  # of the gap of the last screening: then it is worth another
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
+_ROUNDING = 64 * EPSILON  # of the objective of β = 0: what a bound may be off by
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
 
@@ -99,6 +100,7 @@ class Descent(Run):
         self.margin = math.inf
         self.scale = float(loss.value(np.zeros(n)).sum())  # the objective of β = 0
         self.best: tuple[np.ndarray, float, Certificate] | None = None
+        self.price = 0.0  # by how much more the best β would cost, at the best duals, did it not fail constraints
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
         self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
         self.newton_ahead = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
@@ -142,10 +144,22 @@ class Descent(Run):
 
     @property
     def done(self) -> bool:
-        """Whether the gap asked for is proved, against the scale where the optimum is all but 0."""
-        left = self.best_objective - self.lower_bound
-        known = self.settings.tol is not None and left <= self.settings.tol * _NOTHING * self.scale
-        return self.reached(self.gap) or known
+        """Whether the gap asked for is proved, what constraints are failed by included; where rounding does not tell
+        the bound from 0, whether what is left is small against the objective of β = 0."""
+        if self.settings.tol is None or not math.isfinite(self.best_objective):
+            return False
+        whole = self.best_objective + self.price
+        if self.lower_bound > _ROUNDING * self.scale:
+            return self.reached(relative_gap(whole, self.lower_bound))
+        known = whole - self.lower_bound <= self.settings.tol * _NOTHING * self.scale
+        return known or self.reached(relative_gap(whole, self.lower_bound))
+
+    @property
+    def reason(self) -> TerminationReason:
+        """Why it ended: duals that no pass moves any more need not prove the gap asked for."""
+        reason = super().reason
+        short = reason == TerminationReason.CONVERGED and self.settings.tol is not None and not self.done
+        return TerminationReason.AT_REST if short else reason
 
     @property
     def size(self) -> float:
@@ -279,6 +293,8 @@ class Descent(Run):
             self.best = (beta.copy(), bias, found)
         if self.raise_bound(found.lower_bound):
             self.best_duals = (self.relu_duals.copy(), self.rehu_duals.copy(), self.xi.copy())
+        if len(problem.constraints):
+            self.price = float(np.abs(self.best_duals[2]) @ problem.constraints.failing(self.best[0]))
         estimate, proved = float(self.state[1]), found.objective - found.lower_bound
         if self.iteration and estimate > 0 and math.isfinite(proved) and proved > 0:
             self.trust = min(max(proved / estimate, 1e-3), 1e3)

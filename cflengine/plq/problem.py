@@ -97,10 +97,13 @@ class Constraints:
         return len(self.b)
 
     def violation(self, beta: np.ndarray) -> float:
-        """The largest amount by which a row fails, relative to 1 + |b_k| + Σ_j |a_kj β_j|; 0 where none does."""
-        if not len(self):
+        """The largest amount by which a row fails, relative to |b_k| + Σ_j |a_kj| max_j |β_j|, so that no unit of the
+        data matters; 0 where none does."""
+        failing = self.failing(beta)
+        if not failing.any():
             return 0.0
-        return float(np.max(self.failing(beta) / (1.0 + np.abs(self.b) + self.absolute @ np.abs(beta))))
+        sizes = np.abs(self.b) + self._row_sums * float(np.abs(beta).max(initial=0.0))
+        return float(np.max(np.divide(failing, sizes, out=np.zeros_like(failing), where=failing > 0.0)))
 
     def failing(self, beta: np.ndarray) -> np.ndarray:
         """float64 (K,): by how much each row fails, at least 0."""
@@ -134,6 +137,11 @@ class Constraints:
         at = A.indptr[rows]
         some = A.data[at] != 0.0
         return rows[some], A.indices[at[some]], A.data[at[some]]
+
+    @cached_property
+    def _row_sums(self) -> np.ndarray:
+        """float64 (K,): Σ_j |a_kj|."""
+        return np.asarray(self.absolute.sum(axis=1)).ravel()
 
     @cached_property
     def absolute(self) -> sparse.csr_matrix:

@@ -179,7 +179,7 @@ class GroupClassifier(ProbabilisticClassifier):
             own, more = saving.nested(persistence.to_parts(self._features.model), "features")
             return header | {"reads": own}, arrays | more
         if isinstance(self._features, WordFeatures):
-            words = {"token_pattern": self.token_pattern, "lowercase": bool(self.lowercase)}
+            words = {"token_pattern": self._features.token_pattern, "lowercase": bool(self._features.lowercase)}
             return header | {"reads": words | {"kind": "words", "vocabulary": self._features.vocabulary}}, arrays
         return header | {"reads": None}, arrays
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -105,7 +104,7 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         self.n_threads = n_threads
 
     def fit(self, texts: Iterable[str] | Mapping[str, int], y: Any = None) -> Self:
-        """Choose the vocabulary for these texts, or for words and how often each occurs.
+        """Choose the vocabulary for these texts, or for strings and how often each occurs, cut as texts are.
 
         Raises InputError for texts without a word, and for a size that is too small for the units or larger than what
         the corpus offers.
@@ -114,7 +113,9 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         if self.longest > LONGEST:
             raise InputError(f"longest must be at most {LONGEST}, not {self.longest}.")
         cutting = Cutting(self.unit, self.pattern, tuple(self.normalisation))
-        counts = _checked(texts) if isinstance(texts, Mapping) else cutting.count(texts)
+        for name in ("required", "forbidden", "special_tokens"):
+            _check_strings(name, getattr(self, name))
+        counts = cutting.recount(texts) if isinstance(texts, Mapping) else cutting.count(texts)
         table = WordTable.of(counts, cutting)
         if not table.n_words:
             raise InputError("there is no word in these texts.")
@@ -312,9 +313,10 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
             file.write(sentencepiece_vocab(self.pieces_).encode())
 
 
-def _checked(counts: Mapping[str, int]) -> Counter[str]:
-    """Words and how often each occurs. Raises InputError for what is neither."""
-    for word, count in counts.items():
-        if not (isinstance(word, str) and isinstance(count, int | np.integer) and count >= 0):
-            raise InputError(f"counts must be whole numbers of words that are strings, not {word!r}: {count!r}.")
-    return Counter({word: int(count) for word, count in counts.items()})
+def _check_strings(name: str, given: Any) -> None:
+    """Raises InputError unless they are strings, none of them empty or with a surrogate that stands alone."""
+    if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+        raise InputError(f"{name} must be a sequence of strings, not {given!r}.")
+    for one in given:
+        if not one or (not one.isascii() and any("\ud800" <= letter <= "\udfff" for letter in one)):
+            raise InputError(f"{name} must not hold {one!r}: it is empty, or has what is no character.")

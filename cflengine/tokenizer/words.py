@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -26,7 +26,13 @@ PATTERNS = {
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
 UNITS = ("byte", "character")
-NORMALISATIONS = ("nfc", "lowercase")
+_STEPS: dict[str, Callable[[str], str]] = {
+    "nfc": lambda text: unicodedata.normalize("NFC", text),
+    # character by character, as other tokenizers do it: a final sigma is no other letter
+    "lowercase": lambda text: "".join(map(str.lower, text)),
+}
+NORMALISATIONS = tuple(_STEPS)
+_MOST_UNITS = 1 << 53  # of a corpus, that sums in float64 may be whole numbers
 
 
 @dataclass(frozen=True)
@@ -61,21 +67,12 @@ class Cutting:
     def compiled(self) -> regex.Pattern[str] | None:
         return None if self.expression is None else regex.compile(self.expression)
 
-    @cached_property
-    def _steps(self) -> list[Callable[[str], str]]:
-        known: dict[str, Callable[[str], str]] = {
-            "nfc": lambda text: unicodedata.normalize("NFC", text),
-            # character by character, as other tokenizers do it: a final sigma is no other letter
-            "lowercase": lambda text: "".join(map(str.lower, text)),
-        }
-        return [known[step] for step in self.normalisation]
-
     def normalised(self, text: str) -> str:
         """The text that decoding brings back; surrogates that stand alone, which are no characters, become U+FFFD."""
         if not text.isascii():
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        for step in self._steps:
-            text = step(text)
+        for step in self.normalisation:
+            text = _STEPS[step](text)
         return text
 
     def words(self, text: str) -> Iterator[str]:
@@ -102,6 +99,19 @@ class Cutting:
                 raise InputError(f"texts must be strings, not {type(text).__name__}.")
             counts.update(self.words(self.normalised(text)))
         return counts
+
+    def recount(self, counts: Mapping[str, int]) -> Counter[str]:
+        """How often each word occurs, where strings and their counts are given: they are normalised and cut as texts
+        are. Raises InputError for what is neither, and for more units than can be counted."""
+        found: Counter[str] = Counter()
+        for text, count in counts.items():
+            if not (isinstance(text, str) and isinstance(count, int | np.integer) and count >= 0):
+                raise InputError(f"counts must be whole numbers of words that are strings, not {text!r}: {count!r}.")
+            for word in self.words(self.normalised(text)):
+                found[word] += int(count)
+        if sum(4 * len(word) * count for word, count in found.items()) >= _MOST_UNITS:
+            raise InputError("the counts are too large: words of 2⁵³ bytes in all cannot be counted.")
+        return found
 
     def units(self, word: str) -> np.ndarray:
         """int32: the numbers of a word's units, bytes of UTF-8 or code points."""

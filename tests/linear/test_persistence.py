@@ -27,6 +27,7 @@ from cflengine import (
     load_model,
     save_model,
 )
+from cflengine.engine.checks import InputError
 from cflengine.linear.saving import ModelFileError
 from cflengine.linear.text_features import EveryMatch, vectorizer
 from cflengine.plq.losses import Loss, Parts, drawn_loss
@@ -307,3 +308,11 @@ def test_the_same_model_is_the_same_bytes_at_any_time(tmp_path, monkeypatch):
         save_model(model, tmp_path / "m.cflm")
         written.append((tmp_path / "m.cflm").read_bytes())
     assert written[0] == written[1]
+
+
+def test_a_pipeline_within_a_pipeline_is_refused_when_it_is_saved(tmp_path):
+    inner = make_pipeline(Binarizer(), Binarizer())
+    model = make_pipeline(inner, LogisticClassifier()).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InputError, match="pipeline within a pipeline"):
+        save_model(model, tmp_path / "m.cflm")
+    assert not list(tmp_path.iterdir())

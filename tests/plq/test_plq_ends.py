@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 from test_plq_solver import assert_solved, problem_of
 
 from cflengine import PLQClassifier, PLQRegressor
@@ -137,3 +138,41 @@ def test_a_box_of_coefficients_of_any_size_is_met_exactly():
     beta = model.fit(X, y, sensitive=group).coef_[0]
     assert model.solver_reason_ == "converged" and beta.min() == -1e-7 and beta.max() == 2e-7
     assert len(np.unique(beta)) < 25, "many of 30 lie on an end"
+
+
+@pytest.mark.parametrize(("of_x", "of_y"), [(1.0, 1.0), (1.0, 1e-8), (1e5, 1.0), (1e9, 1.0)])
+def test_an_order_is_kept_in_whatever_units_the_data_are(of_x, of_y):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X @ np.arange(8)[::-1] + rng.normal(size=60)
+    C = 1e3 / of_x**2  # the same problem for every X
+    model = PLQRegressor("squared", C=C, constraints=["monotone"], fit_intercept=False, tol=1e-6)
+    beta = model.fit(of_x * X, of_y * y).coef_ * of_x / of_y
+    assert model.solver_reason_ == "converged" and -1e-6 <= model.duality_gap_ <= 1e-6
+    slope = float(X.sum(axis=1) @ y / (X.sum(axis=1) @ X.sum(axis=1)))  # all are pressed to one
+    assert beta == pytest.approx(np.full(8, slope), rel=1e-3) and model.violation_ <= 1e-9
+
+
+def test_a_violation_has_no_unit():
+    constraints = inequalities(np.array([[-1.0, 1.0]]), np.zeros(1))
+    found = [constraints.violation(scale * np.array([1.0, 0.5])) for scale in (1e-12, 1.0, 1e12)]
+    assert found == pytest.approx([0.25] * 3) and constraints.violation(np.zeros(2)) == 0.0
+    assert inequalities(np.eye(1), np.full(1, -1e-9)).violation(np.zeros(1)) == 1.0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_classes_that_a_plane_parts_have_one_margin_for_every_large_C(intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    y = np.arange(200) % 2
+    X[:, 0] += np.where(y, 3, -3)
+    fits = [PLQClassifier("hinge", C=C, fit_intercept=intercept, tol=1e-4).fit(X, y) for C in (1e4, 1e6, 1e8)]
+    assert all(model.solver_reason_ == "converged" and 0 <= model.duality_gap_ <= 1e-4 for model in fits)
+    objectives = [model.result_.objective for model in fits]
+    assert max(objectives) <= min(objectives) * (1 + 2e-4)
+
+
+def test_duals_that_no_pass_moves_and_that_prove_too_little_are_not_called_converged():
+    with pytest.warns(ConvergenceWarning, match="no further progress .* scale the data"):
+        model = PLQClassifier("hinge", C=1e300).fit([[1.0], [2.0], [-1.0]], [1, 1, 0])
+    assert model.duality_gap_ > 1.0

@@ -15,7 +15,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cflengine import ADMMSettings, CompressiveFeatures, GuidedSettings, PenalisedClassifier, SentenceLassoClassifier
+from cflengine import (
+    ADMMSettings,
+    CompressiveFeatures,
+    GuidedSettings,
+    PenalisedClassifier,
+    SentenceLassoClassifier,
+    load_model,
+)
 from naive.sklearn_checks import TO_THE_GAP
 
 TEXTS = [
@@ -280,3 +287,11 @@ def test_a_fit_that_fails_leaves_the_model_of_before_as_it_was():
     with pytest.raises(ValueError, match="one class"):
         model.fit(["other words", "here"], [1, 1])
     np.testing.assert_array_equal(model.predict_proba(UNSEEN), before)
+
+
+def test_what_is_set_after_a_fit_is_not_what_is_saved(tmp_path):
+    texts = ["a good film. we liked it.", "a bad film. we left it."] * 6
+    model = SentenceLassoClassifier(lam_sen=0.05, l1=0.1).fit(texts, np.array([0, 1] * 6))
+    model.set_params(lowercase=False, token_pattern=r"\w\w\w\w+")
+    model.save(tmp_path / "m.cflm")
+    assert np.array_equal(load_model(tmp_path / "m.cflm").predict_proba(texts), model.predict_proba(texts))

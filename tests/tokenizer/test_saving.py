@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from cflengine import SubwordTokenizer, load_model
+from cflengine.engine.checks import InputError
 from cflengine.linear import saving
 
 TEXTS = [f"abra cab{'ra' * k} ba co, {'ab' * k} bra{k} öx!\n" for k in range(8)] * 2
@@ -46,3 +49,33 @@ def test_damaged_files_of_tokenizers_are_said_to_be(change, tmp_path):
     saving.write_model(tmp_path / "m.cflm", "subwords", header, arrays | change)
     with pytest.raises(saving.ModelFileError, match="damaged"):
         SubwordTokenizer.load(tmp_path / "m.cflm")
+
+
+def test_a_fitted_tokenizer_can_be_pickled_whatever_it_normalises():
+    model = SubwordTokenizer(262, normalisation=["nfc", "lowercase"]).fit(["The cat", "the CAT sat"])
+    again = pickle.loads(pickle.dumps(model))
+    assert again.encode("THE cat") == model.encode("the cat")
+
+
+@pytest.mark.parametrize(
+    ("counts", "own"),
+    [({"The": 5}, {"normalisation": ["lowercase"]}), ({"e\u0301": 5}, {"normalisation": ["nfc"]}), ({"the cat": 5}, {}),
+     ({"\ud800a": 5}, {"unit": "character"})],
+)  # fmt: skip
+def test_counted_strings_are_cut_as_texts_are(counts, own):
+    size = 257 if own.get("unit") != "character" else 259
+    model = SubwordTokenizer(size, **own).fit(counts)
+    assert model.result_.objective == sum(count * len(model.encode(text)) for text, count in counts.items())
+
+
+@pytest.mark.parametrize("count", [2**62, 2**70])
+def test_counts_that_cannot_be_added_up_are_refused(count):
+    with pytest.raises(InputError, match="too large"):
+        SubwordTokenizer(257).fit({"ab": count, "cd": count})
+
+
+@pytest.mark.parametrize("name", ["required", "forbidden", "special_tokens"])
+@pytest.mark.parametrize("given", ["cat", [3], [""], ["\ud800"]])
+def test_pieces_that_are_none_are_refused(name, given):
+    with pytest.raises(InputError, match=name):
+        SubwordTokenizer(300, **{name: given}).fit(["the cat sat"])
