@@ -103,7 +103,7 @@ class Constraints:
         if not failing.any():
             return 0.0
         sizes = np.abs(self.b) + self._row_sums * float(np.abs(beta).max(initial=0.0))
-        return float(np.max(np.divide(failing, sizes, out=np.zeros_like(failing), where=failing > 0.0)))
+        return float(np.max(np.divide(failing, sizes, out=np.zeros_like(failing), where=failing != 0.0)))
 
     def failing(self, beta: np.ndarray) -> np.ndarray:
         """float64 (K,): by how much each row fails, at least 0."""

@@ -158,6 +158,7 @@ def test_a_violation_has_no_unit():
     found = [constraints.violation(scale * np.array([1.0, 0.5])) for scale in (1e-12, 1.0, 1e12)]
     assert found == pytest.approx([0.25] * 3) and constraints.violation(np.zeros(2)) == 0.0
     assert inequalities(np.eye(1), np.full(1, -1e-9)).violation(np.zeros(1)) == 1.0
+    assert np.isnan(constraints.violation(np.full(2, np.nan))), "what is no number meets nothing"
 
 
 @pytest.mark.parametrize("intercept", [False, True])
