@@ -133,5 +133,5 @@ def test_events_are_frozen_and_reasons_are_closed():
     with pytest.raises(AttributeError):
         event().objective = 1.0
     assert {str(reason) for reason in TerminationReason} == {
-        "converged", "iteration limit", "time limit", "interrupted", "numerical error",
+        "converged", "iteration limit", "time limit", "interrupted", "numerical error", "no further progress",
     }  # fmt: skip
