@@ -102,8 +102,9 @@ class Descent(Run):
         self.best: tuple[np.ndarray, float, Certificate] | None = None
         self.price = 0.0  # by how much more the best β would cost, at the best duals, did it not fail constraints
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
-        self.proofs: list[tuple[float, float]] = []  # passes before, and the gap, of each proof
-        self.newton_ahead = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
+        self.proofs: list[tuple[float, float]] = []  # since then: passes before, and the gap, of each proof
+        able = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
+        self.newton_from = 0.0 if able else math.inf  # passes, from which on Newton's method may be tried
         self._reset(np.zeros(n))  # the duals are 0; those of a warm start are proved first
         if problem.intercept and start is None and n:
             self.bias[0] = best_shift(self.losses, np.zeros(n), 0.0)
@@ -239,19 +240,20 @@ class Descent(Run):
         return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * known
 
     def _crawls(self) -> bool:
-        """Whether Newton's method would reach the gap asked for sooner."""
-        if not self.newton_ahead:
-            return False
+        """Whether Newton's method would reach the gap asked for sooner, or nothing else moves the duals any more."""
+        if self.work < self.newton_from or self.at_rest:
+            return self.work >= self.newton_from
         bounds = np.hstack([np.ones_like(self.problem.loss.U), self.problem.loss.tau])
         between = int(((self.duals > 0.0) & (self.duals < bounds)).any(axis=1).sum())
         cost = passes_of_newton(self.problem, between, self.entries)
         return is_sooner(cost, self.proofs, self.settings.tol or EPSILON)
 
     def take_newton_steps(self) -> bool:
-        """Newton's method from here, a proof after each of its rounds; False if stopped."""
-        self.newton_ahead = self.at_rest = False
+        """Newton's method from here, a proof after each of its rounds; False if stopped. Where it fails, the descent
+        goes on from the best duals, and it is tried again after twice the passes."""
+        self.at_rest = False
         start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
-        newton = AugmentedNewton(self.problem, start, 1e-3 * self.size, self.progress.poll)
+        newton = AugmentedNewton(self.problem, self.sizes.columns, start, 1e-3 * self.size, self.progress.poll)
         stuck, gap = 0, self.gap
         with one_blas_thread():
             for found, steps in newton:
@@ -265,6 +267,12 @@ class Descent(Run):
                 if self.done or stuck == _STUCK or self.iteration >= self.settings.max_iter:
                     break
                 newton.least = 0.02 * (self.settings.tol or EPSILON) * self.size
+        if not self.done:
+            for duals, best in zip((self.relu_duals, self.rehu_duals, self.xi), self.best_duals, strict=True):
+                duals[:] = best
+            self._reset(self.problem.weights(self.relu_duals, self.rehu_duals))
+            self.newton_from = 2.0 * self.work
+            self.proofs.clear()
         return self.progress.reason is None
 
     def prove(self, stage: str = "descent", beta: np.ndarray | None = None) -> bool:
@@ -301,7 +309,7 @@ class Descent(Run):
         if not math.isfinite(found.objective) or not math.isfinite(found.lower_bound):
             self.progress.reason = TerminationReason.NUMERICAL_ERROR
             return False
-        self.proofs.append((self.work, self.gap))
+        self.proofs.append((self.work, self.gap if math.isfinite(self.best_objective) else math.inf))
         if found.proved:
             self._screen()
         if not self.done:

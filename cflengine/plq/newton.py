@@ -14,7 +14,8 @@ ReHUs are smooth as they are. What is left,
 
 is convex and piecewise quadratic: Newton's method with the curvature of the piece at hand ends after a few steps (Qi
 and Sun, 1993), each at the cost of two products with the data and of Xᵀ D X over the observations between their kinks,
-of which a solution of an SVM has hardly more than features. Its λ, γ and ξ are duals in their boxes, become the next Λ
+of which a solution of an SVM has hardly more than features. Where there are fewer, as on the way there is, the steps
+are damped (Levenberg and Marquardt). Its λ, γ and ξ are duals in their boxes, become the next Λ
 and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
 
 A coefficient whose r lies between −ν and ν is 0 in the end, and is told of as 0. σ belongs to z: σ_li = h/u_li², where
@@ -31,7 +32,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from cflengine.plq.certificate import Sizes
 from cflengine.plq.problem import PLQProblem
 
 MOST_FEATURES = 1000  # Xᵀ D X has their square
@@ -40,12 +40,14 @@ _MOST_FAILED = 6  # rounds that did not come to their end
 _FEW, _MANY = 10, 25  # steps of a round, by which h grows for the next: 5 times, twice, or not
 _GROWTH, _TIGHTER = 5.0, 0.1  # h, and what φ may miss, from one round to the next
 _EASIER = 2.0  # the largest h, after a round of few steps
-_LINE_STEPS = 30
+_LINE_STEPS = 40
+_SHORT, _LEAST, _MORE = 0.1, 1e-8, 10.0  # of a step; the damping begins with, of all observations' curvature; grows by
 _BLOCK_ENTRIES = 1 << 18  # of a dense matrix that are worked on at a time
 _STEPS, _SMOOTH_STEPS = 25, 6  # that it usually takes, with ReLUs and without
 _LEFT = 0.25  # of the observations between kinks of ReLUs, on the way to a solution
 _SOONER = 1.0  # by this factor it has to be, to take over
 _SEEN, _EARLIER = 0.3, 0.6  # passes before that is judged, of its own cost; where a rate begins, of the passes so far
+_OVERFLOWING = np.errstate(over="ignore", invalid="ignore")  # numbers near 1e300 end a round
 _PRODUCTS = 20.0  # multiplications of Xᵀ D X in the time of one of a pass
 
 
@@ -64,7 +66,7 @@ def passes_of_newton(problem: PLQProblem, between: int, entries: float) -> float
 def is_sooner(cost: float, proofs: Sequence[tuple[float, float]], tol: float) -> bool:
     """Whether the method, at ``cost`` passes, would be at the gap ``tol`` sooner than passes are, by how the gap fell.
 
-    proofs: passes before, and the gap, of each proof so far.
+    proofs: passes before, and the gap, of each proof since it was last tried; inf where no solution is found yet.
     """
     work = proofs[-1][0]
     earlier = [proof for proof in proofs if proof[0] <= _EARLIER * work]
@@ -104,27 +106,30 @@ class _Place:
 class AugmentedNewton:
     """Rounds of the method of multipliers; iterating gives what is found after each, best last."""
 
-    def __init__(self, problem: PLQProblem, start: Iterate, off: float, poll: Callable[[], bool]) -> None:
-        """off: by how much φ may miss its least value at first, and ``least`` in the end; poll: asked before every step
-        whether to go on."""
+    @_OVERFLOWING
+    def __init__(
+        self, problem: PLQProblem, columns: np.ndarray, start: Iterate, off: float, poll: Callable[[], bool]
+    ) -> None:
+        """columns: float64 (d,), the sums of their squares; off: by how much φ may miss its least value at first, and
+        ``least`` in the end; poll: asked before every step whether to go on."""
         self.problem, self.off, self.least, self.poll, self.steps = problem, off, 1e-6 * off, poll, 0
         self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), start.beta.copy(), start.bias
-        U, V = problem.loss.U[problem.loss.U != 0.0], problem.loss.V[problem.loss.U != 0.0]
-        size, kinks = (float(np.sqrt(np.mean(U**2))), float(np.std(V / U))) if U.size else (1.0, 1.0)
-        self.largest = np.inf
-        self.r, self.columns, self.hold = np.zeros(problem.shape[1]), np.ones(problem.shape[1]), np.ones(len(self.xi))
-        if problem.nu > 0.0 or len(self.xi):
-            self._weigh(start)
-        self.h = size / (max(kinks, float(problem.scores(start.beta).std())) or 1.0)
-
-    def _weigh(self, start: Iterate) -> None:
-        """How strongly coefficients and constraints are held, as observations are by h; and where R begins."""
-        problem, A = self.problem, self.problem.constraints.A
-        columns, norms = Sizes.of(problem.X).columns, np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        # how strongly coefficients and constraints are held, as observations are by h
+        A = problem.constraints.A
+        norms = np.asarray(A.multiply(A).sum(axis=1)).ravel()
         self.columns = np.where(columns > 0.0, columns, 1.0)
         self.hold = (columns.mean() or 1.0) / np.where(norms > 0.0, norms, 1.0)
         q = problem.combination(problem.weights(start.lam, start.gam), start.xi)
         self.r = np.clip(q, -problem.nu, problem.nu)
+        self.h, self.largest, self.damping = self._first_curvature(problem.scores(start.beta)), np.inf, 0.0
+
+    def _first_curvature(self, z: np.ndarray) -> float:
+        """What h begins with: a ReLU's slope over how far kinks or scores are apart; without ReLUs what ReHUs have."""
+        loss = self.problem.loss
+        U, V, S = loss.U[loss.U != 0.0], loss.V[loss.U != 0.0], loss.S[loss.S != 0.0]
+        if not U.size:
+            return float(np.mean(S**2)) if S.size else 1.0
+        return float(np.sqrt(np.mean(U**2))) / (max(float(np.std(V / U)), float(z.std())) or 1.0)
 
     def __iter__(self) -> Iterator[tuple[Iterate, int]]:
         """And the steps it took. Ends where the work is stopped or a round changes nothing."""
@@ -154,6 +159,7 @@ class AugmentedNewton:
             self.h = min(self.h * (_GROWTH if steps <= _FEW else 2.0 if steps <= _MANY else 1.0), self.largest)
             self.off = max(self.off * _TIGHTER, self.least)
 
+    @_OVERFLOWING
     def _solve(self) -> tuple[_Place | None, bool]:
         """Newton's method on φ at the multipliers at hand, and whether it came to its end; None if stopped."""
         problem = self.problem
@@ -166,10 +172,13 @@ class AugmentedNewton:
             if self._is_small(gradient, at):
                 return at, True
             step = -self._curved(at, gradient)
+            if not np.isfinite(step).all():
+                break
             self.steps += 1
             move = step[:-1] if problem.intercept else step
             dz = problem.scores(move, float(step[-1]) if problem.intercept else 0.0)
             length, at = self._along(at, dz, problem.constraints.A @ move, move)
+            self._damp(length)
             if length == 0.0:
                 break
             self.beta = at.beta
@@ -218,10 +227,19 @@ class AugmentedNewton:
         hessian[np.diag_indices_from(hessian)] += problem.mu + np.where(
             np.abs(at.r) < problem.nu, self.h * self.columns, 0.0
         )
+        hessian[np.diag_indices_from(hessian)] += self.damping * self.h * self.columns
         if not problem.intercept:
             return _solved(hessian, gradient)
         step = _solved(hessian, gradient[:-1] - gradient[-1] * mean)
         return np.append(step, float(gradient[-1]) / total - float(mean @ step))
+
+    def _damp(self, length: float) -> None:
+        """Levenberg's and Marquardt's damping, where fewer observations are between kinks than there are features:
+        then steps are far too long, and shortened ones lead from kink to kink. It ends where a whole step is good."""
+        if length < _SHORT:
+            self.damping = max(_MORE * self.damping, _LEAST)
+        elif length == 1.0:
+            self.damping = self.damping / _MORE if self.damping > _LEAST else 0.0
 
     def _along(self, at: _Place, dz: np.ndarray, dc: np.ndarray, move: np.ndarray) -> tuple[float, _Place]:
         """How far to go, and where that is: φ's derivative along a line ascends, and is to be small there."""
@@ -243,7 +261,7 @@ class AugmentedNewton:
             low, high = (length, high) if value < 0.0 else (low, length)
             if value < 0.0 and length == 1.0:
                 return length, there  # still downhill: the next step sees to the rest
-            length = 0.5 * (low + high)
+            length = 0.5 * (low + high) if low > 0.0 else 0.1 * high
         return length, derivative(length)[1]
 
 

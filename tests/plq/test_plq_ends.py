@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.isotonic import isotonic_regression
 from test_plq_solver import assert_solved, problem_of
 
 from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.progress import TerminationReason
-from cflengine.plq.constraints import box, inequalities
+from cflengine.plq.arrays import rows_of
+from cflengine.plq.constraints import box, inequalities, monotone, nonnegative, together
 from cflengine.plq.descent import solve
+from cflengine.plq.problem import Constraints
+from cflengine.plq.projection import feasible
 from cflengine.plq.settings import DescentSettings
 from naive.plq import optimum
 
@@ -177,3 +181,25 @@ def test_duals_that_no_pass_moves_and_that_prove_too_little_are_not_called_conve
     with pytest.warns(ConvergenceWarning, match="no further progress .* scale the data"):
         model = PLQClassifier("hinge", C=1e300).fit([[1.0], [2.0], [-1.0]], [1, 1, 0])
     assert model.duality_gap_ > 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_the_nearest_coefficients_in_order_are_those_of_isotonic_regression(scale):
+    beta = scale * np.random.default_rng(0).normal(size=80)
+    found = nearest(monotone(80), beta)
+    assert found == pytest.approx(isotonic_regression(beta), abs=1e-3 * scale)
+    assert monotone(80).violation(found) <= 1e-9
+
+
+def test_the_nearest_coefficients_may_be_none():
+    """Those that descend from 0 at most, and are at least 0: rounding leaves nothing that meets both."""
+    both = together(30, [monotone(30, decreasing=True), nonnegative(30), inequalities(-np.eye(1, 30), np.zeros(1))])
+    found = nearest(both, np.random.default_rng(0).normal(size=30))
+    assert both.violation(found) == 0.0 and found == pytest.approx(np.zeros(30), abs=1e-9)
+
+
+def nearest(constraints: Constraints, beta: np.ndarray) -> np.ndarray:
+    """As a proof finds them: without duals, and of features of one size."""
+    A = constraints.A
+    rows = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
+    return feasible(constraints, rows, beta, np.zeros(len(constraints)), np.ones(len(beta)))

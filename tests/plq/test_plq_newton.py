@@ -10,9 +10,9 @@ from test_plq_solver import CONSTRAINTS, MARGINS, RESIDUALS, assert_solved, prob
 from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import TerminationReason
-from cflengine.plq import newton
+from cflengine.plq import descent, newton
 from cflengine.plq.arrays import losses_of
-from cflengine.plq.certificate import certify
+from cflengine.plq.certificate import Sizes, certify
 from cflengine.plq.descent import solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
@@ -27,7 +27,8 @@ def alone(problem: PLQProblem, rounds: int = 30, poll=lambda: True):
     n, loss = problem.shape[0], problem.loss
     nothing = np.zeros_like(loss.U), np.zeros_like(loss.S), np.zeros(len(problem.constraints))
     found = []
-    for one, _ in AugmentedNewton(problem, Iterate(*nothing, np.zeros(problem.shape[1]), 0.0), 1e-3, poll):
+    start = Iterate(*nothing, np.zeros(problem.shape[1]), 0.0)
+    for one, _ in AugmentedNewton(problem, Sizes.of(problem.X).columns, start, 1e-3, poll):
         bias = best_shift(losses_of(loss), problem.scores(one.beta), one.bias) if problem.intercept else 0.0
         found.append(certify(problem, one.beta, bias, (one.lam, one.gam, one.xi)))
         assert one.lam.shape == loss.U.shape and len(found[-1].scores) == n
@@ -84,6 +85,61 @@ def test_constraints_on_such_data_too():
     fitted = PLQClassifier(constraints=["nonnegative", "fair:0.01"], tol=1e-5, max_iter=2000)
     fitted.fit(X, y, sensitive=np.arange(len(y)) % 2)
     assert fitted.duality_gap_ <= 1e-5 and fitted.violation_ <= 1e-9 and fitted.coef_.min() >= -1e-9
+
+
+@pytest.mark.parametrize("constraints", [["monotone"], ["decreasing", "nonnegative"], ["monotone", "box:-1:1"]])
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "huber:1", "quantile:0.9", "squared"])
+def test_orders_of_many_coefficients_are_met_soon(name, constraints):
+    """Before constraints are met nothing is proved; passes over one after the other take thousands."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 50))
+    y = X @ rng.normal(size=50) + rng.normal(size=1000)
+    kind, y = (PLQClassifier, y > 0) if named_loss(name).of == "margin" else (PLQRegressor, y)
+    fitted = kind(name, constraints=constraints, max_iter=1000).fit(X, y)
+    assert fitted.solver_reason_ == "converged" and abs(fitted.duality_gap_) <= 1e-4 and fitted.violation_ <= 1e-9
+
+
+@pytest.mark.parametrize("constraints", [(), ("monotone",), ("nonnegative",)])
+@pytest.mark.parametrize(
+    ("name", "of_x", "of_y"),
+    [
+        ("hinge", 1e6, 1.0),
+        ("smoothed_hinge", 1e6, 1.0),
+        ("squared_hinge", 1e6, 1.0),
+        ("hinge", 1e-6, 1.0),
+        ("absolute", 1e5, 1.0),
+        ("absolute", 1e5, 1e-8),
+        ("quantile:0.9", 1e5, 1e-8),
+        ("squared", 1.0, 1e9),
+        ("huber:1", 1.0, 1e-9),
+    ],
+)
+def test_units_of_the_data_cost_no_passes(name, of_x, of_y, constraints):
+    """Between kinks are fewer observations than there are features, where these are large: steps are damped."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = X @ rng.normal(size=30) + rng.normal(size=400)
+    kind, y = (PLQClassifier, y > 0) if named_loss(name).of == "margin" else (PLQRegressor, of_y * y)
+    fitted = kind(name, constraints=constraints, max_iter=1000).fit(of_x * X, y)
+    assert fitted.solver_reason_ == "converged" and abs(fitted.duality_gap_) <= 1e-4 and fitted.violation_ <= 1e-9
+
+
+def test_where_it_fails_it_is_tried_again_after_twice_the_passes(monkeypatch):
+    X, y = hard("far from 0")
+    model, tried = PLQRegressor("absolute", tol=1e-6, max_iter=5000), []
+
+    def fails_twice(*given):
+        tried.append(model.listeners[0].work)
+        return AugmentedNewton(*given) if len(tried) > 2 else ()
+
+    def listener(stats):
+        listener.work = stats.work
+
+    monkeypatch.setattr(descent, "AugmentedNewton", fails_twice)
+    model.listeners = (listener,)
+    model.fit(X, y)
+    assert model.solver_reason_ == "converged" and "Newton" in set(model.trace_["stage"])
+    assert len(tried) == 3 and tried[1] >= 2 * tried[0] and tried[2] >= 2 * tried[1]
 
 
 def test_descent_alone_ends_at_the_same_value_where_it_can():
