@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.engine.checks import InputError
+from cflengine.linear.persistence import save_model
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -58,7 +62,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Raises
     ------
-    ValueError for no λ at all, and what the features' path and the estimator raise.
+    ValueError for no λ at all, for a scoring of several scores, and what the features' path and the estimator raise.
     """
 
     def __init__(
@@ -81,7 +85,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Iterable[str], y: Any) -> CompressiveSearchCV:
         """Judge every λ on documents ``X`` that its dictionary has not seen, and fit the best one to all of them."""
         texts, y, lams = list(X), np.asarray(y), list(self.lams)
-        scorer = check_scoring(self.estimator, self.scoring)
+        scorer = self._scorer(self.estimator)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))
         path = clone(self.features).path(texts, lams)
         found = [self._fold(path, texts, y, scorer, *split) for split in splits]
@@ -128,6 +132,29 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
             scores.append(float(scorer(fitted, model.transform(unseen), y[test])))
         return scores
 
+    def _scorer(self, estimator: Any) -> Any:
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise InputError("one score chooses λ: give scoring one name or one function.")
+        return check_scoring(estimator, self.scoring)
+
+    @property
+    def pipeline_(self) -> Pipeline:
+        """What the search ends with, as a pipeline from texts to answers."""
+        check_is_fitted(self, "estimator_")
+        return make_pipeline(self.features_, self.estimator_)
+
+    def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
+        """Write :attr:`pipeline_` to a file, from which :func:`cflengine.load_model` reads a pipeline that predicts the
+        same. Raises ValueError for an estimator that a file cannot hold."""
+        save_model(self.pipeline_, path, about=about)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = own.estimator_type, own.target_tags
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
     def _transformed(self, X: Iterable[str]) -> Any:
         check_is_fitted(self, "estimator_")
         return self.features_.transform(X)
@@ -143,6 +170,12 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         matrix = self._transformed(X)
         return self.estimator_.predict_proba(matrix)
 
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: Iterable[str]) -> np.ndarray:
+        """The logarithms of the estimator's probabilities."""
+        matrix = self._transformed(X)
+        return self.estimator_.predict_log_proba(matrix)
+
     @available_if(_has("decision_function"))
     def decision_function(self, X: Iterable[str]) -> np.ndarray:
         """The estimator's scores."""
@@ -152,4 +185,4 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Iterable[str], y: Any) -> float:
         """The score of ``scoring``, or the estimator's own, on documents ``X``."""
         check_is_fitted(self, "estimator_")
-        return float(check_scoring(self.estimator_, self.scoring)(self.estimator_, self._transformed(X), y))
+        return float(self._scorer(self.estimator_)(self.estimator_, self._transformed(X), y))

@@ -7,6 +7,7 @@ that has no factor; other regularisation parameters have the name that their pap
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -33,7 +34,7 @@ from cflengine.linear.saving import require
 class LinearEstimator(saving.SavedModel, BaseEstimator):
     """What classifiers and regressors share. A fit leaves, whatever the model:
 
-    coef_ ; intercept_ ; n_features_in_ ; n_iter_ : int32, of every row that was solved on its own.
+    coef_ ; intercept_ ; n_features_in_ ; n_iter_ : int32, of every row that was solved on its own, at least 1.
     duality_gap_ : proved, the largest of the rows. result_ : of that row, and trace_, its events; results_ : of all.
     solver_reason_ : why that row ended. results_, result_ and trace_ are left out of pickles and files.
     """
@@ -44,6 +45,8 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     _least: tuple[str, ...] = ()
     _unwritten: tuple[str, ...] = ()
     _settings_kinds: tuple[type[Limits], ...] = ()
+    #: parameters of the penalty, and 1 where more of one regularises more, −1 where less does
+    _regularising: tuple[tuple[str, int], ...] = ()
 
     coef_: np.ndarray
     intercept_: Any
@@ -63,7 +66,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         worst = max(results, key=lambda result: open_gap(result.gap))
         self.results_, self.result_ = tuple(results), worst
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
-        self.n_iter_ = np.array([result.n_iterations for result in results], dtype=np.int32)
+        self.n_iter_ = np.array([max(result.n_iterations, 1) for result in results], dtype=np.int32)
 
     @property
     def trace_(self) -> pd.DataFrame:
@@ -173,6 +176,19 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _may_score_poorly(self) -> bool:
+        """Whether a model with these parameters need not predict well: it may end early, or has more regularisation
+        than the default."""
+        default = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
+        limits = self.settings if getattr(self, "settings", None) is not None else self
+        compared = [(getattr(limits, "max_iter", None), default["max_iter"] or np.inf, -1)]
+        compared += [(getattr(self, name), default[name], sign) for name, sign in self._regularising]
+        if getattr(limits, "time_limit", None) is not None:
+            return True
+        return any(
+            value is not None and is_number(value) and sign * (value - usual) > 0 for value, usual, sign in compared
+        )
+
 
 class LinearClassifier(ClassifierMixin, LinearEstimator):
     """A classifier by scores: of classes_[1], or one against the rest."""
@@ -196,6 +212,11 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
                 raise InputError("the weight of a class must be a number above 0.")
             weight = factor[number] if weight is None else weight * factor[number]
         return X, classes, number, weight
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self._may_score_poorly()
+        return tags
 
     def _factors(self, classes: np.ndarray, number: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """The weight of each class; balanced: so that all classes have the same sum of the documents' weights."""
@@ -221,7 +242,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header, arrays = super().to_parts(features)
-        return header | {"classes": saving.plain_labels(self.classes_)}, arrays
+        kind = {"type_of_classes": self.classes_.dtype.str, "classes": saving.plain_labels(self.classes_)}
+        return header | kind, arrays
 
     @classmethod
     def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
@@ -230,7 +252,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         model = super().from_parts(header, arrays, name)
         assert classes is not None
         require(len(model.coef_) == (1 if len(classes) == 2 else len(classes)), name)
-        model.classes_ = saving.label_array(classes)
+        model.classes_ = saving.typed_labels(classes, header.get("type_of_classes"), name)
         return model
 
 

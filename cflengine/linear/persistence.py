@@ -52,6 +52,7 @@ TRANSFORMERS = {
 _VECTORIZERS = ("CountVectorizer", "TfidfVectorizer")
 _ANALYZERS = ("word", "char", "char_wb")
 _TYPES = ("float32", "float64", "int32", "int64")
+_OUTPUTS = ("default", "pandas", "polars")  # of set_output
 _LONGEST_TERM = 20  # words or characters of a vectorizer's terms
 
 #: what transforming takes of a fit, and the parameter that says whether it does (MaxAbsScaler has none: it does)
@@ -109,7 +110,7 @@ def to_parts(model: Any) -> tuple[Header, Arrays]:
         raise InputError(f"a model with a step of the kind {name} cannot be saved.")
     check_is_fitted(model)
     header, arrays = model.to_parts()
-    return {"kind": kind} | header, arrays
+    return {"kind": kind, "output": _output_of(model)} | header, arrays
 
 
 def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
@@ -118,10 +119,20 @@ def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name
     if kind == "pipeline":
         return _pipeline(header, arrays, name)
     if kind in TRANSFORMERS:
-        return _transformer(str(kind), header, arrays, name)
-    require(kind in ESTIMATORS, name)
-    module, _, found = ESTIMATORS[str(kind)].partition(":")
-    return getattr(import_module(module), found).from_parts(header, arrays, name)
+        model = _transformer(str(kind), header, arrays, name)
+    else:
+        require(kind in ESTIMATORS, name)
+        module, _, found = ESTIMATORS[str(kind)].partition(":")
+        model = getattr(import_module(module), found).from_parts(header, arrays, name)
+    if header.get("output") is not None:
+        require(header["output"] in _OUTPUTS and hasattr(model, "set_output"), name)
+        model.set_output(transform=header["output"])
+    return model
+
+
+def _output_of(model: Any) -> str | None:
+    """What ``set_output`` asked for."""
+    return getattr(model, "_sklearn_output_config", {}).get("transform")
 
 
 def _pipeline_parts(model: Pipeline) -> tuple[Header, Arrays]:
@@ -166,7 +177,7 @@ def _width(step: Any) -> int | None:
 
 def _transformer_parts(model: Any, name: str) -> tuple[Header, Arrays]:
     parameters = dict(model.get_params(deep=False))
-    header: Header = {"kind": name}
+    header: Header = {"kind": name, "output": _output_of(model)}
     if name in _VECTORIZERS:
         check_is_fitted(model, "vocabulary_")
         tokenizer = parameters.pop("tokenizer")

@@ -36,6 +36,8 @@ _DAMAGE = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError, re.error
 )  # fmt: skip
 
+_WIDEST_LABEL = 1 << 16  # bytes, of those that are wider than any of them
+
 #: A model as values that JSON has, and arrays.
 Parts = tuple[dict[str, Any], dict[str, np.ndarray]]
 
@@ -222,6 +224,18 @@ def label_array(labels: Sequence[Any]) -> np.ndarray:
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out
+
+
+def typed_labels(labels: Sequence[Any], kind: Any, name: str) -> np.ndarray:
+    """Labels as an array of the type that a file (``name``) says they had, None in files that do not say."""
+    plain_ones = label_array(labels)
+    if kind is None:
+        return plain_ones
+    require(isinstance(kind, str) and np.dtype(kind).kind in "OUbiuf", name)
+    require(np.dtype(kind).itemsize <= max(_WIDEST_LABEL, plain_ones.itemsize), name)
+    typed = plain_ones.astype(np.dtype(kind))
+    require(typed.tolist() == list(labels), name)
+    return typed
 
 
 @contextmanager

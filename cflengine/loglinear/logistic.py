@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,8 +16,9 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.design import Design
 from cflengine.linear.estimators import ProbabilisticClassifier
-from cflengine.linear.model import LinearModel
+from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
+from cflengine.linear.saving import require
 from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
 from cflengine.loglinear.solvers.registry import SOLVERS, frequency_alone, solve
 from cflengine.loglinear.solvers.result import LoglinearResult
@@ -65,7 +66,8 @@ class LogisticClassifier(ProbabilisticClassifier):
     ----------
     classes_ ; coef_ : float64 (1, d), or (classes, d); intercept_ : float64, as many. duality_gap_ : proved, the
     largest over the rows fitted on their own; result_, trace_, solver_reason_ : of that row. results_ : of all.
-    why_ : what "auto" did. n_iter_ : int32, as many as results_; n_passes_ : over the data, of all.
+    multinomial_ : whether one model has all classes. why_ : what "auto" did. n_iter_ : int32, as many as results_;
+    n_passes_ : over the data, of all.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class LogisticClassifier(ProbabilisticClassifier):
     kind = "logistic"
     _least = ("C", "l1_ratio", "multiclass", "fit_intercept")
     _settings_kinds = tuple(solver.settings for solver in SOLVERS.values())
+    _regularising = (("C", -1),)
 
     def __init__(
         self,
@@ -132,8 +135,8 @@ class LogisticClassifier(ProbabilisticClassifier):
         """Be fitted with results that are there already, one for each row, or one for all classes at once."""
         self._keep(results)
         w = np.array([result.w for result in results])
-        self.classes_ = classes
-        self._set(self._model_of(w[0].reshape(-1, len(classes)).T if self._is_multinomial(len(classes)) else w))
+        self.classes_, self.multinomial_ = classes, self._is_multinomial(len(classes))
+        self._set(self._model_of(w[0].reshape(-1, len(classes)).T if self.multinomial_ else w))
         self.n_features_in_ = self.coef_.shape[1]
         self.n_passes_, self.why_ = sum(result.n_passes for result in results), results[0].why
         return self
@@ -175,18 +178,24 @@ class LogisticClassifier(ProbabilisticClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
-        if not self._is_multinomial(self._n_rows()):
-            return super().predict_proba(X)
-        return softmax(self.decision_function(X), axis=1)
+        scores = self.decision_function(X)
+        return softmax(scores, axis=1) if self.multinomial_ else class_probabilities(scores)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms, also of those that are too small for a number."""
-        if not self._is_multinomial(self._n_rows()):
-            return super().predict_log_proba(X)
-        return log_softmax(self.decision_function(X), axis=1)
+        scores = self.decision_function(X)
+        return log_softmax(scores, axis=1) if self.multinomial_ else class_log_probabilities(scores)
 
-    def _n_rows(self) -> int:
-        return len(getattr(self, "coef_", ()))
+    def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        header, arrays = super().to_parts(features)
+        return header | {"multinomial": self.multinomial_}, arrays
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        model = super().from_parts(header, arrays, name)
+        model.multinomial_ = header.get("multinomial", model._is_multinomial(len(model.coef_)))
+        require(isinstance(model.multinomial_, bool), name)
+        return model
 
     def _check(self) -> Settings:
         """The solver's settings. Raises ValueError for a parameter that is none."""

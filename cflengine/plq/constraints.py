@@ -167,6 +167,14 @@ def check_feasible(constraints: Constraints) -> None:
         raise InputError("the constraints contradict each other: no coefficients meet them all.")
 
 
+def without_weightless(sensitive: Any, weight: Any) -> np.ndarray:
+    """The sensitive column without the rows of weight 0, where there is one for each row."""
+    column = np.asarray(sensitive)
+    if weight is None or np.ndim(weight) != 1 or column.shape[:1] != np.shape(weight):
+        return column
+    return column[np.asarray(weight) > 0]
+
+
 def by_column(constraint: str, names: np.ndarray) -> str:
     """A constraint on features by their names, as one on columns: "monotone:bad,good" becomes "monotone:3,17".
 

@@ -20,12 +20,13 @@ from cflengine.engine.progress import Listener
 from cflengine.linear.estimators import LinearClassifier, LinearEstimator
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
-from cflengine.linear.saving import ModelFileError, require
+from cflengine.linear.saving import require
 from cflengine.plq import constraints as limits
+from cflengine.plq import saved
 from cflengine.plq.arrays import sizes_of
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.plq.descent import DESCENT, solve
-from cflengine.plq.losses import Loss, Parts, named_loss
+from cflengine.plq.losses import Loss, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
@@ -40,6 +41,7 @@ class _PLQ(LinearEstimator):
 
     _least = ("loss", "C", "constraints", "l1_ratio", "fit_intercept", "intercept_scaling")
     _settings_kinds = (DescentSettings,)
+    _regularising = (("C", -1),)
     _of = ""
     _start: Sequence[Any] | None = None  # results of a fit that is like the next one
 
@@ -83,6 +85,12 @@ class _PLQ(LinearEstimator):
             raise InputError(f"the loss {loss.name!r} is not one for {wanted}.")
         return loss
 
+    def _may_score_poorly(self) -> bool:
+        """What constraints leave may be little, and a quantile is no prediction of the mean."""
+        aside = ("quantile", "expectile", "drawn")
+        own = isinstance(self.loss, Loss) or str(self.loss).startswith(aside) or len(self._given()) > 0
+        return own or super()._may_score_poorly()
+
     def _is_proved(self) -> bool:
         return getattr(self, "violation_", 0.0) <= FEASIBLE
 
@@ -98,8 +106,10 @@ class _PLQ(LinearEstimator):
         return settings
 
     def _constraints(self, X: Any, sensitive: Any) -> Constraints:
-        given = [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
-        return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in given])
+        return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in self._given()])
+
+    def _given(self) -> list[str | Constraints]:
+        return [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
 
     def path(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: Any = None, sensitive: Any = None) -> list[Self]:
         """This estimator fitted at every C, smallest first, each from the solution of the one before it.
@@ -159,31 +169,25 @@ class _PLQ(LinearEstimator):
         return LinearModel(np.ascontiguousarray(w[:, :-1]), float(scaling) * w[:, -1])
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """The model as values that JSON has, and arrays; a loss of one's own as its parts."""
-        own = self
+        """The model as values that JSON has, and arrays; a loss and constraints of one's own as their numbers."""
+        own = copy(self)
         if isinstance(self.loss, Loss):
-            loss = self.loss
-            rehu = [(s, t, tau if np.isfinite(tau) else None) for s, t, tau in loss.parts.rehu]  # JSON has no infinity
-            parts = {"relu": loss.parts.relu, "rehu": rehu, "constant": loss.parts.constant}
-            own = copy(self).set_params(loss={"name": loss.name, "of": loss.of} | parts)
+            own.set_params(loss=saved.written_loss(self.loss))
+        if not isinstance(self.constraints, str):
+            kept = [saved.written_constraints(one) if isinstance(one, Constraints) else one for one in self._given()]
+            own.set_params(constraints=kept)
         return super(_PLQ, own).to_parts(features)
 
     @classmethod
     def _read(cls, parameters: Any, name: str) -> dict[str, Any]:
         found = super()._read(parameters, name)
         if isinstance(found.get("loss"), dict):
-            found["loss"] = _read_loss(found["loss"], name)
+            found["loss"] = saved.read_loss(found["loss"], name)
+        if isinstance(found.get("constraints"), list | tuple):
+            found["constraints"] = tuple(
+                saved.read_constraints(one, name) if isinstance(one, dict) else one for one in found["constraints"]
+            )
         return found
-
-
-def _read_loss(loss: dict[str, Any], name: str) -> Loss:
-    require(set(loss) == {"name", "of", "relu", "rehu", "constant"}, name)
-    try:
-        relu = tuple((float(u), float(v)) for u, v in loss["relu"])
-        rehu = tuple((float(s), float(t), np.inf if tau is None else float(tau)) for s, t, tau in loss["rehu"])
-        return Loss(str(loss["name"]), Parts(relu, rehu, float(loss["constant"])), str(loss["of"]))
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"'{name}' is damaged: {error}") from error
 
 
 class PLQClassifier(_PLQ, LinearClassifier):
@@ -277,7 +281,7 @@ class PLQClassifier(_PLQ, LinearClassifier):
         self._check()
         X, y = self._data(X, checked_labels(y), reset=True)
         if sensitive is not None:
-            sensitive = _without_weightless(sensitive, sample_weight)
+            sensitive = limits.without_weightless(sensitive, sample_weight)
         X, classes, number, weight = self._labelled(X, y, sample_weight)
         model = self._solve(X, class_signs(number, len(classes)), weight, sensitive)
         self.classes_ = classes
@@ -365,7 +369,7 @@ class PLQRegressor(RegressorMixin, _PLQ):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if sensitive is not None:
-                sensitive = _without_weightless(sensitive, weight)
+                sensitive = limits.without_weightless(sensitive, weight)
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self._set(self._solve(X, [y], weight, sensitive))
         return self
@@ -384,10 +388,7 @@ class PLQRegressor(RegressorMixin, _PLQ):
         check_is_fitted(self, "coef_")
         return np.asarray(self._data(X, reset=False) @ self.coef_).ravel() + self.intercept_
 
-
-def _without_weightless(sensitive: Any, weight: Any) -> np.ndarray:
-    """The sensitive column without the rows of weight 0, where there is one for each row."""
-    column = np.asarray(sensitive)
-    if weight is None or np.ndim(weight) != 1 or column.shape[:1] != np.shape(weight):
-        return column
-    return column[np.asarray(weight) > 0]
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._may_score_poorly()
+        return tags

@@ -75,6 +75,7 @@ class SentenceLassoClassifier(GroupClassifier):
     kind = "sentence lasso"
     _least = ("lam_sen", "l1", "language")
     _settings_kinds = tuple(solver.settings for solver in SOLVERS.values())
+    _regularising = (("lam_sen", 1), ("l1", 1))
 
     def __init__(
         self,
@@ -158,6 +159,7 @@ class PenalisedClassifier(GroupClassifier):
 
     kind = "penalised"
     _least = ("penalty", "l1", "l2", "language")
+    _regularising = (("l1", 1), ("l2", 1))
 
     def __init__(
         self,

@@ -8,9 +8,11 @@ import pickle
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from altering import altered
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -30,6 +32,7 @@ from cflengine import (
 from cflengine.engine.checks import InputError
 from cflengine.linear.saving import ModelFileError
 from cflengine.linear.text_features import EveryMatch, vectorizer
+from cflengine.plq.constraints import box, equalities
 from cflengine.plq.losses import Loss, Parts, drawn_loss
 from cflengine.plq.problem import no_constraints
 
@@ -141,19 +144,42 @@ def test_features_that_were_saved_transform_as_before(tmp_path):
         (make_pipeline(CountVectorizer(preprocessor=str.upper), LogisticClassifier()), "preprocessor"),
         (make_pipeline(CountVectorizer(), LogisticRegression()), "LogisticRegression cannot be saved"),
         (make_pipeline(CompressiveFeatures(dictionary_cost=len), LogisticClassifier()), "dictionary_cost"),
-        (make_pipeline(CountVectorizer(), PLQClassifier(constraints=[no_constraints(13)])), "constraints"),
     ],
 )
 def test_what_needs_code_is_refused(tmp_path, model, said):
-    if "constraints" in said:
-        words = len(CountVectorizer().fit(TEXTS).vocabulary_)
-        model.set_params(plqclassifier__constraints=[no_constraints(words)])
     model.fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match=said):
         save_model(model, tmp_path / "m.cflm")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="not fitted"):
         save_model(LogisticClassifier(), tmp_path / "m.cflm")
+
+
+@pytest.mark.parametrize("labels", ["int32", "int8", "float32", "<U12", "bool", object])
+def test_labels_keep_their_type(tmp_path, labels):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    y = np.array(["no", "yes"], dtype=object)[y] if labels is object else y.astype(labels)
+    model = PLQClassifier().fit(X, y)
+    model.save(tmp_path / "m.cflm")
+    found = load_model(tmp_path / "m.cflm").predict(X)
+    assert found.dtype == y.dtype == model.predict(X).dtype and found.tolist() == model.predict(X).tolist()
+
+
+def test_what_set_output_asked_for_is_kept(tmp_path):
+    steps = make_pipeline(StandardScaler(), MaxAbsScaler()).set_output(transform="pandas")
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 2)), columns=["a", "b"])
+    save_model(steps.fit(X), tmp_path / "m.cflm")
+    pd.testing.assert_frame_equal(load_model(tmp_path / "m.cflm").transform(X), steps.transform(X))
+
+
+@pytest.mark.parametrize("given", [no_constraints(3), equalities(np.ones((1, 3)), [1.0]), box(3, upper=[np.inf, 0, 1])])
+def test_constraints_of_ones_own_are_kept(tmp_path, given):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    model = PLQClassifier(constraints=[given, "nonnegative:1"] if len(given) else given).fit(X, y)
+    model.save(tmp_path / "m.cflm")
+    again = load_model(tmp_path / "m.cflm")
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert clone(again).fit(X, y).coef_.tobytes() == model.coef_.tobytes(), "and hold in another fit"
 
 
 def test_a_chain_is_a_model_too(tmp_path):

@@ -17,10 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cflengine import ChainCRF, ClusteredSettings, LBFGSSettings, LogisticClassifier
 from cflengine.engine.memory import MemoryLimitError
 from cflengine.linear.saving import ModelFileError
-from naive.sklearn_checks import TO_THE_GAP
-
-#: weights of the classes cannot move a border that must go through 0; LogisticRegression fails this then, too
-NO_INTERCEPT = {"check_class_weight_classifiers": "there is no intercept"}
+from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
 
 
 @parametrize_with_checks(
@@ -31,11 +28,21 @@ NO_INTERCEPT = {"check_class_weight_classifiers": "there is no intercept"}
         LogisticClassifier("clustered"),
         LogisticClassifier("dual", tol=1e-3),
         LogisticClassifier(l1_ratio=0.5, class_weight="balanced"),
+        LogisticClassifier(max_iter=1),
     ],
     expected_failed_checks=lambda estimator: TO_THE_GAP | ({} if estimator.fit_intercept else NO_INTERCEPT),
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
+
+
+def test_what_was_fitted_stays_though_parameters_are_set(tmp_path):
+    X, y = digits(3)
+    model = LogisticClassifier(multiclass="multinomial", tol=1e-2).fit(X, y)
+    proba = model.predict_proba(X)
+    model.set_params(multiclass="ovr").save(tmp_path / "m.cflm")
+    assert model.predict_proba(X).tobytes() == LogisticClassifier.load(tmp_path / "m.cflm").predict_proba(X).tobytes()
+    assert model.predict_proba(X).tobytes() == proba.tobytes()
 
 
 def digits(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:

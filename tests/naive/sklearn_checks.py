@@ -8,3 +8,6 @@ TO_THE_GAP = {
     "check_sample_weight_equivalence_on_dense_data": "equal to tol",
     "check_sample_weight_equivalence_on_sparse_data": "equal to tol",
 }
+
+#: Weights of the classes cannot move a border that must go through 0; LogisticRegression fails this then, too.
+NO_INTERCEPT = {"check_class_weight_classifiers": "there is no intercept"}

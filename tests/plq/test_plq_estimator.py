@@ -21,7 +21,7 @@ from cflengine.engine.checks import InputError
 from cflengine.plq import constraints as limits
 from cflengine.plq.losses import Loss as OwnLoss
 from cflengine.plq.losses import Parts, drawn_loss
-from naive.sklearn_checks import TO_THE_GAP
+from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
 
 
 @parametrize_with_checks(
@@ -31,8 +31,13 @@ from naive.sklearn_checks import TO_THE_GAP
         PLQClassifier(constraints=("box:-50:50",)),
         PLQRegressor("quantile:0.7", C=10.0),
         PLQRegressor("squared", fit_intercept=False, l1_ratio=0.3),
+        PLQRegressor("quantile:0.05"),
+        PLQRegressor(constraints=("decreasing",), max_iter=1),
+        PLQRegressor(C=1e-6, time_limit=1e-3),
+        PLQClassifier(constraints=("nonnegative",), fit_intercept=False),
+        PLQClassifier(C=1e-6, time_limit=1e-3),
     ],
-    expected_failed_checks=lambda estimator: TO_THE_GAP,
+    expected_failed_checks=lambda estimator: TO_THE_GAP | ({} if estimator.fit_intercept else NO_INTERCEPT),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learns_own_checks(estimator, check):

@@ -50,6 +50,8 @@ def name_of(model) -> str:
         SentenceLassoClassifier(0.01, 0.01),
         PenalisedClassifier(),
         PenalisedClassifier("ridge", class_weight="balanced"),
+        PenalisedClassifier(max_iter=1),
+        SentenceLassoClassifier(10.0, 10.0),
     ],
     expected_failed_checks=lambda estimator: TO_THE_GAP,
 )
