@@ -30,6 +30,9 @@ from cflengine.linear.model import LinearModel, class_log_probabilities, class_p
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import require
 
+_LARGEST = 1e150
+TOO_LARGE = "the data hold numbers so large that their squares are infinite: scale the features."
+
 
 class LinearEstimator(saving.SavedModel, BaseEstimator):
     """What classifiers and regressors share. A fit leaves, whatever the model:
@@ -268,10 +271,17 @@ class ProbabilisticClassifier(LinearClassifier):
         return class_log_probabilities(self.decision_function(X))
 
 
+def check_size(X: np.ndarray | sparse.csr_matrix) -> None:
+    """InputError for numbers whose squares are none any more."""
+    values = np.asarray(X.data if sparse.issparse(X) else X)
+    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
+        raise InputError(TOO_LARGE)
+
+
 def two_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes, sorted, and the number of each label's. Raises ValueError unless there are two."""
     classes, number = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        which = f"all of one class, {classes[0]!r}" if len(classes) else "none"
+        which = f"all of one class, {classes.tolist()[0]!r}" if len(classes) else "none"
         raise InputError(f"the labels are {which}: a classifier needs two classes.")
     return classes, number

@@ -15,7 +15,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.design import Design
-from cflengine.linear.estimators import ProbabilisticClassifier
+from cflengine.linear.estimators import ProbabilisticClassifier, check_size
 from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.linear.saving import require
@@ -118,6 +118,7 @@ class LogisticClassifier(ProbabilisticClassifier):
         """
         settings = self._check()
         X, y = self._data(X, checked_labels(y), reset=True)
+        check_size(X)
         X, classes, number, weight = self._labelled(sparse.csr_matrix(X), y, sample_weight)
         many = self._is_multinomial(len(classes))
         self._require_memory(X, len(classes) if many else 1, settings)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.checks import InputError
+from cflengine.linear.estimators import TOO_LARGE
 from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
 
 
@@ -40,15 +41,24 @@ def monotone(d: int, columns: Sequence[int] | None = None, *, decreasing: bool =
 def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) -> Constraints:
     """|cov(score, sensitive column)| ≤ most: two rows, (1/n) Σ_i (g_i − ḡ) x_iᵀβ within ±most.
 
-    sensitive: float (n,), a number, or two values as 0 and 1.
+    sensitive: (n,), numbers, or two values of any kind, which count as 0 and 1.
     """
-    g = np.asarray(sensitive, dtype=np.float64)
+    g = _as_numbers(np.asarray(sensitive))
     if g.shape != (X.shape[0],) or not np.isfinite(g).all():
-        raise InputError(f"a sensitive column needs a number for each of the {X.shape[0]} rows.")
+        raise InputError(f"a sensitive column needs a number, or one of two values, for each of the {X.shape[0]} rows.")
     if not (isinstance(most, int | float) and not isinstance(most, bool) and 0 <= most < np.inf):
         raise InputError(f"the covariance allowed must be a number from 0 on, not {most!r}.")
     row = np.asarray(X.T @ (g - g.mean())).ravel() / len(g)
     return inequalities(np.vstack([row, -row]), np.full(2, float(most)))
+
+
+def _as_numbers(values: np.ndarray) -> np.ndarray:
+    """Numbers as they are, two values of another kind as 0 and 1, others as NaN."""
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        found, number = np.unique(values.astype(str), return_inverse=True)
+        return number.astype(np.float64) if len(found) == 2 else np.full(values.shape, np.nan)
 
 
 def inequalities(A: Any, b: Any) -> Constraints:
@@ -134,6 +144,8 @@ def check_problem(problem: PLQProblem, norms: np.ndarray) -> None:
     values = X.data if sparse.issparse(X) else X
     if not np.isfinite(norms).all() and not np.isfinite(values).all():
         raise InputError("the data hold NaN or infinite numbers.")
+    if not np.isfinite(norms).all():
+        raise InputError(TOO_LARGE)
     if len(loss) != X.shape[0]:
         raise InputError(f"there are {X.shape[0]} rows but {len(loss)} losses.")
     if not all(np.isfinite(part).all() for part in (loss.U, loss.V, loss.S, loss.T)) or np.isnan(loss.tau).any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cflengine.engine.checks import InputError, check_positive, check_whole
+from cflengine.engine.checks import check_positive, check_whole
 from cflengine.engine.settings import Limits
 
 
@@ -32,6 +32,4 @@ class DescentSettings(Limits):
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
         check_positive(self, ())
-        check_whole(self, {"max_iter": 1, "check_every": 1})
-        if not isinstance(self.random_state, int) or isinstance(self.random_state, bool) or self.random_state < 0:
-            raise InputError(f"random_state must be a whole number from 0 on, not {self.random_state!r}.")
+        check_whole(self, {"max_iter": 1, "check_every": 1, "random_state": 0})

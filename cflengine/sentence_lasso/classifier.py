@@ -18,7 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear import persistence, saving
-from cflengine.linear.estimators import ProbabilisticClassifier
+from cflengine.linear.estimators import ProbabilisticClassifier, check_size
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
@@ -89,6 +89,7 @@ class GroupClassifier(ProbabilisticClassifier):
         self, X: Any, y: Any, sentences: Any, sample_weight: Any, penalty: Penalty, settings: Settings
     ) -> Any:
         X, y = self._data(X, checked_labels(y), reset=True)
+        check_size(X)
         X, classes, number, weight = self._labelled(sparse.csr_matrix(X), y, sample_weight)
         if sentences is None and penalty.kind == "sentence":
             warnings.warn(

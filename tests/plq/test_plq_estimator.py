@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cflengine import PLQClassifier, PLQRegressor
+from cflengine import LogisticClassifier, PenalisedClassifier, PLQClassifier, PLQRegressor
 from cflengine.engine.checks import InputError
 from cflengine.plq import constraints as limits
 from cflengine.plq.losses import Loss as OwnLoss
@@ -199,8 +199,15 @@ def test_data_that_cannot_be():
     X, y = classes()
     with pytest.raises(InputError, match="one class"):
         PLQClassifier().fit(X, np.zeros(len(y)))
+    with pytest.raises(InputError, match="one class, 'a':"):
+        PLQClassifier().fit(X, np.full(len(y), "a"))
     with pytest.raises(ValueError, match="NaN"):
         PLQClassifier().fit(np.full_like(X, np.nan), y)
+    for model in (PLQClassifier(), LogisticClassifier(), PenalisedClassifier()):
+        with pytest.raises(InputError, match="scale the features"):
+            model.fit(1e200 * X, y)
+    with pytest.raises(InputError, match="one of two values"):
+        PLQClassifier(constraints="fair:0.1").fit(X, y, sensitive=np.array(["a", "b", "c"])[np.arange(len(y)) % 3])
     with pytest.raises(ValueError, match="non-zero"):
         PLQRegressor().fit(*numbers(), sample_weight=np.zeros(300))
     with pytest.raises(InputError, match="weight of a class"):
@@ -211,6 +218,16 @@ def test_data_that_cannot_be():
         warnings.simplefilter("error", ConvergenceWarning)
         single = PLQRegressor().fit(np.ones((1, 2)), [3.0])
     assert single.predict(np.ones((1, 2)))[0] == pytest.approx(3.0, abs=1e-2)
+
+
+def test_a_sensitive_column_may_have_two_words_and_a_seed_any_type():
+    X, y = classes()
+    group = np.arange(len(y)) % 2
+    fits = [
+        PLQClassifier(constraints="fair:0.01", random_state=np.int64(3)).fit(X, y, sensitive=column)
+        for column in (group, np.array(["f", "m"])[group])
+    ]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
 
 
 def test_a_penalised_intercept_is_liblinears():
