@@ -120,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         make_tasks,
         write_evaluation,
     )
+    from cflengine.plq import warm_up as warm_learners
 
     began = time.perf_counter()
     own = {} if arguments.token_pattern is None else {"token_pattern": arguments.token_pattern}
@@ -141,7 +142,12 @@ def run(arguments: argparse.Namespace) -> int:
             "no column is learnt as authors, so --min-documents and --held-out play no part"
         )
     with locked_folder(out):
-        show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
+
+        def warm() -> None:
+            warm_up("guided", "counting")
+            warm_learners()
+
+        show = load_engine(warm, quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:
             line = _Line(show)
             evaluation = Evaluation(
@@ -159,6 +165,9 @@ def run(arguments: argparse.Namespace) -> int:
             _summary(finding)
         for note in evaluation.notes:
             print(note)
+        if evaluation.saved_seconds() >= 1.0:
+            kept = "dictionaries that were kept" if evaluation.path.read else "features that are made once"
+            print(f"{evaluation.saved_seconds():,.0f} s saved by {kept}")
         print(f"written to {out}")
     return 0
 
@@ -189,7 +198,8 @@ def _summary(finding: Any) -> None:
     task, table = finding.task, finding.table()
     facts = task.target.summary()
     print(f"{task.target.column} ({facts['n_documents']:,} documents; {task.how}; {task.learner})")
-    for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", "of rare classes")):
+    rare = "of authors with too few, or too short" if facts["task"] == "author" else "of rare classes"
+    for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare)):
         if facts[name]:
             print(f"  {facts[name]:,} documents {of}: they count for the dictionary alone")
     if not finding.methods:

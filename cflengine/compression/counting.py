@@ -76,13 +76,11 @@ def count_softly(
 ) -> sparse.csr_matrix:
     """float64 CSR (N, n_features): expected uses. Every K-gram that occurs has an entry, however small."""
     parts = []
-    use, literal = -1.0 / temperature, -literal_cost / temperature
     for first, last in _chunks(doc_ptr):
         here = np.ascontiguousarray(features[:, doc_ptr[first] : doc_ptr[last]])
         ptr = doc_ptr[first : last + 1] - doc_ptr[first]
-        forward = np.empty(here.shape[1] + len(ptr) - 1)
-        value = np.empty(here.shape)
-        kernels.expected_uses(here, ptr, use, literal, forward, np.empty_like(forward), value, (0, len(ptr) - 1))
+        work, value = np.empty((3, here.shape[1] + len(ptr) - 1)), np.empty(here.shape)
+        kernels.expected_uses(here, ptr, (float(literal_cost), float(temperature)), work, value, (0, len(ptr) - 1))
         parts.append(_gathered(here, ptr, n_features, value))
     return _stacked(parts, n_features, np.float64)
 

@@ -8,6 +8,8 @@ from numbers import Real
 
 import numpy as np
 
+TOO_LARGE = "the data hold numbers so large that their squares are infinite: scale the features."
+
 
 class InputError(ValueError):
     """What a user gave cannot be worked with; the message is one sentence that says what is wrong and what to do."""

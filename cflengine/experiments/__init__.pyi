@@ -1,13 +1,13 @@
 from .authors import AuthorRules, AuthorTask
 from .evaluation import Budget, Evaluation, EvaluationSettings, Standing
-from .explain import word_weights
+from .explain import judge_of, word_weights
 from .export import evaluation_report, flat_table, write_evaluation
 from .findings import Finding, final_model, find
 from .run import evaluate, make_tasks
 from .search import CompressiveSearchCV
 from .splits import make_plan
 from .targets import read_target
-from .tasks import DocumentTask, Task, compare
+from .tasks import DocumentTask, Task, compare, to_the_end
 
 __all__ = [
     "AuthorRules",
@@ -26,9 +26,11 @@ __all__ = [
     "final_model",
     "find",
     "flat_table",
+    "judge_of",
     "make_plan",
     "make_tasks",
     "read_target",
+    "to_the_end",
     "word_weights",
     "write_evaluation",
 ]

@@ -8,7 +8,7 @@ of the authors is to choose by (λ, the way to count), the others are judged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
-from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_means, nearest
+from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_means, judged
 from cflengine.experiments.learners import fit_classes
 from cflengine.experiments.statistics import Resampling, weighted_mean, whole
 from cflengine.experiments.targets import Target
@@ -131,8 +131,9 @@ class AuthorTask:
         train = self.train
         if share < 1.0:
             train = self._share(share)
-        found = nearest(self._asked(X), class_means(X[train], self.y[train], self.target.n_classes), self.distance)
-        return self._outcome(found)
+        means = class_means(X[train], self.y[train], self.target.n_classes)
+        found, more = judged(self._asked(X), means, self.distance, np.arange(self.target.n_classes))
+        return replace(self._outcome(found), wrong=more[~self.dev])
 
     def _asked(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """CSR (authors, d): what is asked about."""

@@ -1,7 +1,7 @@
 """The dictionaries of a corpus at every λ, found once for all targets, and kept in files where a folder is given.
 
-A folder holds, for each corpus (by the digest of its tokens) and settings, a file of features a λ and, written last, a
-table of the path (report.json): what is there is read, what is not is solved.
+A folder holds, for each corpus (by the digest of its tokens), settings and λ of a path, a file of features a λ and,
+written last, a table of the path (report.json): a path that is there is read, another is solved.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pandas as pd
 
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.solvers.guided.settings import GuidedSettings
+from cflengine.engine.checks import InputError
 from cflengine.engine.files import write_report
 from cflengine.engine.progress import IterationStats, Listener, Progress
 from cflengine.linear.saving import ModelFileError
@@ -69,6 +70,8 @@ def find_dictionaries(
     lams = sorted({float(lam) for lam in lams})
     kept = None if folder is None else folder / f"path-{_key(features, table, lams)}"
     if kept is not None:
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise InputError(f"dictionaries are kept in a folder, and '{folder}' is none.")
         kept.parent.mkdir(parents=True, exist_ok=True)  # what cannot be written to is said before the work
         found = _read(kept)
         if found is not None:

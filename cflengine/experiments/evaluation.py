@@ -28,7 +28,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
 from cflengine.experiments.methods import TEMPERATURES, Candidate, Features
-from cflengine.experiments.tasks import Outcome, Task, require_at_most
+from cflengine.experiments.tasks import Matrix, Outcome, Task, require_at_most
 from cflengine.linear.weighting import check_weighting, idf_of, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 
@@ -95,10 +95,15 @@ class Judged:
 
 @dataclass
 class Standing:
-    """What is known of one task: the best candidate of each method, and a row for every one that was tried."""
+    """What is known of one task, by method, and a row for every candidate that was tried.
+
+    by_split: the candidate that judges each split's documents; best: the one that is best over all splits, with what
+    ``by_split`` predicted and the regularisation of each; winner: the same one as it was judged itself.
+    """
 
     task: Task
     best: dict[str, Judged] = field(default_factory=dict)
+    winner: dict[str, Judged] = field(default_factory=dict)
     by_split: dict[str, list[Judged]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     learning_s: dict[str, float] = field(default_factory=dict)
@@ -116,11 +121,10 @@ class Standing:
         for k in range(n_splits):
             if _rank(judged, k) > _rank(chosen[k], k):
                 chosen[k] = judged
-        before = self.best.get(method)
-        winner = judged if before is None or _rank(judged) > _rank(before) else before
+        before = self.winner.get(method)
+        winner = self.winner[method] = judged if before is None or _rank(judged) > _rank(before) else before
         joined = Outcome.joined([one.outcome.of_split(k) for k, one in enumerate(chosen)])
-        own = replace(winner.outcome, predicted=joined.predicted, wrong=joined.wrong, gap=joined.gap)
-        self.best[method] = replace(winner, outcome=own)
+        self.best[method] = replace(winner, outcome=replace(joined, devs=winner.outcome.devs))
         dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
         row = {"target": task.target.column, "method": method} | dict(judged.candidate.label)
         row |= {"features": judged.features, "dev": dev, "test": float(np.mean(task.worth(judged.outcome)))}
@@ -131,8 +135,24 @@ class Standing:
     @property
     def recommended(self) -> Judged | None:
         """The best compressed one on the development documents; None before there is any."""
-        own = [one for name, one in self.best.items() if name.startswith("compressed:")]
+        return self.best_of(lambda judged: True)
+
+    def best_of(self, wanted: Callable[[Judged], bool]) -> Judged | None:
+        """The best of those compressed ones that are wanted."""
+        own = [one for name, one in self.best.items() if name.startswith("compressed:") and wanted(one)]
         return max(own, key=_rank, default=None)
+
+    def matrices(self, method: str, made: Callable[[Candidate], sparse.csr_matrix]) -> Matrix:
+        """The features by which each split is judged; made: those of a candidate, asked for once."""
+        known: dict[int, sparse.csr_matrix] = {}
+
+        def of_split(split: int) -> sparse.csr_matrix:
+            candidate = self.by_split[method][split].candidate
+            if id(candidate) not in known:
+                known[id(candidate)] = made(candidate)
+            return known[id(candidate)]
+
+        return of_split
 
 
 def _rank(judged: Judged, split: int | None = None) -> tuple[float, int]:
@@ -216,7 +236,7 @@ class Evaluation:
         self.find_path(features)
         self.on_stage("Learning from compressive features")
         yield from features.compressed(self.settings.countings, self.settings.temperatures)
-        if len(features.path.dictionaries) > 1:
+        if len(features.path.dictionaries) > 1 and "occurrences" in self.settings.countings:
             yield features.several()
         self.on_stage("Learning from all K-grams")
         every = features.all_kgrams()
@@ -298,8 +318,10 @@ class Evaluation:
         return self.features.path
 
     def saved_seconds(self) -> float:
-        """What the targets after the first did not have to wait for, since features are made once."""
+        """What did not have to be waited for: dictionaries that were kept, and, by every target after the first, all
+        features, since they are made once."""
         if self.features is None:
             return 0.0
         shared = sum(s for name, s in self.features.seconds.items() if not name.startswith("kgrams:"))
-        return (len(self.standings) - 1) * (self.path.seconds + shared)
+        kept = self.path.seconds if self.path.read else 0.0
+        return kept + (len(self.standings) - 1) * (self.path.seconds + shared)

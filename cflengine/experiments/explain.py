@@ -7,28 +7,35 @@ from scipy import sparse
 
 from cflengine.experiments.evaluation import Evaluation
 from cflengine.experiments.findings import Finding
+from cflengine.experiments.methods import Candidate
+
+
+def judge_of(finding: Finding, document: int) -> Candidate:
+    """The recommended features as the split has them that a document is judged in."""
+    assert finding.recommended is not None
+    return finding.standing.by_split[finding.recommended][finding.task.split_of(document)].candidate
 
 
 def word_weights(
     evaluation: Evaluation, finding: Finding, document: int, weights: np.ndarray, X: sparse.csr_matrix
 ) -> list[tuple[int, int, float]]:
-    """What each token adds to xᵀw, x the recommended features of a document: (start, end, weight), code points.
+    """What each token adds to xᵀw, x the features by which a document was judged: (start, end, weight), code points.
 
     weights: float64 (d,), w; X: CSR (N, d), the features of all documents. What a feature adds is shared by its places,
     and by the tokens of each place, alike; so the tokens' weights sum to xᵀw. Tokens that add nothing are left out.
     """
-    best, features = finding.standing.recommended, evaluation.features
-    assert best is not None and features is not None
+    candidate, features = judge_of(finding, document), evaluation.features
+    assert features is not None
     x = X[document]
     adds = np.zeros(x.shape[1])
     adds[x.indices] = x.data * weights[x.indices]
     table = features.table
     a, b = int(table.doc_ptr[document]), int(table.doc_ptr[document + 1])
     token = np.zeros(b - a)
-    model = best.candidate.features
+    model = candidate.features
     assert model is not None
     text = [evaluation.texts[document]]
-    if best.candidate.method == "compressed:pointers":
+    if candidate.method == "compressed:pointers":
         encoding = model.encode(text)
         known = encoding.gram >= 0
         start, length, gram = encoding.start[known], encoding.length[known].astype(int), encoding.gram[known]

@@ -77,14 +77,15 @@ def _find(evaluation: Evaluation, standing: Standing) -> Finding:
     telling, curve, unseen, learners, weights = nothing, pd.DataFrame(), {}, [], None
     if best is not None and evaluation.budget.poll():
         evaluation.on_stage(f"Looking closer at {task.target.column}")
-        weights = task.weights(evaluation.weighted(best.candidate.make()), best.outcome.chosen)
+        chosen = standing.winner[best.candidate.method].outcome.chosen
+        weights = task.weights(evaluation.weighted(best.candidate.make()), chosen)
         telling = weights.telling()
         telling.insert(1, "feature", best.candidate.names(telling.pop("column").to_numpy()))
-        unseen = _unseen(evaluation, best, task)
+        unseen = _unseen(evaluation, standing, best)
         if not unseen:
             notes.append("stopped before a dictionary of the training documents alone was judged")
         judged = [one for one in (words, best) if one]
-        curve = _curve(evaluation, judged, task)
+        curve = _curve(evaluation, standing, judged)
         if len(curve) < len(SHARES) * len(judged):
             notes.append("stopped before the learning curve was whole")
         if isinstance(task, AuthorTask):
@@ -117,14 +118,16 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
     return entry
 
 
-def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
-    """The same λ and counting with K-grams, and idf, of the documents that are not held out."""
-    features, own, made, gaps = evaluation.features, evaluation.settings, [], []
-    assert features is not None and best.candidate.features is not None
+def _unseen(evaluation: Evaluation, standing: Standing, best: Judged) -> dict[str, Any]:
+    """The same λ and counting, of each split its own, with K-grams, and idf, of the documents that are not held out."""
+    features, own, made, gaps, task = evaluation.features, evaluation.settings, [], [], standing.task
+    assert features is not None
     began, cut = time.perf_counter(), own.tokenizer
-    lams = [best.candidate.label["lam"]] if "lam" in best.candidate.label else list(own.lams)
-    counted = {name: getattr(best.candidate.features, name) for name in ("counting", "temperature")}
-    for held in task.held_out:
+    for judge, held in zip(standing.by_split[best.candidate.method], task.held_out, strict=True):
+        label, counter = judge.candidate.label, judge.candidate.features
+        assert counter is not None
+        lams = [label["lam"]] if "lam" in label else list(own.lams)
+        counted = {name: getattr(counter, name) for name in ("counting", "temperature")}
         known = np.setdiff1d(np.arange(features.table.n_documents), held)
         table = cut([evaluation.texts[d] for d in known.tolist()])
         path = find_dictionaries(
@@ -144,11 +147,12 @@ def _unseen(evaluation: Evaluation, best: Judged, task: Any) -> dict[str, Any]:
     return found | {"against_all_texts": against, "seconds": time.perf_counter() - began}
 
 
-def _curve(evaluation: Evaluation, judged: Sequence[Judged], task: Any) -> pd.DataFrame:
-    """What a share of the training documents is worth, at the regularisation parameters that all of them chose."""
-    rows = []
+def _curve(evaluation: Evaluation, standing: Standing, judged: Sequence[Judged]) -> pd.DataFrame:
+    """What a share of the training documents is worth, at the candidates and the regularisation parameters that all of
+    them chose."""
+    rows, task = [], standing.task
     for one in judged:
-        X = evaluation.weighted(one.candidate.make())
+        X = standing.matrices(one.candidate.method, lambda candidate: evaluation.weighted(candidate.make()))
         for share in SHARES:
             if share < 1.0 and not evaluation.budget.poll():
                 continue
@@ -207,8 +211,9 @@ def final_model(evaluation: Evaluation, finding: Finding) -> Any:
         return None
     assert evaluation.features is not None and best.candidate.features is not None
     table, features = evaluation.features.table, copy(best.candidate.features)
+    chosen = finding.standing.winner[best.candidate.method].outcome.chosen
     counts = features.features(table, weighting="count")
     features.idf_ = idf_of(counts)
     features.set_params(weighting=evaluation.settings.weighting)
-    model = task.final(features.features(table), best.outcome.chosen)
+    model = task.final(features.features(table), chosen)
     return Pipeline([("features", features), ("model", model)])

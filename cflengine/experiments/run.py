@@ -34,12 +34,16 @@ def make_tasks(
     if not shared and any(value is not None for value in plan.values()):
         raise InputError("authors hold documents of their own out: they are split neither by shares, groups nor time.")
     split = make_plan(metadata, shared, seed=seed, **plan) if shared else None
-    return [
-        AuthorTask(target, texts, rules, seed=seed)
-        if target.task == "author" or split is None
-        else DocumentTask(target, split, seed=seed, n_threads=n_threads)
-        for target in targets
-    ]
+    tasks: list[Task] = []
+    for target in targets:
+        if target.task != "author" and split is not None:
+            tasks.append(DocumentTask(target, split, seed=seed, n_threads=n_threads))
+            continue
+        authors = AuthorTask(target, texts, rules, seed=seed)
+        if any(value is not None for value in plan.values()):
+            authors.how += "; the split that was asked for is not theirs"
+        tasks.append(authors)
+    return tasks
 
 
 def evaluate(

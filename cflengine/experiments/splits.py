@@ -15,6 +15,10 @@ from cflengine.linear.labels import Labels, Split, split_documents
 TEST_SHARE, DEV_SHARE = 0.25, 0.2  # of all, and of what is left
 FEW_DOCUMENTS, FOLDS = 1000, 5  # below so many, every document is judged once, by so many models
 _MOST_FOLDS = 20
+TEST_NAMES = ("test", "testing")  # of a corpus's own parts, in capitals or not
+DEV_NAMES = ("dev", "val", "valid", "validation", "development")
+_DRAWS = 20  # of groups, at most, until their documents are near the shares that were asked for
+_NEAR = 2.0  # by this factor
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ def make_plan(
         return _by_time(metadata, time, known)
     labels = _strata(next((target.labels for target in targets if target.task == "class"), None), known)
     if test is None and folds is None and all(target.column != "split" for target in targets):
-        own = _own(metadata, known, ("test",))
+        own = _own(metadata, known, TEST_NAMES)
         if own is not None:
-            test, dev = own, dev or _own(metadata, known, ("dev", "validation", "valid"))
+            test, dev = own, dev or _own(metadata, known, DEV_NAMES)
     dev = DEV_SHARE if dev is None else dev
     few = int(known.sum()) < FEW_DOCUMENTS and test is None
     if folds is not None or few:
@@ -100,8 +104,8 @@ def _own(metadata: pd.DataFrame, known: np.ndarray, names: Sequence[str]) -> str
     """The corpus's own part of one of these names, if documents with a target are in it."""
     if "split" not in metadata.columns:
         return None
-    there = set(metadata["split"][known].astype(str))
-    return next((f"split={name}" for name in names if name in there), None)
+    there = {name.strip().lower(): name for name in sorted(set(metadata["split"][known].astype(str)))}
+    return next((f"split={there[name]}" for name in names if name in there), None)
 
 
 def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, metadata: pd.DataFrame, seed: int) -> Plan:
@@ -125,8 +129,9 @@ def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, meta
 def _check_folds(folds: int, n: int, what: str) -> None:
     if not 2 <= folds <= _MOST_FOLDS:
         raise InputError(f"there must be 2 to {_MOST_FOLDS} folds, not {folds}.")
-    if n < 2 * folds:
-        raise InputError(f"{n:,} {what} are too few for {folds} folds: at least {2 * folds} are needed.")
+    least = folds if what == "groups" else 2 * folds  # a group may be a fold; the others are learnt from
+    if n < least:
+        raise InputError(f"{n:,} {what} are too few for {folds} folds: at least {least} are needed.")
 
 
 def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int | None, seed: int) -> Plan:
@@ -143,22 +148,44 @@ def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int 
             f"column {column!r} makes {n_groups} group{'' if n_groups == 1 else 's'} of the documents with a target: "
             "to learn, to choose and to judge takes at least three."
         )
+    if n_groups == len(documents):
+        raise InputError(
+            f"column {column!r} has another value for every document: groups of one document change nothing, leave it "
+            "out."
+        )
     if folds is not None:
         _check_folds(folds, n_groups, "groups")
         tests = [test for _, test in GroupKFold(folds, shuffle=True, random_state=seed).split(documents, groups=groups)]
     else:
-        shuffle = GroupShuffleSplit(1, test_size=TEST_SHARE, random_state=seed)
-        tests = [test for _, test in shuffle.split(documents, groups=groups)]
+        shuffle = GroupShuffleSplit(_DRAWS, test_size=TEST_SHARE, random_state=seed)
+        tests = [_nearest_share(TEST_SHARE, [test for _, test in shuffle.split(documents, groups=groups)], len(groups))]
     splits = []
     for test in tests:
         rest = np.setdiff1d(np.arange(len(documents)), test)
         if len(np.unique(groups[rest])) < 2:
             raise InputError(f"column {column!r} leaves one group to learn from and to choose by: take another.")
-        inner = GroupShuffleSplit(1, test_size=DEV_SHARE, random_state=seed)
-        train, dev = next(inner.split(rest, groups=groups[rest]))
+        inner = GroupShuffleSplit(_DRAWS, test_size=DEV_SHARE, random_state=seed)
+        dev = _nearest_share(DEV_SHARE, [dev for _, dev in inner.split(rest, groups=groups[rest])], len(rest))
+        train = np.setdiff1d(np.arange(len(rest)), dev)
         splits.append(Split(documents[rest[train]], documents[rest[dev]], documents[test]))
-    fold = f"in {folds} folds" if folds is not None else f"judged on {100 * TEST_SHARE:g} % of them"
-    return Plan(tuple(splits), f"whole groups of {column} ({n_groups:,}), {fold}", codes.astype(np.int64))
+    share = round(100 * len(tests[0]) / len(documents))
+    fold = f"in {folds} folds" if folds is not None else f"judged on some of them, {share} % of the documents"
+    how = f"whole groups of {column} ({n_groups:,}), {fold}{_without(column, known, documents)}"
+    return Plan(tuple(splits), how, codes.astype(np.int64))
+
+
+def _without(column: str, known: np.ndarray, documents: np.ndarray) -> str:
+    """How many documents are not used, since they have no value to split by."""
+    left_out = int(known.sum()) - len(documents)
+    return f"; {left_out:,} documents without a value of {column} are left out" if left_out else ""
+
+
+def _nearest_share(share: float, draws: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """The first of some draws of groups that has about this share of n documents, else the one that comes nearest."""
+    off = [abs(np.log(len(draw) / (share * n))) for draw in draws]
+    return next(
+        (draw for draw, far in zip(draws, off, strict=True) if far <= np.log(_NEAR)), draws[int(np.argmin(off))]
+    )
 
 
 def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
@@ -175,7 +202,9 @@ def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     before = _border(at[order[:last]], 1.0 - DEV_SHARE, 1)
     parts = (order[:before], order[before:last], order[last:])
     split = Split(*(np.sort(part) for part in parts))
-    return Plan((split,), f"judged on the latest documents by {column}")
+    share = round(100 * len(split.test) / len(documents))
+    how = f"judged on the latest documents by {column}, {share} % of them{_without(column, known, documents)}"
+    return Plan((split,), how)
 
 
 def _border(moments: np.ndarray, share: float, least: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
-from cflengine.linear.labels import Labels, read_labels, read_numbers
+from cflengine.linear.labels import Labels, as_numbers, read_labels, read_numbers
 
 TASKS = ("auto", "class", "number", "author")
 FEWEST_OF_A_CLASS = 3  # one to learn from, one to choose by, one to be judged by
@@ -17,6 +18,11 @@ _MANY_CLASSES = 50  # from here on the values of a column may be authors
 _FEWEST_NUMBERS = 5  # different values, below which numbers are names of classes
 _AUTHOR_DOCUMENTS = 10
 _FEWEST_AUTHORS = 8
+_WRITERS = re.compile(r"author|writer|user|reviewer|profile|speaker|person|customer|member", re.IGNORECASE)
+_MOSTLY = 0.8  # of a column's values: what they are, it is
+_WITH_UNIT = r"[+-]?\d+(?:[.,]\d+)?\s*(?P<unit>[^\d\s.,+-][^\d]{0,9})"
+_FEW_OF_A_CLASS = 3.5  # documents of each of many classes, on average
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,11 @@ class Target:
 
 def read_target(metadata: pd.DataFrame, column: str, task: str = "auto") -> Target:
     """A column as a target; "auto" takes numbers of many values for numbers, and many names, most of them of ten or
-    more documents, for authors.
+    more documents, for authors (whole numbers only in a column that is called so). A column is one of numbers where
+    four fifths of its values are; the others are unread.
 
     Raises ValueError for a column that is not there, without a value, with one value only, with another value in nearly
-    every document, and one that does not hold what ``task`` says.
+    every document, and one that does not hold what ``task`` says, or numbers with a unit.
     """
     if task not in TASKS:
         raise InputError(f"the task must be one of {', '.join(TASKS)}, not {task!r}.")
@@ -84,19 +91,41 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     if column not in metadata.columns:
         return "class"  # whose reader says what there is
     values = metadata[column]
-    kind = values.dtype
-    if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        return "number" if values.nunique() >= _FEWEST_NUMBERS else "class"
     counts = values.astype(str).where(values.notna()).value_counts()
     prolific = counts[counts >= _AUTHOR_DOCUMENTS]
     authors = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
+    if not (pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)):
+        numbers = as_numbers(values)
+        known = numbers[~np.isnan(numbers)]
+        if len(known) >= _MOSTLY * counts.sum() and np.unique(known).size >= _FEWEST_NUMBERS:
+            names = authors and bool((known == np.round(known)).all()) and _WRITERS.search(column) is not None
+            return "author" if names else "number"
+        _refuse_units(column, counts)
     return "author" if authors else "class"
+
+
+def _refuse_units(column: str, counts: pd.Series) -> None:
+    """InputError for numbers with a unit: as classes they would say nothing of their order."""
+    if len(counts) < _FEWEST_NUMBERS:
+        return
+    units = counts.index.to_series().str.strip().str.extract(f"^{_WITH_UNIT}$")["unit"].str.strip()
+    by_unit = counts.groupby(units.to_numpy()).sum()
+    if len(by_unit) and by_unit.max() >= _MOSTLY * counts.sum():
+        raise InputError(
+            f"column {column!r} holds numbers with {by_unit.idxmax()!r} behind them: take that away, or learn the "
+            "column as classes."
+        )
 
 
 def _number(metadata: pd.DataFrame, column: str) -> Target:
     found = read_numbers(metadata, column)
     if np.unique(found.y[~np.isnan(found.y)]).size < 2:
         raise InputError(f"column {column!r} has the same number everywhere: there is nothing to predict.")
+    largest = float(np.nanmax(np.abs(found.y)))
+    if largest > _LARGEST:
+        raise InputError(
+            f"column {column!r} holds numbers as large as {largest:.3g}, whose squares are none: scale them."
+        )
     missing = int(np.isnan(found.y).sum()) - found.n_unread
     return Target(column, "number", found.stratum, found.y, n_missing=missing, n_unread=found.n_unread)
 
@@ -110,5 +139,11 @@ def _named(metadata: pd.DataFrame, column: str, task: str) -> Target:
             f"column {column!r} has {len(counts):,} different values in {int(counts.sum()):,} documents, and "
             f"{('none', 'only one')[len(usual)]} of them in {FEWEST_OF_A_CLASS} or more: there is nothing to learn."
         )
-    rare = int(counts.sum() - counts[usual].sum())
+    rare, mean = int(counts.sum() - counts[usual].sum()), float(counts[usual].mean())
+    if task == "class" and (rare > counts.sum() / 2 or (len(usual) > _MANY_CLASSES and mean < _FEW_OF_A_CLASS)):
+        raise InputError(
+            f"column {column!r} has {len(counts):,} different values in {int(counts.sum()):,} documents; the "
+            f"{len(usual):,} that stand in {FEWEST_OF_A_CLASS} or more make up {int(counts[usual].sum()):,} of them: "
+            "too few of each to learn what tells them apart."
+        )
     return Target(column, task, labels.only(usual), n_missing=labels.n_unlabelled, n_rare=rare)

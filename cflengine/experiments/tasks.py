@@ -6,7 +6,8 @@ document; an author in authors.py) was predicted to be. Outcomes of the same tas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -16,7 +17,7 @@ from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
-from cflengine.experiments.centroids import class_means, nearest
+from cflengine.experiments.centroids import class_means, judged, nearest
 from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
 from cflengine.experiments.splits import Plan, restricted
 from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
@@ -26,6 +27,7 @@ from cflengine.linear.labels import Split
 MOST_LINEAR = 50  # classes; beyond, centroids, since a linear model for each class would take too long
 MOST_TELLING, LEAST_TELLING = 200, 10  # features in all, and for each of many classes
 MOST_CENTROIDS = 60
+_FEWEST = 5  # documents of a part, where there are ten times as many
 _MOST_BYTES = 6 << 30  # for the coefficients of one task; the same on every machine, so that the same is tried
 
 
@@ -166,6 +168,16 @@ class Task(Protocol):
     def resampling(self) -> Resampling: ...
 
 
+@contextmanager
+def to_the_end(task: Task) -> Iterator[None]:
+    """What is wanted also after a stop: no listener is asked whether to go on."""
+    before, task.listeners = task.listeners, ()
+    try:
+        yield
+    finally:
+        task.listeners = before
+
+
 class DocumentTask:
     """A class or a number of each document."""
 
@@ -183,14 +195,10 @@ class DocumentTask:
         known = target.known
         self.splits = [restricted(split, known) for split in plan.splits]
         for split in self.splits:
-            if not (len(split.train) and len(split.dev) and len(split.test)):
-                raise InputError(
-                    f"of the documents with {target.column!r}, none is left to learn from, to choose by or to judge by."
-                )
-            if target.values is None and len(np.unique(target.labels.y[split.train])) < 2:
-                raise InputError(
-                    f"split so, the documents to learn {target.column!r} from are all of one class: split otherwise."
-                )
+            _check_parts(split, target)
+        if target.values is None:
+            unknown = sum(int((~_learnt(split, target)).sum()) for split in self.splits)
+            self.how += f"; {unknown:,} judged documents are of classes that were not learnt" if unknown else ""
         self.documents = np.concatenate([split.test for split in self.splits])
         self.groups = None if plan.groups is None else plan.groups[self.documents]
         self.numbers = target.values is not None
@@ -232,7 +240,8 @@ class DocumentTask:
         if not self.linear:
             means = class_means(X[split.train], y[split.train], self.target.n_classes)
             dev = nearest(X[split.dev], means, "cosine") == y[split.dev]
-            return Outcome(nearest(X[split.test], means, "cosine"), (float(np.mean(dev)),), size, (None,))
+            said, wrong = judged(X[split.test], means, "cosine", y[split.test])
+            return Outcome(said, (float(np.mean(dev)),), size, (None,), 0.0, wrong)
         fit, asked, truth = self._linear(X, split, chosen), X[split.test], y[split.test]
         predicted = fit.model.predict(asked)
         if self.numbers:
@@ -297,11 +306,8 @@ class DocumentTask:
             return None
         none = np.zeros(0, dtype=np.int64)
         everything = Split(np.flatnonzero(self.target.known), none, none)
-        before, self.listeners = self.listeners, ()  # wanted also after a stop
-        try:
+        with to_the_end(self):
             model = self._linear(X, everything, chosen[0]).model
-        finally:
-            self.listeners = before
         if not self.numbers:
             model.classes_ = np.array(self.target.labels.classes, dtype=object)[model.classes_]
         return model.set_params(listeners=())
@@ -309,6 +315,30 @@ class DocumentTask:
     def units(self) -> pd.DataFrame:
         """A row a unit: its document."""
         return pd.DataFrame({"document": self.documents})
+
+
+def _learnt(split: Split, target: Target) -> np.ndarray:
+    """bool: of the documents that are judged, those whose class is among those learnt from."""
+    return np.isin(target.labels.y[split.test], target.labels.y[split.train])
+
+
+def _check_parts(split: Split, target: Target) -> None:
+    """InputError for parts of a split from which nothing can be learnt, or which say nothing."""
+    n, column = sum(map(len, (split.train, split.dev, split.test))), target.column
+    if not (len(split.train) and len(split.dev) and len(split.test)):
+        raise InputError(f"of the documents with {column!r}, none is left to learn from, to choose by or to judge by.")
+    for part, purpose in ((split.train, "to learn from"), (split.dev, "to choose by"), (split.test, "to judge by")):
+        if len(part) < _FEWEST and n >= 10 * _FEWEST:
+            raise InputError(
+                f"split so, only {len(part)} of {n:,} documents with {column!r} are left {purpose}: split otherwise."
+            )
+    if target.values is None and len(np.unique(target.labels.y[split.train])) < 2:
+        raise InputError(f"split so, the documents to learn {column!r} from are all of one class: split otherwise.")
+    if target.values is None and not _learnt(split, target).any():
+        raise InputError(
+            f"split so, no class of {column!r} that is to be judged is among those learnt from: the split and the "
+            "target are one, split otherwise."
+        )
 
 
 def _preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import TOO_LARGE, InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.files import finite
 from cflengine.engine.gaps import open_gap
@@ -31,7 +31,6 @@ from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import require
 
 _LARGEST = 1e150
-TOO_LARGE = "the data hold numbers so large that their squares are infinite: scale the features."
 
 
 class LinearEstimator(saving.SavedModel, BaseEstimator):

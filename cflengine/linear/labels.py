@@ -46,7 +46,7 @@ def read_labels(
     with more than ``most``, and for a class that is not in it.
     """
     values = _column(metadata, column)
-    names = values.astype(str).where(values.notna())
+    names = _whole(values).astype(str).where(values.notna())
     counts = names.value_counts()
     if classes:
         classes = [_as_read(name, values, counts) for name in classes]
@@ -65,6 +65,15 @@ def read_labels(
         )
     number = {name: k for k, name in enumerate(found)}
     return Labels(column, tuple(found), names.map(number).fillna(-1).to_numpy(dtype=np.int64))
+
+
+def _whole(values: pd.Series) -> pd.Series:
+    """Whole numbers as such: a column of them with gaps has been read as 1.0, 2.0 ..."""
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return values
+    there = values.dropna().to_numpy(dtype=np.float64)
+    fit = bool(np.isfinite(there).all() and (there == np.round(there)).all() and (np.abs(there) < 2.0**53).all())
+    return values.astype("Int64") if fit else values
 
 
 def _as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
@@ -104,14 +113,33 @@ def read_numbers(metadata: pd.DataFrame, column: str) -> Numbers:
     """
     values = _column(metadata, column)
     if pd.api.types.is_bool_dtype(values.dtype):
-        raise InputError(f"column {column!r} holds true and false, not numbers: take a loss for classes.")
+        raise InputError(f"column {column!r} holds true and false, not numbers: learn it as classes.")
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise InputError(f"column {column!r} holds dates, not numbers.")
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    found = np.where(np.isfinite(found), found, np.nan)
+    found = as_numbers(values)
     if np.isnan(found).all():
         raise InputError(f"column {column!r} holds no numbers; it has {_some(values.astype(str).value_counts())}.")
     return Numbers(column, found, int(np.count_nonzero(np.isnan(found) & values.notna().to_numpy())))
+
+
+def as_numbers(values: pd.Series) -> np.ndarray:
+    """float64 (N,): each value as a number, NaN for what is none or not finite.
+
+    A comma is that of decimals where every value that has one is digits, a comma and digits, none has a point, and not
+    all have three digits behind it, as thousands would.
+    """
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        text = values.dropna().astype(str).str.strip()
+        commas = text[text.str.contains(",", regex=False)]
+        decimal = (
+            len(commas) > 0
+            and commas.str.fullmatch(r"[+-]?\d+,\d+").all()
+            and not text.str.contains(".", regex=False).any()
+        )
+        if decimal and not commas.str.fullmatch(r"[+-]?\d{1,3},\d{3}").all():
+            values = values.astype(str).str.replace(",", ".", regex=False).where(values.notna())
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
@@ -182,7 +210,8 @@ def split_documents(
     train = np.flatnonzero(rest)
     for k, name in enumerate(labels.classes):
         if not np.any(labels.y[train] == k):
-            raise InputError(f"no training document is left for class {name!r}: make the other parts smaller.")
+            of = f" for class {name!r}" if name else ""
+            raise InputError(f"no training document is left{of}: make the other parts smaller.")
     return Split(train, parts["dev"], parts["test"])
 
 

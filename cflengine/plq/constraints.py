@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import InputError
-from cflengine.linear.estimators import TOO_LARGE
+from cflengine.engine.checks import TOO_LARGE, InputError
 from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
 
 

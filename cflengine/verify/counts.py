@@ -22,13 +22,27 @@ def gathered(places: np.ndarray, value: np.ndarray, doc_ptr: np.ndarray, n_entri
 
 def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, literal_cost: float) -> np.ndarray:
     """float64 (K, n): expected uses of every pointer over all encodings without overlap, one of cost c weighted by
-    e^(-c/temperature); a pointer costs 1. All documents step by step side by side."""
+    e^(-c/temperature); a pointer costs 1. All documents step by step side by side. What is summed is e^(-excess/T), of
+    the cost over the least, piece by piece, so that no temperature is too low."""
     max_gram, sizes = places.shape[0], np.diff(doc_ptr)
-    use, literal = -1.0 / temperature, -literal_cost / temperature
     longest = int(sizes.max(initial=0))
-    ahead, behind = (np.full(int(doc_ptr[-1]) + len(sizes), -np.inf) for _ in range(2))
+    least, ahead, behind = (np.full(int(doc_ptr[-1]) + len(sizes), start) for start in (np.inf, -np.inf, -np.inf))
     base = doc_ptr[:-1] + np.arange(len(sizes))  # where a document's sums begin: one more than it has tokens
-    ahead[base], behind[base + sizes] = 0.0, 0.0
+    least[base], ahead[base], behind[base + sizes] = 0.0, 0.0, 0.0
+
+    def piece(k: int, start: np.ndarray) -> np.ndarray:
+        """The cost of each of these tokens and the k - 1 behind it as one piece, inf where they are none."""
+        return np.where(places[k - 1, start] >= 0, 1.0, literal_cost if k == 1 else np.inf)
+
+    def excess(k: int, start: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """-(what a piece costs more than need be)/T."""
+        with np.errstate(over="ignore"):
+            return -np.maximum(least[place] + piece(k, start) - least[place + k], 0.0) / temperature
+
+    for i in range(1, longest + 1):
+        of = np.flatnonzero(sizes >= i)
+        costs = [least[base[of] + i - k] + piece(k, doc_ptr[of] + i - k) for k in range(1, min(max_gram, i) + 1)]
+        least[base[of] + i] = np.min(costs, axis=0)
     for i in range(1, longest + 1):
         for sums, forward in ((ahead, True), (behind, False)):
             of = np.flatnonzero(sizes >= i)
@@ -37,9 +51,7 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
             for k in range(1, min(max_gram, i) + 1):
                 start = doc_ptr[of] + (i - k if forward else sizes[of] - i)
                 before = sums[here - k if forward else here + k]
-                there = places[k - 1, start] >= 0
-                cost = np.where(there, use, literal if k == 1 else -np.inf)
-                total = np.logaddexp(total, before + cost)
+                total = np.logaddexp(total, before + excess(k, start, here - k if forward else here))
             sums[here] = total
     value = np.zeros(places.shape)
     document = np.repeat(np.arange(len(sizes)), sizes)
@@ -47,7 +59,8 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
     for k in range(1, max_gram + 1):
         token = np.flatnonzero(places[k - 1] >= 0)
         whole = ahead[base[document[token]] + sizes[document[token]]]
-        value[k - 1, token] = np.exp(ahead[place[token]] + use + behind[place[token] + k] - whole)
+        extra = excess(k, token, place[token])
+        value[k - 1, token] = np.exp(ahead[place[token]] + extra + behind[place[token] + k] - whole)
     return value
 
 

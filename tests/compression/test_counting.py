@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import counting
+from cflengine.verify.counts import expected_uses
 
 TEXTS = ["the cat sat on the cat", "the dog sat on the mat", "a cat", "", "the cat the cat the cat", "on the mat sat"]
 
@@ -90,6 +91,19 @@ def test_nearly_no_temperature_counts_encodings_of_fewest_pointers():
     fewest = CompressiveFeatures(lam=3.0).fit(TEXTS)
     assert np.all(pointers <= fewest.features().sum(axis=1) + 1e-9)
     assert np.isfinite(pointers).all() and abs(pointers - np.round(pointers)).max() < 1e-9
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-12, 1e-300, 5e-324])
+def test_no_temperature_is_too_low_to_tell_ties_apart(temperature):
+    """A word n times, and twice it: (n + 1)/2 pointers at least, of n odd in (n + 1)/2 ways, of n even in one."""
+    for n, single in ((2001, 1.0), (2000, 0.0)):
+        features = np.zeros((2, n), dtype=np.int32)
+        features[1] = 1
+        features[1, -1] = -1
+        found = counting.count_softly(features, np.array([0, n]), 2, temperature).toarray()[0]
+        np.testing.assert_allclose(found, [single, n // 2], atol=1e-9)
+        again = expected_uses(features.astype(np.int64), np.array([0, n]), temperature, 3.0)
+        np.testing.assert_allclose([again[0].sum(), again[1].sum()], [single, n // 2], atol=1e-9)
 
 
 @pytest.mark.parametrize("how", counting.COUNTINGS)

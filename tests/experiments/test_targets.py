@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cflengine.engine.checks import InputError
 from cflengine.experiments.authors import AuthorRules, AuthorTask
 from cflengine.experiments.run import make_tasks
 from cflengine.experiments.splits import make_plan, restricted
 from cflengine.experiments.targets import read_target, read_targets
+from cflengine.linear.labels import as_numbers
 
 
 def frame(n: int = 120) -> pd.DataFrame:
@@ -202,3 +204,103 @@ def test_authors_alone_are_split_by_nothing():
     own = prolific()
     with pytest.raises(ValueError, match="documents of their own"):
         make_tasks([" ".join(["word"] * 12)] * len(own), own, ["author"], task="author", group="author")
+
+
+# ---- what a review found
+
+
+def numbers(n: int = 300, **columns) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"score": rng.normal(size=n).round(1)} | {name: make(n) for name, make in columns.items()})
+
+
+def test_numbers_with_a_few_words_among_them_are_numbers():
+    frame = numbers()
+    written = frame["score"].astype(str)
+    frame["gaps"] = written.where(np.arange(300) % 10 > 1, "n/a")
+    frame["comma"] = written.str.replace(".", ",", regex=False)
+    gaps, comma = read_target(frame, "gaps"), read_target(frame, "comma")
+    assert gaps.task == comma.task == "number" and gaps.n_unread == 60 and comma.n_unread == 0
+    np.testing.assert_array_equal(comma.values, frame["score"].to_numpy())
+    frame["thousands"] = [f"{k},{100 + k}" for k in range(300)]
+    assert np.isnan(as_numbers(frame["thousands"])).all(), "a comma that may be one of thousands is not guessed at"
+    with pytest.raises(InputError, match="'cm' behind them"):
+        read_target(frame.assign(length=written + " cm"), "length")
+    assert read_target(frame.assign(length=written + " cm"), "length", "class").task == "class"
+    with pytest.raises(InputError, match="scale them"):
+        read_target(frame.assign(huge=1e200 * frame["score"]), "huge")
+
+
+def test_authors_may_have_numbers():
+    frame = prolific()
+    frame["author"] = frame["author"].str[1:].astype(int)
+    assert read_target(frame, "author").task == "author"
+    assert read_target(frame.rename(columns={"author": "price"}), "price").task == "number"
+
+
+def test_whole_classes_with_gaps_have_whole_names():
+    frame = pd.DataFrame({"stars": [1, 2, 3, None] * 20})
+    assert read_target(frame, "stars").labels.classes == ("1", "2", "3")
+    assert read_target(pd.DataFrame({"half": [1.5, 2.0] * 20}), "half").labels.classes == ("1.5", "2.0")
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_nearly_as_many_values_as_documents_are_no_classes(repeats):
+    titles = [f"title {k // repeats}" for k in range(300 * repeats)] + ["Good"] * 5 + ["Bad"] * 5
+    with pytest.raises(InputError, match="too few of each"):
+        read_target(pd.DataFrame({"title": titles}), "title")
+
+
+def test_what_a_split_leaves_out_is_said():
+    some = numbers(
+        half=lambda n: [k if k % 3 else None for k in range(n)], third=lambda n: ["a", "b", "c", "d", None] * 60
+    )
+    by_time = make_plan(some, [read_target(some, "score")], time="half")
+    by_group = make_plan(some, [read_target(some, "score")], group="third")
+    assert "100 documents without a value of half" in by_time.how
+    assert "60 documents without a value of third" in by_group.how
+    assert "left out" not in make_plan(some.dropna(), [read_target(some.dropna(), "score")], group="third").how
+
+
+def test_groups_of_very_different_sizes_are_drawn_near_the_shares():
+    frame = numbers(group=lambda n: ["a"] * 60 + ["b"] * 100 + ["c"] * 139 + ["d"])
+    for seed in range(5):
+        (split,) = make_plan(frame, [read_target(frame, "score")], group="group", seed=seed).splits
+        assert 30 <= len(split.test) <= 160 and len(split.train) >= 60
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ({"group": "own"}, "another value for every document"),
+        ({"group": "kind"}, "the split and the target are one"),
+        ({"time": "once"}, "only 1 of 300 documents with 'kind' are left to choose by"),
+        ({"dev": 0.999}, "no training document is left: make"),
+    ],
+)
+def test_splits_that_say_nothing_are_refused(own, says):
+    frame = numbers(
+        own=lambda n: range(n), kind=lambda n: ["abcde"[k % 5] for k in range(n)], once=lambda n: [0] * (n - 2) + [1, 2]
+    )
+    with pytest.raises(InputError, match=says):
+        make_tasks([""] * 300, frame, ["kind"], **own)
+
+
+def test_every_group_may_be_a_fold():
+    frame = numbers(group=lambda n: ["abc"[k % 3] for k in range(n)])
+    plan = make_plan(frame, [read_target(frame, "score")], group="group", folds=3)
+    assert [len(split.test) for split in plan.splits] == [100] * 3
+
+
+@pytest.mark.parametrize(("test", "dev"), [("Test", "val"), ("test ", "Validation"), ("testing", "development")])
+def test_a_corpus_may_call_its_parts_otherwise(test, dev):
+    frame = numbers(split=lambda n: ([test] + [dev] + ["train"] * 3) * (n // 5))
+    (split,) = make_plan(frame, [read_target(frame, "score")]).splits
+    assert split.test.tolist() == list(range(0, 300, 5)) and split.dev.tolist() == list(range(1, 300, 5))
+
+
+def test_authors_say_that_the_split_of_others_is_not_theirs():
+    frame = prolific().assign(score=np.random.default_rng(0).normal(size=720), when=range(720))
+    texts = ["ten words " * 6] * 720
+    score, author = make_tasks(texts, frame, ["score", "author"], time="when")
+    assert "not theirs" in author.how and "not theirs" not in score.how

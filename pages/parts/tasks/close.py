@@ -10,8 +10,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cflengine.engine import frame_csv
-from cflengine.experiments import Finding, final_model, flat_table, word_weights
+from cflengine.engine import frame_csv, report_bytes
+from cflengine.experiments import (
+    Finding,
+    evaluation_report,
+    final_model,
+    flat_table,
+    judge_of,
+    to_the_end,
+    word_weights,
+)
 from cflengine.linear import about_corpus, write_long_csv
 from cflengine.text import sentence_spans
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
@@ -140,9 +148,9 @@ def _judge_of(finding: Finding, run: TasksRun, document: int) -> tuple[Any, Any]
     """The features and the weights of the model that judged a document, kept for the session."""
     split, known = finding.task.split_of(document), st.session_state.get("tasks_judge")
     if known is None or known[0] is not finding or known[1] != split:
-        best = finding.standing.recommended
-        X = run.evaluation.weighted(best.candidate.make())
-        weights = finding.task.weights(X, best.outcome.chosen, split)
+        X = run.evaluation.weighted(judge_of(finding, document).make())
+        with to_the_end(finding.task):
+            weights = finding.task.weights(X, finding.standing.recommended.outcome.chosen, split)
         known = st.session_state.tasks_judge = (finding, split, X, weights)
     return known[2], known[3]
 
@@ -177,38 +185,49 @@ def draw_files(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
         st.info("There is nothing to take away yet.")
         return
 
-    def features() -> bytes:
-        file = io.BytesIO()
-        counts = best.candidate.make()
-        write_long_csv(counts, list(best.candidate.names(pd.RangeIndex(counts.shape[1]).to_numpy())), file)
-        return file.getvalue()
-
-    def labels() -> bytes:
+    def labels() -> pd.DataFrame:
         target = finding.task.target
         values = target.truth
         shown = (
             [None if y < 0 else target.labels.classes[y] for y in values.tolist()] if target.values is None else values
         )
-        frame = pd.DataFrame({column: shown})
-        frame.insert(0, "document", range(len(values)), allow_duplicates=True)
+        return pd.DataFrame({column: shown})
+
+    def features() -> bytes:
+        file = io.BytesIO()
+        counts = best.candidate.make()
+        names = list(best.candidate.names(pd.RangeIndex(counts.shape[1]).to_numpy()))
+        write_long_csv(counts, names, file, documents=labels())
+        return file.getvalue()
+
+    def labels_alone() -> bytes:
+        frame = labels()
+        frame.insert(0, "document", range(len(frame)), allow_duplicates=True)
         return frame_csv(frame)
 
+    def report() -> bytes:
+        command = {"command": "evaluate", "arguments": tasks_command(loaded, run)}
+        found = evaluation_report(evaluation, [finding], loaded.corpus, command, run.seconds)
+        return report_bytes(found)
+
     files = {
-        "Features": ("features.csv", features, "document, K-gram, count: as the recommended method counts"),
-        "Labels": ("labels.csv", labels, "document and target, for the features' rows"),
+        "Features": ("features.csv", features, "document, target, K-gram, count: as the recommended method counts"),
+        "Labels": ("labels.csv", labels_alone, "document and target"),
         "Predictions": ("predictions.csv", lambda: frame_csv(finding.predictions), "of every judged document"),
         "Methods": ("methods.csv", lambda: frame_csv(flat_table([finding])), "all methods, with intervals and tests"),
         "λ by λ": ("path.csv", lambda: frame_csv(run.frame(column)), "every candidate that was tried"),
         "Telling K-grams": ("telling.csv", lambda: frame_csv(finding.telling), "with their weights"),
+        "Report": ("report.json", report, "every figure of this page, the notes, seconds and versions"),
     }
     with st.container(horizontal=True, gap="small"):
         if finding.task.linear:
             _model(evaluation, finding, about_corpus(loaded.corpus, column), f"tasks_model_{column}")
         for label, (name, make, explanation) in files.items():
+            mime = "application/json" if name.endswith("json") else "text/csv"
             st.download_button(
-                label, make, name, "text/csv", on_click="ignore", key=f"tasks_{column}_{name}", help=explanation
+                label, make, name, mime, on_click="ignore", key=f"tasks_{column}_{name}", help=explanation
             )  # fmt: skip
-    _use(best)
+    _use(finding)
     st.caption("The same from the command line:")
     st.code(tasks_command(loaded, run), language="shell", wrap_lines=True)
 
@@ -228,11 +247,17 @@ def _model(evaluation: Any, finding: Finding, about: dict[str, Any], key: str) -
     model_download(known[key][1], about, key=key)
 
 
-def _use(best: Any) -> None:
-    label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
-    if "lam" not in label:
-        st.caption("The dictionaries of all λ together are best here; the other pages show one λ at a time.")
+def _use(finding: Finding) -> None:
+    standing = finding.standing
+    best = standing.best_of(lambda judged: "lam" in judged.candidate.label)
+    if best is None:
         return
+    label, counting = best.candidate.label, best.candidate.method.partition(":")[2]
+    if best is not standing.recommended:
+        st.caption(
+            "The dictionaries of all λ together are best here; the other pages show one λ at a time, so they are given "
+            "the best single one."
+        )
     lam = min(LAMBDAS, key=lambda choice: abs(choice - label["lam"]))
     own = {"lam": lam, "counting": counting}
     own |= {"temperature": label["temperature"]} if "temperature" in label else {}

@@ -17,6 +17,7 @@ _LOOKS = {
     "compressed:soft": (GREEN, "dot", "diamond"),
 }
 _RIVALS = ("#aa3377", "#b8860b", "#56788f", "#7f4f9e")
+_DASHES = ("longdash", "dashdot")
 
 
 def lam_figure(
@@ -61,16 +62,12 @@ def lam_figure(
             "color": GREY}, hovertemplate=f"words: %{{y:{shape}}}<extra></extra>",
         )  # fmt: skip
         figure.add_hline(y=value, line={"color": GREY, "width": 1.5, "dash": "dot"})
-    others = {"all_kgrams": "all K-grams", "phrases:gensim": "gensim phrases", "phrases:bpe": "byte pairs"}
-    for k, (method, title) in enumerate(others.items()):
-        own = frame[frame["method"] == method] if len(frame) else frame
-        if len(own):
-            value = float(own[part].iloc[0])
-            figure.add_scatter(
-                x=[left, lams[-1]], y=[value, value], mode="lines", name=title,
-                line={"color": _RIVALS[k], "width": 1.5, "dash": "longdash"},
-                hovertemplate=f"{title}: %{{y:{shape}}}<extra></extra>",
-            )  # fmt: skip
+    for k, (title, value) in enumerate(_without_lam(frame, part, percent)):
+        figure.add_scatter(
+            x=[left, lams[-1]], y=[value, value], mode="lines", name=title,
+            line={"color": _RIVALS[k % len(_RIVALS)], "width": 1.5, "dash": _DASHES[k // len(_RIVALS)]},
+            hovertemplate=f"{title}: %{{y:{shape}}}<extra></extra>",
+        )  # fmt: skip
     ticks = [lam for k, lam in enumerate(lams) if len(lams) <= 6 or k % 3 == 0]
     figure.update_xaxes(
         title_text="λ, the cost of a pointer", type="log", tickvals=[left, *ticks],
@@ -85,6 +82,21 @@ def lam_figure(
     elif percent and (low := float(frame[part].min())) > 0.95:  # Plotly's own axis would go on to 200 %
         figure.update_yaxes(range=[low - 0.1 * (1.02 - low), 1.02])
     return _sized(figure)
+
+
+def _without_lam(frame: pd.DataFrame, part: str, larger: bool) -> list[tuple[str, float]]:
+    """The methods that have no λ, each by what its best candidate on the documents to choose by comes to: the
+    dictionaries of all λ together, all K-grams, other tools' phrases, and the best selection of K-grams."""
+    if not len(frame):
+        return []
+    ranked = frame.sort_values("dev", ascending=not larger, kind="stable")
+    selected = ranked["method"][ranked["method"].str.startswith("kgrams:")].head(1).tolist()
+    lines = {
+        "compressed:several": "all λ together", "all_kgrams": "all K-grams", "phrases:gensim": "gensim phrases",
+        "phrases:bpe": "byte pairs", **dict.fromkeys(selected, "selected K-grams"),
+    }  # fmt: skip
+    best = ranked.drop_duplicates("method").set_index("method")[part]
+    return [(title, float(best[method])) for method, title in lines.items() if method in best.index]
 
 
 def points_figure(truth: np.ndarray, predicted: np.ndarray, column: str) -> go.Figure:

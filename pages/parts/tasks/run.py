@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,13 +71,14 @@ class TasksRun:
     rows: list[dict[str, Any]] = field(default_factory=list)
     evaluation: Evaluation | None = None
     findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
 
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
         """Evaluate. Raises ValueError for columns that cannot be."""
-        choice = self.choice
+        choice, began = self.choice, time.perf_counter()
         tasks = make_tasks(texts, metadata, choice.columns, **choice.plan)
         self.stage = "Loading the engine"
-        warm_up("guided")
+        warm_up("guided", "counting")
         settings = EvaluationSettings(
             lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals, **choice.tokens.parameters
         )
@@ -86,6 +88,7 @@ class TasksRun:
         )  # fmt: skip
         self.evaluation.run()
         self.findings = tuple(find(self.evaluation, standing) for standing in self.evaluation.standings)
+        self.seconds = time.perf_counter() - began
 
     def _note(self, stage: str) -> None:
         self.stage = stage

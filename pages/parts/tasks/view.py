@@ -58,7 +58,7 @@ def _live(job_id: str) -> None:
     queue_notes(job)
     st.caption(f"{plain(run.stage)} …")
     columns = run.choice.columns
-    for column in columns[:2]:
+    for column in columns:
         frame = run.frame(column)
         if not len(frame):
             continue
