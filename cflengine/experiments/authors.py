@@ -125,14 +125,16 @@ class AuthorTask:
         """int64: the documents that are not."""
         return [np.sort(self.held.ravel())]
 
-    def judge(self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = ()) -> Outcome:
-        """share: of each author's training documents."""
+    def judge(
+        self, X: Matrix, *, share: float = 1.0, chosen: tuple[Any, ...] = (), distance: str | None = None
+    ) -> Outcome:
+        """share: of each author's training documents; distance: another than the task's own."""
         X = matrix_of(X, 0)
         train = self.train
         if share < 1.0:
             train = self._share(share)
         means = class_means(X[train], self.y[train], self.target.n_classes)
-        found, more = judged(self._asked(X), means, self.distance, np.arange(self.target.n_classes))
+        found, more = judged(self._asked(X), means, distance or self.distance, np.arange(self.target.n_classes))
         return replace(self._outcome(found), wrong=more[~self.dev])
 
     def _asked(self, X: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -36,7 +36,8 @@ from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
     """lams: of the path; countings, temperatures: which ways to count are tried; weighting: of all features alike;
-    rivals: whether selected K-grams and other phrases are tried, too; time_limit: seconds for all."""
+    rivals: whether words weighted by tf-idf, selected K-grams and other phrases are tried, too; time_limit: seconds for
+    all."""
 
     lams: tuple[float, ...] = tuple(path_lams(0.01, 3.0, 10))
     max_gram: int = 3
@@ -233,6 +234,8 @@ class Evaluation:
         features = self.prepare()
         self.on_stage("Learning from words")
         yield features.unigrams()
+        if self.settings.rivals:
+            yield features.tf_idf()
         self.find_path(features)
         self.on_stage("Learning from compressive features")
         yield from features.compressed(self.settings.countings, self.settings.temperatures)
@@ -263,7 +266,7 @@ class Evaluation:
             self.notes.append(f"stopped before {candidate.method}{at}: what comes after it was not tried")
             return False
         counts = self.features.counts(candidate)
-        whole = None if candidate.columns else self.weighted(counts)
+        whole = None if candidate.columns else (candidate.weighted or self.weighted)(counts)
         lock = threading.Lock()
 
         def judge(standing: Standing) -> None:

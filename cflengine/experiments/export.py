@@ -46,7 +46,14 @@ def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:
             frame[f"{key}_against_unigrams"] = [
                 test.get(key) if isinstance(test, dict) else float("nan") for test in tests
             ]
+    if "by_split" in frame:
+        frame["by_split"] = [_readable(splits) if isinstance(splits, list) else "" for splits in frame["by_split"]]
     return frame.drop(columns="chosen", errors="ignore")
+
+
+def _readable(splits: list[dict[str, float]]) -> str:
+    """What each split chose: lam=0.1; lam=0.3 temperature=3."""
+    return "; ".join(" ".join(f"{key}={value:g}" for key, value in one.items()) for one in splits)
 
 
 def _at(pair: Any, k: int) -> float:

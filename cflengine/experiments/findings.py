@@ -51,12 +51,11 @@ class Finding:
 
     def table(self) -> pd.DataFrame:
         """A row a method, the best on the development documents first, then the baseline."""
-        measure = self.task.measure
         rows = [{"method": name} | entry for name, entry in self.methods.items()]
         frame = pd.DataFrame(rows)
         if len(frame):
             frame = frame.sort_values("dev", ascending=not self.task.larger_is_better, kind="stable", ignore_index=True)
-        base = pd.DataFrame([{"method": "baseline", measure: self.baseline[measure]}])
+        base = pd.DataFrame([{"method": "baseline"} | self.baseline])
         return pd.concat([frame, base], ignore_index=True)
 
 
@@ -165,12 +164,13 @@ def _curve(evaluation: Evaluation, standing: Standing, judged: Sequence[Judged])
 
 
 def _learners(evaluation: Evaluation, judged: Sequence[Judged], task: AuthorTask) -> list[dict[str, Any]]:
-    """Shrunken centroids of all authors, and a linear SVM of some of them on single documents; a sentence where one of
-    them cannot be."""
+    """The nearest centroid by the Euclidean distance, as the paper's words have it, shrunken centroids of all authors,
+    and a linear SVM of some of them on single documents; a sentence where one of them cannot be."""
     rows: list[dict[str, Any]] = []
     for one in judged:
         X, row = evaluation.weighted(one.candidate.make()), dict[str, Any](method=one.candidate.method)
         for name, learn in (
+            ("nearest_centroid_euclidean", lambda X: task.score(task.judge(X, distance="euclidean"))["accuracy"]),
             ("shrunken_centroids", lambda X: task.score(task.judge_shrunken(X))["accuracy"]),
             ("linear_svm_single_documents", lambda X: task.judge_svm(X, evaluation.settings.n_threads)),
         ):

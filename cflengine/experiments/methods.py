@@ -1,6 +1,7 @@
 """Methods: ways from documents to features, each a series of candidates among which a target's own documents choose.
 
     unigrams                     words (λ = 0)
+    tf_idf                       words as most people weight them: count × idf, scaled to length 1
     all_kgrams                   every K-gram that occurs
     compressed:pointers          dictionaries of every λ, counted as the paper does
     compressed:occurrences       the same, every occurrence counted
@@ -34,7 +35,7 @@ from cflengine.text.tokens import TokenTable, printable
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 TEMPERATURES = (0.5, 3.0)
-UNIGRAMS, ALL_KGRAMS, SEVERAL = "unigrams", "all_kgrams", "compressed:several"
+UNIGRAMS, TF_IDF, ALL_KGRAMS, SEVERAL = "unigrams", "tf_idf", "all_kgrams", "compressed:several"
 _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
 
 
@@ -42,7 +43,8 @@ _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
 class Candidate:
     """One setting of a method. make: counts, CSR (N, d), of all documents; names: of some of its columns; label: λ,
     temperature, size; gap: proved, of its dictionary, the largest of several; features: what counts them, of
-    compressed ones; columns: of a task and its training documents, None for all."""
+    compressed ones; columns: of a task and its training documents, None for all; weighted: of counts, where they are
+    not weighted as those of all other methods are."""
 
     method: str
     make: Callable[[], sparse.csr_matrix] = field(repr=False)
@@ -51,6 +53,7 @@ class Candidate:
     gap: float = float("nan")
     columns: Callable[[sparse.csr_matrix, Any, np.ndarray], np.ndarray] | None = field(repr=False, default=None)
     features: CompressiveFeatures | None = field(repr=False, default=None)
+    weighted: Callable[[sparse.csr_matrix], sparse.csr_matrix] | None = field(repr=False, default=None)
 
 
 @dataclass
@@ -73,6 +76,15 @@ class Features:
     def unigrams(self) -> Candidate:
         """Words."""
         return Candidate(UNIGRAMS, lambda: self._all(1), self._index_names, {"lam": 0.0})
+
+    def tf_idf(self) -> Candidate:
+        """Words as scikit-learn's TfidfTransformer weights them by default."""
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        def weighted(counts: sparse.csr_matrix) -> sparse.csr_matrix:
+            return sparse.csr_matrix(TfidfTransformer().fit_transform(counts))
+
+        return Candidate(TF_IDF, lambda: self._all(1), self._index_names, weighted=weighted)
 
     def all_kgrams(self) -> Candidate | None:
         """Every K-gram; None where they do not fit."""

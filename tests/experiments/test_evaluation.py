@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cflengine import load_model
 from cflengine.experiments import dictionaries, evaluation, rivals, tasks
@@ -22,6 +23,7 @@ from cflengine.experiments.splits import Plan, make_plan
 from cflengine.experiments.targets import read_target
 from cflengine.experiments.tasks import DocumentTask, Outcome, compare
 from cflengine.linear.labels import Split
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN
 
 LAMS = (0.1, 1.0)
 GOOD, BAD = "what a lovely thing", "not a lovely thing"
@@ -65,12 +67,41 @@ def test_every_method_is_judged_for_every_target(done):
     _, _, run, findings, stages = done
     for finding in findings:
         names = set(finding.methods)
-        assert {"unigrams", "all_kgrams", "compressed:pointers", "compressed:occurrences", "compressed:soft"} <= names
+        assert {
+            "unigrams",
+            "tf_idf",
+            "all_kgrams",
+            "compressed:pointers",
+            "compressed:occurrences",
+            "compressed:soft",
+        } <= names
         assert any(name.startswith("kgrams:") and name.endswith(":equal") for name in names)
         for entry in finding.methods.values():
             low, high = entry[f"{finding.task.measure}_interval"]
             assert low <= entry[finding.task.measure] <= high and entry["features"] > 0
     assert run.saved_seconds() > 0 and any("λ" in stage for stage in stages)
+
+
+def test_tf_idf_is_scikit_learns(done):
+    texts, _, run, _, _ = done
+    peer = TfidfVectorizer(token_pattern=DEFAULT_TOKEN_PATTERN).fit_transform(texts)
+    own = run.features.tf_idf()
+    np.testing.assert_allclose(np.sort(own.weighted(own.make()).data), np.sort(peer.data))
+
+
+def test_kept_dictionaries_are_seconds_saved(tmp_path):
+    texts, frame = corpus(40)
+    found = []
+    for _ in range(2):
+        run = Evaluation(
+            texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=(0.1,), rivals=False), folder=tmp_path
+        )
+        run.run()
+        found.append((run.path.read, run.saved_seconds() == (run.path.seconds if run.path.read else 0.0)))
+    assert found == [(False, True), (True, True)]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="kept in a folder"):
+        Evaluation(texts, tasks_of(texts, frame, "mood"), folder=tmp_path / "file").run()
 
 
 def test_phrases_tell_what_words_cannot(done):
@@ -84,7 +115,7 @@ def test_numbers_and_authors_are_learnt(done):
     _, score, author = done[3]
     assert score.methods["unigrams"]["mse"] < 0.3 * score.baseline["mse"] and score.methods["unigrams"]["r2"] > 0.7
     assert author.methods[author.recommended]["accuracy"] > 0.9 and author.baseline["accuracy"] == 1 / 8
-    assert author.learners[0]["shrunken_centroids"] > 0.5
+    assert author.learners[0]["shrunken_centroids"] > 0.5 and author.learners[0]["nearest_centroid_euclidean"] > 0.5
 
 
 def test_a_candidate_is_chosen_by_development_documents_alone(done):

@@ -168,6 +168,7 @@ def draw_learning(finding: Finding) -> None:
         rows = [
             {
                 "features": one["method"],
+                "nearest centroid, Euclidean": one["nearest_centroid_euclidean"],
                 "shrunken centroids, all authors": one["shrunken_centroids"],
                 "linear SVM, single documents of up to 150 authors": one["linear_svm_single_documents"],
             }

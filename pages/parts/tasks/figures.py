@@ -92,7 +92,8 @@ def _without_lam(frame: pd.DataFrame, part: str, larger: bool) -> list[tuple[str
     ranked = frame.sort_values("dev", ascending=not larger, kind="stable")
     selected = ranked["method"][ranked["method"].str.startswith("kgrams:")].head(1).tolist()
     lines = {
-        "compressed:several": "all λ together", "all_kgrams": "all K-grams", "phrases:gensim": "gensim phrases",
+        "tf_idf": "words, tf-idf", "compressed:several": "all λ together", "all_kgrams": "all K-grams",
+        "phrases:gensim": "gensim phrases",
         "phrases:bpe": "byte pairs", **dict.fromkeys(selected, "selected K-grams"),
     }  # fmt: skip
     best = ranked.drop_duplicates("method").set_index("method")[part]

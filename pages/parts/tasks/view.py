@@ -17,6 +17,7 @@ from pages.parts.tasks.run import TasksRun
 
 NAMES = {
     "unigrams": "words",
+    "tf_idf": "words, tf-idf",
     "all_kgrams": "all K-grams",
     "compressed:pointers": "compressed, pointers (the paper's)",
     "compressed:occurrences": "compressed, occurrences",
