@@ -117,11 +117,20 @@ def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
         ("tokens", report.tokens, "as it encodes them"),
         ("", report.shortest, "with the same pieces, as few as possible"),
         ("", found.objective, "with the best vocabulary found"),
-        ("proved", found.lower_bound, "at least, with any vocabulary of its size"),
+        (
+            "proved",
+            found.lower_bound,
+            f"at least, with any vocabulary of its size, of at most {report.longest} units a piece",
+        ),
     )
     for name, tokens, what in rows:
         print(f"{name:<12} {tokens:>14,.0f}  {tokens / found.n_running:.4f} a word, {what}")
-    if report.tokens <= found.objective:
+    if report.tokens < found.lower_bound:
+        fewer, pieces = percent(-report.above_at_most), f"pieces of at most {report.longest} units"
+        print(
+            f"distance     {fewer} fewer than with any vocabulary of {pieces}: longer ones would have to be allowed for"
+        )
+    elif report.tokens <= found.objective:
         print(f"distance     {percent(report.above_at_most)} above the best of its size at most; none better was found")
     else:
         least, most = percent(report.above_at_least), percent(report.above_at_most)
@@ -131,7 +140,8 @@ def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
     lacking = ", ".join(repr(piece) for piece in report.lacking["piece"][:_NAMED])
     print(f"it lacks     {lacking or 'nothing'}")
     if report.longer:
-        print(f"beyond       {report.longer:,} pieces that it uses have more than {report.longest} units")
+        beyond = f"more than {report.longest} units, which the bound does not allow for"
+        print(f"beyond       {report.longer:,} pieces that it uses have {beyond}")
     if report.left_out:
         print(f"left out     {report.left_out:,} words that hold what it does not know")
     if out:

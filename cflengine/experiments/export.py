@@ -52,8 +52,10 @@ def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:
 
 
 def _readable(splits: list[dict[str, float]]) -> str:
-    """What each split chose: lam=0.1; lam=0.3 temperature=3."""
-    return "; ".join(" ".join(f"{key}={value:g}" for key, value in one.items()) for one in splits)
+    """What each split chose: lam=0.1; lam=0.3 temperature=3; "" where there was no choice."""
+    return (
+        "; ".join(" ".join(f"{key}={value:g}" for key, value in one.items()) for one in splits) if any(splits) else ""
+    )
 
 
 def _at(pair: Any, k: int) -> float:

@@ -18,7 +18,9 @@ _MANY_CLASSES = 50  # from here on the values of a column may be authors
 _FEWEST_NUMBERS = 5  # different values, below which numbers are names of classes
 _AUTHOR_DOCUMENTS = 10
 _FEWEST_AUTHORS = 8
-_WRITERS = re.compile(r"author|writer|user|reviewer|profile|speaker|person|customer|member", re.IGNORECASE)
+_WRITERS = re.compile(
+    r"author|autor|auteur|作者|writer|user|reviewer|profile|speaker|poster|person|customer|member", re.IGNORECASE
+)
 _MOSTLY = 0.8  # of a column's values: what they are, it is
 _WITH_UNIT = r"[+-]?\d+(?:[.,]\d+)?\s*(?P<unit>[^\d\s.,+-][^\d]{0,9})"
 _FEW_OF_A_CLASS = 3.5  # documents of each of many classes, on average
@@ -65,8 +67,8 @@ class Target:
 
 def read_target(metadata: pd.DataFrame, column: str, task: str = "auto") -> Target:
     """A column as a target; "auto" takes numbers of many values for numbers, and many names, most of them of ten or
-    more documents, for authors (whole numbers only in a column that is called so). A column is one of numbers where
-    four fifths of its values are; the others are unread.
+    more documents, in a column that is called so, for authors. A column is one of numbers where four fifths of its
+    values are; the others are unread.
 
     Raises ValueError for a column that is not there, without a value, with one value only, with another value in nearly
     every document, and one that does not hold what ``task`` says, or numbers with a unit.
@@ -94,12 +96,12 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     counts = values.astype(str).where(values.notna()).value_counts()
     prolific = counts[counts >= _AUTHOR_DOCUMENTS]
     authors = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
+    authors = authors and _WRITERS.search(column) is not None
     if not (pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)):
         numbers = as_numbers(values)
         known = numbers[~np.isnan(numbers)]
         if len(known) >= _MOSTLY * counts.sum() and np.unique(known).size >= _FEWEST_NUMBERS:
-            names = authors and bool((known == np.round(known)).all()) and _WRITERS.search(column) is not None
-            return "author" if names else "number"
+            return "author" if authors and bool((known == np.round(known)).all()) else "number"
         _refuse_units(column, counts)
     return "author" if authors else "class"
 

@@ -47,7 +47,7 @@ class TokenizerReport:
 
     @property
     def lower_bound(self) -> float:
-        """Tokens that the corpus takes with any vocabulary of as many pieces, proved."""
+        """Tokens that the corpus takes with any vocabulary of as many pieces, of at most ``longest`` units, proved."""
         return self.result.lower_bound
 
     @property
@@ -57,7 +57,8 @@ class TokenizerReport:
 
     @property
     def above_at_most(self) -> float:
-        """Share of tokens above the bound."""
+        """Share of tokens above the bound; below 0 where pieces that are longer than the bound allows for bring more
+        than those of any vocabulary without."""
         return self.tokens / self.lower_bound - 1.0 if self.lower_bound else float("inf")
 
     @property

@@ -45,6 +45,7 @@ def test_many_names_of_many_documents_each_are_authors():
     assert read_target(prolific(), "author").task == "author"
     assert read_target(prolific(each=4), "author").task == "class"  # none has ten
     assert read_target(prolific(), "author", "class").task == "class"
+    assert read_target(prolific().rename(columns={"author": "style"}), "style").task == "class"
 
 
 @pytest.mark.parametrize(

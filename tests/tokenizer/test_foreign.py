@@ -220,3 +220,24 @@ def test_false_reports_are_found(tmp_path):
         own = dict(arrays)
     np.savez(out / "proof.npz", **own | {"units": own["units"][::-1]})
     assert main(["verify", str(out)]) == 1
+
+
+def test_pieces_longer_than_the_bound_allows_for_are_said(tmp_path, capsys):
+    """Words of 40 letters that are one piece each: no vocabulary of pieces of up to 32 takes as few."""
+    from cflengine.cli import main
+
+    words = ["".join(random.Random(k).choices("abcd", k=40)) for k in range(2)]
+    texts = [" ".join(words)] * 5
+    made = hugging_face("ends of words", texts * 20)
+    made.save(str(tmp_path / "their.json"))
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    tokenizer = ForeignTokenizer.read((tmp_path / "their.json").read_bytes(), "their.json")
+    report = tokenizer_report(tokenizer, texts, QUICK)
+    assert report.longer > 0 and report.longest == 32 and report.tokens < report.lower_bound
+    assert report.above_at_most < 0 and report.above_at_least == 0
+    options = ["--out", str(tmp_path / "out"), "--gap", "0.05"]
+    assert main(["tokenizer-report", str(tmp_path / "their.json"), str(tmp_path / "texts.txt"), *options]) == 0
+    said = capsys.readouterr().out
+    assert "of at most 32 units a piece" in said and "fewer than with any vocabulary of pieces of at most 32" in said
+    assert "does not allow for" in said and "above the best" not in said
+    assert main(["verify", str(tmp_path / "out")]) == 0

@@ -181,16 +181,28 @@ def draw_theirs(run: SubwordRun) -> None:
         )
         return
     found = report.result
+    distance = (
+        [("Fewer than without longer pieces", percent(-report.above_at_most))]
+        if report.tokens < found.lower_bound
+        else [
+            ("Above the best, at least", percent(report.above_at_least)),
+            ("Above the best, at most", percent(report.above_at_most)),
+        ]
+    )
     metric_row(
         [
             ("Tokens", number(report.tokens), f"As it encodes {number(found.n_running)} words."),
             ("Same pieces, fewest", number(report.shortest), "Its pieces, each word in as few as possible."),
             ("Best found", number(found.objective), "With as many pieces of two units or more."),
-            ("At least, proved", number(found.lower_bound)),
-            ("Above the best, at least", percent(report.above_at_least)),
-            ("Above the best, at most", percent(report.above_at_most)),
+            ("At least, proved", number(found.lower_bound), f"Of pieces of at most {report.longest} units."),
+            *distance,
         ]
     )
+    if report.longer:
+        st.caption(
+            f"{many(report.longer, 'piece')} that it uses {'has' if report.longer == 1 else 'have'} more than "
+            f"{report.longest} units, which the bound does not allow for."
+        )
     st.caption(
         f"{plain(report.kind)}, {report.entries:,} entries. {report.n_wasted:,} of its "
         f"{many(len(report.pieces), 'piece')} save nothing on this corpus; {report.n_absent:,} do not occur in it."
