@@ -219,6 +219,18 @@ class GroupClassifier(ProbabilisticClassifier):
             raise InputError(f"the label {unknown[0]!r} is none of the model's classes.")
         return relevance_table(table, self._model, np.searchsorted(self.classes_, chosen), self.classes_)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """K-grams as a model's file has them: what finds them in texts, without the corpus that they are of."""
+        state = super().__getstate__()
+        features = state.get("_features")
+        if isinstance(features, GramFeatures):
+            try:
+                parts = persistence.to_parts(features.model)
+            except InputError:  # of a cost that is a function, which a file cannot hold
+                return state
+            state["_features"] = GramFeatures(persistence.from_parts(*parts, "the pickle"))
+        return state
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True

@@ -155,6 +155,15 @@ def test_what_needs_code_is_refused(tmp_path, model, said):
         save_model(LogisticClassifier(), tmp_path / "m.cflm")
 
 
+@pytest.mark.parametrize("own", [{}, {"dictionary_cost": len}])
+def test_a_pickle_with_k_grams_has_no_corpus(own):
+    model = SentenceLassoClassifier(0.05, 0.05, features=CompressiveFeatures(lam=0.5, **own))
+    model.fit(TEXTS * 30, np.tile(LABELS, 30))
+    kept = pickle.dumps(model)
+    assert pickle.loads(kept).predict_proba(UNSEEN).tobytes() == model.predict_proba(UNSEEN).tobytes()
+    assert (len(kept) < 0.2 * len(pickle.dumps(model._features.model))) == (not own)
+
+
 @pytest.mark.parametrize("labels", ["int32", "int8", "float32", "<U12", "bool", object])
 def test_labels_keep_their_type(tmp_path, labels):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
