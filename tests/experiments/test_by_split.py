@@ -95,10 +95,12 @@ def test_what_is_explained_after_a_stop_is_learnt_to_its_end():
 
 def test_documents_that_are_most_wrong_come_first_of_centroids_too():
     rng = np.random.default_rng(0)
-    names = [f"w{k % 60:02d}" for k in range(60 * 12)]
-    texts = [" ".join([*rng.choice(["ale", "stout", "malt", "hop"], 10), f"by {name}" if rng.random() < 0.6 else "x y"])
-             for name in names]  # fmt: skip
-    for column, task in (("author", "author"), ("kind", "class")):
+    for column, task, n, each in (("author", "author", 12, 12), ("kind", "class", 52, 5)):
+        names = [f"w{k % n:02d}" for k in range(n * each)]
+        texts = [
+            " ".join([*rng.choice(["ale", "stout", "malt", "hop"], 10), f"by {name}" if rng.random() < 0.6 else "x y"])
+            for name in names
+        ]
         from cflengine.experiments.run import make_tasks
 
         frame = pd.DataFrame({column: names})

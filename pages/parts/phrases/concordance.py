@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -109,7 +108,7 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     key = f"places_{query}_{'_'.join(orders)}_{len(places)}"
     event = st.dataframe(
         frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=440,
-        alt="The places in context", column_config=_CONTEXT,
+        alt="The places in context", column_config=context_columns(frame["match"]),
     )  # fmt: skip
     if len(places) > SHOWN:
         held = "all" if len(places) <= EXPORTED else f"the first {EXPORTED:,}"
@@ -125,13 +124,17 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     _draw_document(loaded)
 
 
-_CONTEXT: Mapping[str, Any] = {
-    # what is next to the match is in sight on a phone, too: a text aligned right shows its end
-    "document": st.column_config.NumberColumn("doc", width=48),
-    "before": st.column_config.TextColumn(alignment="right", width=150),
-    "match": st.column_config.TextColumn(alignment="center", width=115),
-    "after": st.column_config.TextColumn(width=200),
-}
+def context_columns(matches: pd.Series) -> dict[str, Any]:
+    """The columns of places: wide enough for the matches, and for what is next to them to be in sight on a phone, too,
+    where a text aligned right shows its end."""
+    letters = int(matches.str.len().quantile(0.9)) if len(matches) else 0
+    match = min(max(60, round(6.5 * letters) + 20), 190)
+    return {
+        "document": st.column_config.NumberColumn("doc", width=48),
+        "before": st.column_config.TextColumn(alignment="right", width=max(96, 255 - match)),
+        "match": st.column_config.TextColumn(alignment="center", width=match),
+        "after": st.column_config.TextColumn(width=200),
+    }
 
 
 def _with_metadata(frame: pd.DataFrame, corpus: Any) -> pd.DataFrame:

@@ -14,8 +14,7 @@ from pages.parts.shared.words import many
 
 LISTED = 5_000
 COLUMNS = {
-    "phrase": st.column_config.TextColumn("phrase", width=145),
-    "words": st.column_config.NumberColumn("words", width=48),
+    "phrase": st.column_config.TextColumn("phrase", width=155),  # all columns are in sight on a phone, too
     "uses": st.column_config.NumberColumn("uses", width=48, help="How often the text is built from it (pointers)"),
     "stands": st.column_config.NumberColumn("stands", width=52, help="How often these words stand in the text"),
     "documents": st.column_config.NumberColumn("docs", width=48, help="Documents that use it"),
@@ -65,7 +64,7 @@ def draw_phrases(frame: pd.DataFrame, max_gram: int) -> str | None:
     shown = frame[chosen].head(LISTED)
     key = f"phrases_{needle}_{fewest}_{everything}"
     event = st.dataframe(
-        shown[["phrase", "words", "uses", "stands", "documents"]], hide_index=True, height=590, on_select="rerun",
+        shown[["phrase", "uses", "stands", "documents"]], hide_index=True, height=590, on_select="rerun",
         selection_mode="single-row", key=key, column_config=COLUMNS, alt="Phrases with how often they are used",
     )  # fmt: skip
     count = int(np.count_nonzero(chosen))
