@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -90,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             refuse_unused(arguments, _given(parser, argv))
             settle_tokens(arguments)
             settle_solver(arguments)
-        return arguments.run(arguments)
+        with _warnings_in_a_line(name):
+            return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()
         _print_error(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
@@ -101,6 +103,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         message, code = _sentence(error)
         _print_error(f"{name}: {message}")
         return code
+
+
+@contextmanager
+def _warnings_in_a_line(name: str) -> Iterator[None]:
+    """What a warning says, without the place in the program that gave it."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        _print_error(f"{name}: {' '.join(str(message).split())}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -122,6 +123,8 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         alphabet = table.alphabet()
         units = self._units(alphabet)
         size = self.vocab_size - len(units)
+        if len({name for name, _ in units}) < len(units):
+            raise InputError("a special token is given twice, or is a unit.")
         if size < 0:
             raise InputError(
                 f"vocab_size must be at least {len(units):,}: so many units and special tokens there are, not "
@@ -129,11 +132,11 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
             )
         every = Candidates.of(table, self.longest)
         names = [name for name, own in units if own is None]  # of pieces that no text is cut into
-        required, forbidden = (
-            every.find([cutting.units(cutting.normalised(piece)) for piece in pieces])
-            for pieces in (self.required, [*self.forbidden, *names])
-        )
-        every = every.requiring(required)
+        wanted = [cutting.units(cutting.normalised(piece)) for piece in self.required]
+        self._warn_of_missing(every.numbers(wanted), wanted)
+        forbidden = every.find([cutting.units(cutting.normalised(piece)) for piece in (*self.forbidden, *names)])
+        forbidden |= every.find([piece for piece in map(self._read, names) if piece is not None])
+        every = every.requiring(every.find(wanted))
         if (every.required & forbidden).any():
             raise InputError("a piece is both required and forbidden, or special.")
         allowed = every.many & (every.weight >= self.min_count) & ~forbidden
@@ -173,6 +176,27 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         self._bytes = [names.index(name) for name in byte_names()] if self.unit == "character" else []
         self._raw = [self._bytes_of(i) for i in range(len(names))]
         self._encoded: dict[str, tuple[int, ...]] = {}
+
+    def _warn_of_missing(self, numbers: np.ndarray, wanted: list[np.ndarray]) -> None:
+        missing = [
+            piece for piece, number, own in zip(self.required, numbers.tolist(), wanted, strict=True)
+            if number < 0 and len(own) > 1
+        ]  # fmt: skip
+        if missing:
+            warnings.warn(
+                f"required pieces that are nowhere in these texts, within a word and of at most {self.longest} units, "
+                f"are left out: {', '.join(map(repr, missing[:5]))}{' ...' if len(missing) > 5 else ''}.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _read(self, name: str) -> np.ndarray | None:
+        """The units of a piece that would be written so; None where none would."""
+        if self.unit != "byte":
+            return None
+        byte = {letter: k for k, letter in enumerate(byte_letters())}
+        known = all(letter in byte for letter in name)
+        return np.array([byte[letter] for letter in name], dtype=np.int32) if known else None
 
     def _written(self, units: np.ndarray) -> str:
         if self.unit == "byte":

@@ -45,6 +45,7 @@ def verify_tokenizer(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         {_written(cutting, cutting.units(cutting.normalised(piece))) for piece in some}
         for some in (arguments["require"], [*arguments["forbid"], *own])
     )
+    forbidden |= own  # as they are written, too
     pieces = _pieces(proof, lambda units: _written(cutting, units))
     longest = int(arguments["longest"])
     over, occurrences, alpha = _excess(words, table, report, proof, longest)

@@ -214,7 +214,8 @@ def test_required_and_forbidden_pieces(tmp_path):
     free = SubwordTokenizer(280).fit(texts)
     forbidden = [piece for piece in free.pieces_[256:] if piece.isascii()][:3]
     assert forbidden
-    model = SubwordTokenizer(280, required=("bcab", "nowhere"), forbidden=forbidden).fit(texts)
+    with pytest.warns(UserWarning, match="required pieces that are nowhere .* left out: 'nowhere'"):
+        model = SubwordTokenizer(280, required=("bcab", "nowhere"), forbidden=forbidden).fit(texts)
     assert "bcab" in model.pieces_ and not set(forbidden) & set(model.pieces_)
     assert model.result_.required == 1 and model.result_.size == 24
     assert model.result_.lower_bound <= model.result_.objective >= free.result_.lower_bound
@@ -222,6 +223,18 @@ def test_required_and_forbidden_pieces(tmp_path):
     assert seldom.pieces_frame().query("chosen").occurrences.min() >= 40
     with pytest.raises(InputError, match="both required and forbidden"):
         SubwordTokenizer(280, required=("bcab",), forbidden=("bcab",)).fit(texts)
+
+
+def test_a_special_token_may_be_written_as_a_piece_would_be(tmp_path):
+    """GPT-2's alphabet writes a blank as Ġ: the token Ġthe is not the piece " the"."""
+    texts = ["so the cat and the dog and the end"] * 9
+    plain = SubwordTokenizer(262).fit(texts)
+    assert "Ġthe" in plain.pieces_
+    model = SubwordTokenizer(262, special_tokens=("Ġthe",)).fit(texts)
+    assert model.pieces_.count("Ġthe") == 1 and model.pieces_[0] == "Ġthe"
+    assert model.decode(model.encode(texts[0])) == texts[0]
+    with pytest.raises(InputError, match="given twice, or is a unit"):
+        SubwordTokenizer(10**6, special_tokens=("a",)).fit(texts)
 
 
 def test_special_tokens_are_never_pieces():
@@ -369,6 +382,9 @@ def test_the_command_writes_it_all(tmp_path, capsys):
     assert len(content["model"]["vocab"]) == 700
     assert main(["tokenizer", str(source), "--out", str(out), "--vocab-size", "100"]) == 2
     assert "at least 256" in capsys.readouterr().err
+    assert main(["tokenizer", str(source), "--out", str(out), *options, "--require", "qqxq"]) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "qqxq" in line]
+    assert line.startswith("cflengine tokenizer: required pieces") and "Warning" not in line
 
 
 def _run(tmp_path: Path, *options: str) -> Path:
