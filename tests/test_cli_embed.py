@@ -185,3 +185,26 @@ def test_without_jax_the_statistic_is_there_and_what_to_install_is_said(tmp_path
     assert done.returncode == 2
     assert "pip install 'cflengine[neural]'" in done.stderr
     assert not (tmp_path / "b" / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--regulariser", "dropout", "--lam", "2"), ("--checkpoint", "nofolder/ck"), ("--lam", "inf")],
+)
+def test_what_training_refuses_is_said_before_the_statistic(tmp_path, options, monkeypatch, capsys):
+    pytest.importorskip("optax")
+    monkeypatch.setattr("cflengine.cli.embed._statistic", lambda *given: pytest.fail("the statistic was computed"))
+    assert embed(tmp_path / "run", "--network", "mean", *options) == 2
+    assert capsys.readouterr().err.startswith("cflengine embed: ")
+
+
+def test_a_network_of_no_epoch_is_no_result(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("optax")
+    from cflengine.embedding.training import Training
+
+    monkeypatch.setattr(Training, "_run_epoch", lambda self: None)
+    out = tmp_path / "run"
+    assert embed(out, "--network", "mean") == 0
+    assert "no network was trained" in capsys.readouterr().out
+    assert "training" not in report_of(out) and not (out / "model.cflm").exists()
+    assert (out / "witness.csv").exists() and main(["verify", str(out)]) == 0

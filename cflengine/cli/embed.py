@@ -128,6 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
         if network != "auto":
             raise
         network, note = "none", f"no network was trained: {error}"
+    if network != "none":
+        _model(arguments, network, clock, ()).check()  # what it refuses is said before the statistic
     corpus = read(arguments, clock)
     labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(
@@ -138,7 +140,11 @@ def run(arguments: argparse.Namespace) -> int:
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
             documents = np.flatnonzero(labels.y >= 0)
             found = _statistic(arguments, corpus, labels, documents, clock, progress)
-            model = None if network == "none" else _trained(arguments, network, corpus, labels, split, clock, progress)
+            model = None
+            if network != "none" and progress.poll():
+                model = _trained(arguments, network, corpus, labels, split, clock, progress)
+            if model is None and network != "none":
+                note = "no network was trained: it was stopped before the first epoch was over"
             analysis = EmbeddingAnalysis(
                 corpus=corpus, labels=labels, documents=documents, comparison=found, split=split, model=model
             )  # fmt: skip
@@ -176,18 +182,24 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
         raise KeyboardInterrupt("nothing was written: it was stopped before the statistic was known") from None
 
 
-def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
+def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...]) -> Any:
     from cflengine.embedding import WordMMDEmbedding
 
-    model = WordMMDEmbedding(
+    return WordMMDEmbedding(
         network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,
         min_count=arguments.min_count, epochs=arguments.epochs, max_length=arguments.max_length,
         random_state=arguments.seed, checkpoint=arguments.checkpoint, n_threads=arguments.threads,
-        time_limit=clock.left, listeners=(progress,), **_cutting(arguments),
+        time_limit=clock.left, listeners=listeners, **_cutting(arguments),
     )  # fmt: skip
+
+
+def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
+    """The fitted model; None where not one epoch was whole, since its weights are those that were drawn."""
+    model = _model(arguments, network, clock, (progress,))
     used = np.concatenate([split.train, split.dev])
     dev = np.arange(len(used)) >= len(split.train) if len(split.dev) else None
-    return model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), arguments.vectors, dev=dev)
+    model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), arguments.vectors, dev=dev)
+    return model if model.n_iter_ else None
 
 
 def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> None:

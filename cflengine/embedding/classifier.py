@@ -20,7 +20,7 @@ from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
 from cflengine.embedding.settings import DEFAULT_LAMS, TrainSettings, require_neural
-from cflengine.embedding.training import TrainData, Training, predict_scores, word_discrepancy
+from cflengine.embedding.training import TrainData, Training, check_use, predict_scores, word_discrepancy
 from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import count_words, form_numbers, label_texts, stop_word_set
 from cflengine.engine.checks import InputError, check_whole
@@ -171,6 +171,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         number = {word: k for k, word in enumerate(words)}
         ids = _ids(table, number, min(settings.max_length, _longest(table)))
         data = replace(self._data(ids, y, len(classes), M, words), dev=dev)
+        check_use(data, settings, classes)
         run = Training(
             data, settings, self._penalty(data, words), progress=progress, n_threads=self.n_threads,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
@@ -267,6 +268,11 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         self.classes_, self.words_, self.vectors_ = classes, words, M
         self._net = {key: np.asarray(one) for key, one in net.items()}
         self._number = {word: k for k, word in enumerate(words)}
+
+    def check(self) -> None:
+        """ValueError for parameters that ``fit`` would refuse, whatever the texts."""
+        self._settings()
+        stop_word_set(self.stop_words)
 
     def _settings(self) -> TrainSettings:
         check_whole(self, {"min_count": 1})

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from cflengine.embedding.comparison import CompareSettings, Comparison, compare
+from cflengine.embedding.pairs import FarVectorError
 from cflengine.embedding.words import read_words
 from cflengine.engine.checks import check_positive, check_whole, is_number
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
@@ -127,7 +128,10 @@ class WordMMD(BaseEstimator):
             stop_words=self.stop_words, min_count=self.min_count, dimension=self.n_components, seed=seed,
             poll=progress.poll,
         )  # fmt: skip
-        found = compare(words, settings, on_stage=stage, poll=progress.poll)
+        try:
+            found = compare(words, settings, on_stage=stage, poll=progress.poll)
+        except FarVectorError as error:
+            raise FarVectorError(error.row, error.widths, words.vectors.words[error.row]) from None
         self.comparison_, self.words_, self.classes_, self.kernel_ = found, words, words.classes, found.kernel
         self.statistic_, self.interval_, self.p_value_ = found.statistic, found.interval, found.p_value
         self.n_permutations_, self.null_, self.null_kernel_ = found.n_permutations, found.null, found.null_kernel

@@ -6,6 +6,7 @@ O(V r), never V × V. The linear kernel needs no pass: O(V r).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -23,6 +24,8 @@ from cflengine.engine.progress import Poll, go_on
 
 LANES = 8  # sums are kept in so many parts, whatever the number of threads
 _TILES = 16 * LANES  # in a call of a kernel: less than 100 ms
+_FAR = 1e5  # widths; there an exponent is off by some 1e-6
+_MIDDLE = 256  # vectors whose median is the middle of all
 _PAIRS = 20_000_000  # of words within documents, in a call of a kernel
 
 
@@ -98,15 +101,35 @@ def pair_sums(
     return PairSums(laws, total, documents.within, P.T @ total, found)
 
 
-def scaled_words(M: np.ndarray, kernel: Kernel) -> tuple[kernels.Words, float]:
-    """Vectors as kernels want them, centred and divided by the first width, and that width."""
+class FarVectorError(InputError):
+    """A vector, that of row ``row``, is so far from all others that rounding would take their distances."""
+
+    def __init__(self, row: int, widths: float, word: str = "") -> None:
+        named = f"the vector of {word!r}" if word else f"vector {row}"
+        super().__init__(
+            f"{named} is {widths:.2g} times the kernel's width away from the middle of all: distances would be lost to "
+            "rounding; leave its word out, or shorten it."
+        )
+        self.row, self.widths = row, widths
+
+
+def scaled_words(M: np.ndarray, kernel: Kernel, *, far: float = _FAR) -> tuple[kernels.Words, float]:
+    """Vectors as kernels want them, centred and divided by the first width, and that width.
+
+    far: how many widths from the middle a vector may be: distances come from a difference of squares. Raises
+    FarVectorError.
+    """
     M = np.asarray(M, dtype=np.float64)
     width = kernel.widths[0]
-    m = (M - M.mean(axis=0)) / width
+    some = M[:: max(1, len(M) // _MIDDLE)]
     with np.errstate(over="ignore", invalid="ignore"):
+        # not the mean, which a single one that is far out would draw away from all others
+        m = (M - (np.median(some, axis=0) if len(M) else 0.0)) / width
         half = 0.5 * (m**2).sum(axis=1, keepdims=True)
     if not np.isfinite(half).all():
         raise InputError("the vectors are so long that their distances are no numbers: divide them all by some number.")
+    if half.max(initial=0.0) > 0.5 * far**2:
+        raise FarVectorError(int(half.argmax()), math.sqrt(2.0 * float(half.max())))
     one = np.ones_like(half)
     power = 2 if kernel.family == "gaussian" else 1
     scales = np.array([(width / other) ** power for other in kernel.widths])

@@ -6,6 +6,7 @@ distance is 0, the penalty is 0. The width is the median of the batch and is hel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.pairs import FarVectorError, pair_sums
 from cflengine.embedding.settings import Kernel
 from cflengine.embedding.width import median_width
 
@@ -109,7 +110,10 @@ def _wmmd2(laws: WordLaws, M: np.ndarray, n_threads: int | None) -> tuple[float,
     width = median_width(laws, M, n_threads=n_threads, rounds=2)
     if width == 0.0:
         return 0.0, np.zeros(M.shape)
-    sums = pair_sums(laws, M, Kernel("gaussian", (width,)), gradient=True, n_threads=n_threads)
+    try:
+        sums = pair_sums(laws, M, Kernel("gaussian", (width,)), gradient=True, n_threads=n_threads)
+    except FarVectorError:
+        return math.nan, np.zeros(M.shape)  # which ends the training, and is said
     assert sums.gradient is not None
     return sums.total(), sums.gradient
 

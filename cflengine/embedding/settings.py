@@ -75,6 +75,9 @@ DEFAULT_LAMS = {
 }  # fmt: skip
 
 
+_FEWEST_COMPARED = 4
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(Limits):
     """How a network and its vectors are trained; the defaults are the article's.
@@ -116,6 +119,11 @@ class TrainSettings(Limits):
             raise InputError(f"lam must be a number of at least 0, not {self.lam!r}.")
         if self.regulariser == "dropout" and not self.lam < 1:
             raise InputError(f"dropout takes a share below 1, not {self.lam!r}.")
+        if "wmmd" in self.regulariser and self.lam > 0 and self.batch_size < _FEWEST_COMPARED:
+            raise InputError(
+                f"wMMD compares documents of a batch, two of each class at least: batch_size must be at least "
+                f"{_FEWEST_COMPARED}, not {self.batch_size}."
+            )
         if not (is_number(self.dev_share) and 0 <= self.dev_share < 1):
             raise InputError(f"dev_share must be a share from 0 to below 1, not {self.dev_share!r}.")
 

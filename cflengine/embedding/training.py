@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.pairs import FarVectorError, pair_sums
 from cflengine.embedding.penalties import Penalty, batch_laws
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel, TrainSettings
@@ -36,6 +36,7 @@ FILM_WORDS = 1_000  # whose vectors are kept after every epoch: the most frequen
 _EXACT_WORDS = 8_000  # up to which wMMD² of an epoch is exact
 _FEATURES = 256
 _AT_ONCE = 512  # documents in a prediction
+_DIVERGED = 1e6  # cross entropy of a document, on average: no network that learns has it
 _LARGEST = 1e30  # that float32 holds, and its products rarely
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError, TypeError, ValueError)
 
@@ -79,6 +80,25 @@ class TrainResult(Result):
     best_epoch: int
     accuracy: float
     dev_accuracy: float
+
+
+def check_use(data: TrainData, settings: TrainSettings, classes: np.ndarray) -> None:
+    """ValueError for a penalty that no batch could have, and for patience without documents to be patient with."""
+    none_beside = settings.dev_share == 0 if data.dev is None else not data.dev.any()
+    if settings.patience is not None and none_beside:
+        raise InputError("patience is for documents to stop early by: give a dev_share, or dev.")
+    if "wmmd" not in settings.regulariser or settings.lam == 0:
+        return
+    if not data.kept.any():
+        raise InputError("every word that the network sees is a stop word: nothing is left to be compared.")
+    learnt = np.ones(len(data.y), dtype=bool) if data.dev is None else ~data.dev
+    has_words = np.asarray(data.counts[:, data.kept].sum(axis=1)).ravel() > 0
+    sizes = np.bincount(data.y[learnt & has_words], minlength=data.n_classes)
+    if sizes.min() < 2:
+        which, many = int(np.argmin(sizes)), ("no document", "one document")[int(sizes.min())]
+        raise InputError(
+            f"class {str(classes[which])!r} has {many} to learn from with a known word: wMMD needs two of each."
+        )
 
 
 class Training:
@@ -164,7 +184,7 @@ class Training:
                 self.reason = TerminationReason.NUMERICAL_ERROR
                 return None
             loss, correct, penalty = loss + entropy * len(batch), correct + right, penalty + value * len(batch)
-        if not self._is_finite():
+        if loss > _DIVERGED * len(order) or not self._is_finite():
             self.reason = TerminationReason.NUMERICAL_ERROR
             return None
         n = len(order)
@@ -174,7 +194,9 @@ class Training:
         """Whether all weights, and some documents' scores, are numbers: the last step's loss was that before it."""
         import jax
 
-        if not all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in jax.tree.leaves(self.tree)):
+        # of Adam, too: where a square of a gradient is infinite, its steps are 0, and nothing is learnt any more
+        leaves = jax.tree.leaves((self.tree, self.state))
+        if not all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in leaves):
             return False
         some = self.data.ids[self.train[: self.settings.batch_size]]
         return bool(np.isfinite(self.scores(self.tree, some)).all())
@@ -311,7 +333,10 @@ def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None
     kernel = Kernel("gaussian", (width,))
     if len(M) > _EXACT_WORDS:
         return feature_sums(laws, M, kernel, _FEATURES).sums.total()
-    return pair_sums(laws, M, kernel, n_threads=n_threads).total()
+    try:
+        return pair_sums(laws, M, kernel, n_threads=n_threads).total()
+    except FarVectorError:
+        return math.nan
 
 
 def predict_scores(network: str, net: Any, M: Any, ids: np.ndarray) -> np.ndarray:
@@ -348,5 +373,6 @@ def _split(data: TrainData, settings: TrainSettings) -> tuple[np.ndarray, np.nda
     rank = np.empty(len(y), dtype=np.int64)
     for c in np.unique(y):
         mine = order[y[order] == c]
-        rank[mine] = np.arange(len(mine)) < int(settings.dev_share * len(mine))
+        share = settings.dev_share * len(mine)
+        rank[mine] = np.arange(len(mine)) < (max(int(share), 1) if share > 0 and len(mine) > 1 else 0)
     return np.flatnonzero(rank == 0), np.flatnonzero(rank == 1)

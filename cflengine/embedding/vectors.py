@@ -81,7 +81,10 @@ def _checked(found: Mapping[str, Any], vocabulary: Sequence[str], name: str) -> 
     rows = []
     for word in words:
         try:
-            rows.append(np.asarray(found[word], dtype=np.float64).ravel())
+            row = np.asarray(found[word])
+            if np.iscomplexobj(row):
+                raise TypeError("complex")
+            rows.append(row.astype(np.float64).ravel())
         except (TypeError, ValueError) as error:
             raise VectorsError(f"the vector of {word!r} is not made of numbers.") from error
         if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
@@ -94,7 +97,11 @@ def _checked(found: Mapping[str, Any], vocabulary: Sequence[str], name: str) -> 
 
 
 def _from_arrays(words: Any, array: Any, vocabulary: Sequence[str]) -> dict[str, np.ndarray]:
-    array = np.asarray(array)
+    words = list(words)
+    try:
+        array = np.asarray(array)
+    except ValueError as error:
+        raise VectorsError("the vectors have different lengths.") from error
     if array.ndim != 2 or len(words) != len(array):
         raise VectorsError(f"{len(words):,} words and an array of shape {array.shape} are no vectors: (words, r) is.")
     wanted = set(vocabulary)
@@ -133,6 +140,8 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
     wanted = {word.encode("utf-8", "surrogatepass") for word in vocabulary}
     found: dict[str, np.ndarray] = {}
     dimension = promised = read = 0
+    longer: dict[str, tuple[int, int]] = {}  # wanted words whose lines have more numbers than the first: line, numbers
+    line, fields = b"", list[bytes]()
     for number, line in enumerate(_lines(path, packed), 1):
         if number % _OFTEN == 0:
             go_on(poll)
@@ -155,9 +164,33 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
         word = b" ".join(fields[:-dimension])  # a few words of GloVe hold spaces
         if word in wanted:
             found.setdefault(word.decode("utf-8", "surrogatepass"), _numbers(fields[-dimension:], number, path.name))
+        elif len(fields) > dimension + 1 and fields[0] in wanted and all(map(_is_number, fields[1:-dimension])):
+            longer.setdefault(fields[0].decode("utf-8", "surrogatepass"), (number, len(fields) - 1))
+    for one, (number, many) in longer.items():
+        if one not in found:  # as it would be, were this a word of several parts
+            raise VectorsError(f"line {number} of {path.name} has {many} numbers, others have {dimension}.")
+    if _ends_in_a_number(line, fields[-dimension:]):
+        raise VectorsError(f"{path.name} ends in the middle of a number: it is cut off.")
     if promised > read:
         raise VectorsError(f"{path.name} promises {promised:,} vectors and holds {read:,}: it is cut off.")
     return found
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _ends_in_a_number(line: bytes, fields: list[bytes]) -> bool:
+    """Whether a last line, which no line break ends, has fewer decimals in its last number than in any other, by two
+    or more."""
+    if line.endswith(b"\n") or len(fields) < 3:
+        return False
+    decimals = [len(field.partition(b".")[2]) for field in fields]
+    return decimals[-1] + 2 <= min(decimals[:-1])
 
 
 def _numbers(fields: list[bytes], number: int, name: str) -> np.ndarray:

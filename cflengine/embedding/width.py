@@ -20,6 +20,7 @@ from cflengine.engine.progress import Poll, go_on
 MOST_EXACT = 5_000  # words, beyond which pairs are drawn
 _PAIRS = 1_000_000
 _BINS = 4_096
+_MOST_ROUNDS, _NARROW = 10, 1e-4  # passes, and the interval, of its end, at which enough are made
 
 
 def median_width(
@@ -32,26 +33,29 @@ def median_width(
     poll: Poll = lambda: True,
 ) -> float:
     """√ of the median; 0.0 where most pairs are of equal vectors. Above MOST_EXACT words, of 10⁶ pairs drawn with
-    ``seed``. rounds: passes, each of which narrows the interval it is sought in by 4,096; the answer is the mean
-    distance in the last one."""
+    ``seed``. rounds: passes, each of which narrows the interval it is sought in by 4,096, and more where a few vectors
+    are far from all others; the answer is the mean distance in the last one."""
     M = np.asarray(M, dtype=np.float64)
     squared = _exact(laws, M, n_threads, rounds, poll) if laws.laws.shape[1] <= MOST_EXACT else _drawn(laws, M, seed)
     return math.sqrt(squared)
 
 
 def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, poll: Poll) -> float:
-    words, _ = scaled_words(M, Kernel("gaussian", (1.0,)))
+    words, _ = scaled_words(M, Kernel("gaussian", (1.0,)), far=math.inf)
     mass = np.asarray(laws.laws.sum(axis=0)).ravel()
     tiles = tiles_of(len(M))
     wide = words.x.shape[1]
     values, rows = np.empty((LANES, kernels.TILE**2)), np.empty((LANES, 2, kernels.TILE, wide))
     law = (laws.laws.indptr.astype(np.int64), laws.laws.indices.astype(np.int64), laws.laws.data)
-    low, high = 0.0, 8.0 * float(-words.x[:, -2].min())  # ‖a − b‖² ≤ 4 max ‖m‖²
+    half = -words.x[:, -2]
+    low, high = 0.0, 8.0 * float(half.max())  # ‖a − b‖² ≤ 4 max ‖m‖²
     largest = high
     if high == 0.0:
         return 0.0
     with threads(n_threads), one_blas_thread():
-        for _ in range(rounds):
+        for k in range(_MOST_ROUNDS):
+            if k >= rounds and high - low <= _NARROW * high:
+                break
             go_on(poll)
             sums = weights, moments = np.zeros((LANES, _BINS + 2)), np.zeros((LANES, _BINS + 2))
             span = (low, high * (1.0 + 1e-12) if high == largest else high)
@@ -65,7 +69,8 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
             step = (span[1] - low) / _BINS
             found = moment[at] / weight[at] if weight[at] > 0 else low
             low, high = low + (at - 1) * step, low + at * step
-    return 0.0 if found < 1e-12 * largest else float(found)
+    usual = 8.0 * float(np.median(half[half > 0.0]))
+    return 0.0 if found < 1e-12 * usual else float(found)
 
 
 def _drawn(laws: WordLaws, M: np.ndarray, seed: int) -> float:

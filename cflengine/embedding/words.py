@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,13 +45,15 @@ def stop_word_set(stop_words: Any) -> frozenset[str]:
     """None; "english": scikit-learn's list; or words. Raises ValueError for anything else."""
     if stop_words is None:
         return frozenset()
-    if stop_words == "english":
+    if isinstance(stop_words, str) and stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
-    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
+    again = isinstance(stop_words, Iterable) and not isinstance(stop_words, str | Iterator)  # an iterator is read once
+    words = tuple(stop_words) if again else (None,)
+    if not all(isinstance(word, str) for word in words):
         raise InputError(f'stop_words must be None, "english" or a list of words, not {stop_words!r}.')
-    return frozenset(stop_words)
+    return frozenset(map(str, words))
 
 
 def label_texts(texts: Any, labels: Any) -> tuple[list[str], np.ndarray, np.ndarray]:
