@@ -211,7 +211,8 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
     print(f"{found['n_words']:,} words with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
     low, high = found["interval"]
     p = f"p {found['p_value']:.2g} ({found['n_permutations']:,} permutations)" if found["n_permutations"] else "no test"
-    print(f"wMMD²        {found['statistic']:.5g}  (95 %: {low:.5g} to {high:.5g})  {p}")
+    interval = f"95 %: {low:.5g} to {high:.5g}" if low == low else "no interval: a class has two documents"
+    print(f"wMMD²        {found['statistic']:.5g}  ({interval})  {p}")
     print(f"of the words {found['identity']['statistic']:.5g}  (M = identity)")
     if found["approximation_error"]:
         print(f"             by random features: standard error {found['approximation_error']:.2g}")

@@ -22,7 +22,14 @@ from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenal
 from cflengine.embedding.settings import DEFAULT_LAMS, TrainSettings, require_neural
 from cflengine.embedding.training import TrainData, Training, check_use, predict_scores, word_discrepancy
 from cflengine.embedding.vectors import word_vectors
-from cflengine.embedding.words import count_words, form_numbers, label_texts, stop_word_set
+from cflengine.embedding.words import (
+    count_words,
+    form_numbers,
+    label_texts,
+    longest_document,
+    stop_word_set,
+    word_ids,
+)
 from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
@@ -169,7 +176,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         table = Tokenizer(self.token_pattern, self.lowercase)(texts)
         words, M = self._vocabulary(table, vectors, settings, progress.poll)
         number = {word: k for k, word in enumerate(words)}
-        ids = _ids(table, number, min(settings.max_length, _longest(table)))
+        ids = word_ids(table, number, min(settings.max_length, longest_document(table)))
         data = replace(self._data(ids, y, len(classes), M, words), dev=dev)
         check_use(data, settings, classes)
         run = Training(
@@ -188,16 +195,22 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     def cut(self, texts: Sequence[str]) -> np.ndarray:
         """int32 (N, L): the words of each text that the network knows, −1 where there is none."""
         check_is_fitted(self, "vectors_")
+        table = self._table(texts)
+        return word_ids(table, self._number, min(self.max_length, longest_document(table)))
+
+    def _table(self, texts: Sequence[str]) -> TokenTable:
         if isinstance(texts, str):
             raise InputError("texts must be a list of strings, not one string.")
-        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
-        return _ids(table, self._number, min(self.max_length, _longest(table)))
+        return Tokenizer(self.token_pattern, self.lowercase)(list(texts))
 
     def decision_function(self, texts: Any) -> np.ndarray:
         """float64 (N, classes): logits of texts, or of what :meth:`cut` made of them."""
         check_is_fitted(self, "vectors_")
         require_neural()
-        ids = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self.cut(texts)
+        given, most = isinstance(texts, np.ndarray) and texts.ndim == 2, len(self.words_)
+        if given and not (texts.dtype.kind == "i" and ((texts >= -1) & (texts < most)).all()):
+            raise InputError("texts must be a list of strings, or what cut() made of one.")
+        ids = texts if given else self.cut(texts)
         if not len(ids):
             return np.zeros((0, len(self.classes_)))
         return predict_scores(self.network, self._net, self.vectors_, ids).astype(np.float64)
@@ -234,7 +247,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> np.ndarray:
         """float64 (N, r): the mean vector of each text's words; zeros where it has none."""
         check_is_fitted(self, "vectors_")
-        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        table = self._table(texts)
         counts = count_words(table, form_numbers(table, self._number), len(self.words_))
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         return np.asarray(counts @ self.vectors_.astype(np.float64)) / np.maximum(lengths, 1.0)[:, None]
@@ -364,25 +377,6 @@ def _checked_dev(dev: Any, y: np.ndarray) -> np.ndarray | None:
     if len(np.unique(y[~found])) < 2:
         raise InputError("the documents to learn from are all of one class: split otherwise.")
     return found
-
-
-def _longest(table: TokenTable) -> int:
-    """Tokens of the longest document, 5 or more: a convolution's width."""
-    return max(5, int(np.diff(table.doc_ptr).max(initial=0)))
-
-
-def _ids(table: TokenTable, number: Mapping[str, int], length: int) -> np.ndarray:
-    """int32 (N, length): the first known words of each document, −1 where there is none."""
-    word_of = form_numbers(table, number)
-    word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
-    document = np.repeat(np.arange(table.n_documents), np.diff(table.doc_ptr))[word >= 0]
-    word = word[word >= 0]
-    begins = np.searchsorted(document, np.arange(table.n_documents))
-    place = np.arange(len(word)) - begins[document]
-    kept = place < length
-    out = np.full((table.n_documents, length), -1, dtype=np.int32)
-    out[document[kept], place[kept]] = word[kept]
-    return out
 
 
 def _fits(net: Mapping[str, np.ndarray], settings: TrainSettings, n_classes: int) -> bool:

@@ -314,7 +314,7 @@ class Training:
                 best_score, best_epoch = facts["best"]
                 epoch, reason = int(facts["epoch"]), TerminationReason(facts["reason"])
         except _DAMAGE as error:
-            raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: remove it.") from error
+            raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: name another file.") from error
         if digest != self.digest:
             raise InputError(f"{self.checkpoint.name} is of other documents or settings: remove it, or name another.")
         self.tree, self.state, best = jax.tree.unflatten(structure, leaves)

@@ -14,6 +14,7 @@ from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.vectors import WordVectors, word_vectors
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels
+from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Poll
 from cflengine.linear.saving import label_array
 from cflengine.text.token_table import TokenTable
@@ -132,6 +133,27 @@ def count_words(table: TokenTable, word_of: np.ndarray, n_words: int) -> sparse.
     kept = word >= 0
     shape = (table.n_documents, n_words)
     return sparse.coo_matrix((np.ones(int(kept.sum())), (document[kept], word[kept])), shape=shape).tocsr()
+
+
+def longest_document(table: TokenTable) -> int:
+    """Tokens of the longest document, 5 or more: a convolution's width."""
+    return max(5, int(np.diff(table.doc_ptr).max(initial=0)))
+
+
+def word_ids(table: TokenTable, number: Mapping[str, int], length: int) -> np.ndarray:
+    """int32 (N, length): the first known words of each document, −1 where there is none. MemoryLimitError, before any
+    work, where they do not fit."""
+    require_bytes(4 * table.n_documents * length, "the words of all documents", "take a smaller max_length.")
+    word_of = form_numbers(table, number)
+    word = word_of[table.tokens] if table.n_tokens else np.empty(0, dtype=np.int32)
+    document = np.repeat(np.arange(table.n_documents), np.diff(table.doc_ptr))[word >= 0]
+    word = word[word >= 0]
+    begins = np.searchsorted(document, np.arange(table.n_documents))
+    place = np.arange(len(word)) - begins[document]
+    kept = place < length
+    out = np.full((table.n_documents, length), -1, dtype=np.int32)
+    out[document[kept], place[kept]] = word[kept]
+    return out
 
 
 def _vectors(table: TokenTable, vectors: Any, chosen: list[str], dimension: int, seed: int, poll: Poll) -> WordVectors:

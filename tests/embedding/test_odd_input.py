@@ -146,3 +146,22 @@ def test_arrays_that_are_none_are_said_to_be():
         with pytest.raises(VectorsError, match=said):
             word_vectors((["good", "bad"], M), WORDS)
     assert word_vectors(((word for word in WORDS), np.ones((5, 2))), WORDS).words == WORDS
+
+
+def test_what_is_asked_about_is_texts_or_what_cut_made_of_them():
+    fitted = model().fit(TEXTS, LABELS)
+    assert fitted.predict(fitted.cut(TEXTS)).tolist() == fitted.predict(TEXTS).tolist()
+    for wrong in ("beer", np.full((2, 5), 999), np.array([["beer"], ["sea"]]), np.ones((2, 5))):
+        with pytest.raises(InputError, match="list of strings"):
+            fitted.predict(wrong)
+    with pytest.raises(InputError, match="list of strings"):
+        fitted.transform("beer")
+
+
+def test_ids_that_do_not_fit_are_refused_before_work(monkeypatch):
+    from cflengine.engine import MemoryLimitError
+
+    monkeypatch.setattr("cflengine.engine.memory.available_bytes", lambda: 1_000)
+    monkeypatch.setattr("cflengine.engine.memory._ALWAYS", 0)
+    with pytest.raises(MemoryLimitError, match="smaller max_length"):
+        model(max_length=10**6).fit([*TEXTS, "beer " * 10**5], [*LABELS, "sea"])
