@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cflengine import ChainCRF, ClusteredSettings, LBFGSSettings, LogisticClassifier
 from cflengine.engine.memory import MemoryLimitError
 from cflengine.linear.saving import ModelFileError
-from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
+from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP, check_scores
 
 
 @parametrize_with_checks(
@@ -28,12 +28,19 @@ from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
         LogisticClassifier("clustered"),
         LogisticClassifier("dual", tol=1e-3),
         LogisticClassifier(l1_ratio=0.5, class_weight="balanced"),
-        LogisticClassifier(max_iter=1),
     ],
     expected_failed_checks=lambda estimator: TO_THE_GAP | ({} if estimator.fit_intercept else NO_INTERCEPT),
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("own", "poor"), [({"max_iter": 1}, True), ({"C": 1e-6}, True), ({"l1_ratio": 0.9}, False), ({"C": 9.0}, False)]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_parameters_that_need_not_predict_well_say_so(own, poor):
+    check_scores(LogisticClassifier(**own), poor=poor)
 
 
 def test_what_was_fitted_stays_though_parameters_are_set(tmp_path):

@@ -21,7 +21,7 @@ from cflengine.engine.checks import InputError
 from cflengine.plq import constraints as limits
 from cflengine.plq.losses import Loss as OwnLoss
 from cflengine.plq.losses import Parts, drawn_loss
-from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
+from naive.sklearn_checks import TO_THE_GAP, check_scores
 
 
 @parametrize_with_checks(
@@ -31,17 +31,29 @@ from naive.sklearn_checks import NO_INTERCEPT, TO_THE_GAP
         PLQClassifier(constraints=("box:-50:50",)),
         PLQRegressor("quantile:0.7", C=10.0),
         PLQRegressor("squared", fit_intercept=False, l1_ratio=0.3),
-        PLQRegressor("quantile:0.05"),
-        PLQRegressor(constraints=("decreasing",), max_iter=1),
-        PLQRegressor(C=1e-6, time_limit=1e-3),
-        PLQClassifier(constraints=("nonnegative",), fit_intercept=False),
-        PLQClassifier(C=1e-6, time_limit=1e-3),
     ],
-    expected_failed_checks=lambda estimator: TO_THE_GAP | ({} if estimator.fit_intercept else NO_INTERCEPT),
+    expected_failed_checks=lambda estimator: TO_THE_GAP,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "poor"),
+    [
+        (PLQRegressor("quantile:0.05"), True),
+        (PLQRegressor(constraints=("decreasing",), max_iter=1), True),
+        (PLQRegressor(C=1e-6, time_limit=1e-3), True),
+        (PLQRegressor("absolute", C=10.0), False),
+        (PLQClassifier(constraints=("nonnegative",), fit_intercept=False), True),
+        (PLQClassifier(C=1e-6, time_limit=1e-3), True),
+        (PLQClassifier("smoothed_hinge", intercept_scaling=1.0), False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_parameters_that_need_not_predict_well_say_so(estimator, poor):
+    check_scores(estimator, poor=poor)
 
 
 def classes(n: int = 300, k: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from cflengine import (
     SentenceLassoClassifier,
     load_model,
 )
-from naive.sklearn_checks import TO_THE_GAP
+from naive.sklearn_checks import TO_THE_GAP, check_scores
 
 TEXTS = [
     "Good word. The plot is bad.", "Bad, bad word! A plot.", "Good good plot. Word.", "The bad word. Plot of it.",
@@ -44,14 +44,26 @@ def name_of(model) -> str:
     return getattr(model, "penalty", "sentence")
 
 
+@pytest.mark.filterwarnings("ignore:without sentences every document")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "poor"),
+    [
+        (PenalisedClassifier(max_iter=1), True),
+        (SentenceLassoClassifier(10.0, 10.0), True),
+        (PenalisedClassifier("ridge", l2=0.1), False),
+    ],
+)
+def test_parameters_that_need_not_predict_well_say_so(estimator, poor):
+    check_scores(estimator, poor=poor)
+
+
 @parametrize_with_checks(
     [
         SentenceLassoClassifier(),
         SentenceLassoClassifier(0.01, 0.01),
         PenalisedClassifier(),
         PenalisedClassifier("ridge", class_weight="balanced"),
-        PenalisedClassifier(max_iter=1),
-        SentenceLassoClassifier(10.0, 10.0),
     ],
     expected_failed_checks=lambda estimator: TO_THE_GAP,
 )

@@ -40,7 +40,7 @@ def least_costs(features, a, length, literal, least):
 
 @kernel
 def lost(least, i, k, cost, temperature):
-    """By how much tokens i .. i+k−1 in one piece are more than they need cost: −∞ < −(excess)/T ≤ 0."""
+    """−(excess)/T, at most 0: what tokens i .. i+k−1 cost in one piece beyond the least."""
     return -max(least[i] + cost - least[i + k], 0.0) / temperature
 
 
