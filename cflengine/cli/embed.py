@@ -109,6 +109,10 @@ def _add_network(group: Any) -> None:
     group.add_argument(
         "--max-length", type=number(int, 5), default=256, metavar="N", help="words of a document (default: 256)"
     )  # fmt: skip
+    group.add_argument(
+        "--max-gradient", type=number(float, 0), metavar="G",
+        help="longer gradients are cut to it; 1 keeps gru and bilstm from diverging on long documents (default: none)",
+    )  # fmt: skip
     group.add_argument("--checkpoint", metavar="FILE", help="written after each epoch; a run goes on from it")
 
 
@@ -188,8 +192,8 @@ def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...
     return WordMMDEmbedding(
         network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,
         min_count=arguments.min_count, epochs=arguments.epochs, max_length=arguments.max_length,
-        random_state=arguments.seed, checkpoint=arguments.checkpoint, n_threads=arguments.threads,
-        time_limit=clock.left, listeners=listeners, **_cutting(arguments),
+        max_gradient=arguments.max_gradient, random_state=arguments.seed, checkpoint=arguments.checkpoint,
+        n_threads=arguments.threads, time_limit=clock.left, listeners=listeners, **_cutting(arguments),
     )  # fmt: skip
 
 

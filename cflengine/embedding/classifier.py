@@ -80,6 +80,8 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
     max_norm : float or None, default: 1.0
         See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
+    max_gradient : float or None, default: None
+        See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
     dev_share : float, default: 0.0
         See :class:`~cflengine.embedding.settings.TrainSettings`; the defaults are the article's.
     patience : int or None, default: None
@@ -129,6 +131,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         hidden: int = 100,
         max_length: int = 256,
         max_norm: float | None = 1.0,
+        max_gradient: float | None = None,
         dev_share: float = 0.0,
         patience: int | None = None,
         token_pattern: str = WORD_PATTERN,
@@ -153,6 +156,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         self.hidden = hidden
         self.max_length = max_length
         self.max_norm = max_norm
+        self.max_gradient = max_gradient
         self.dev_share = dev_share
         self.patience = patience
         self.token_pattern = token_pattern
@@ -186,7 +190,7 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         result = run.run()
         if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
-            raise InputError("training diverged in its first epoch: take a smaller lam or learning_rate.")
+            raise InputError(_DIVERGED)
         self._set(classes, words, run.tree["net"], result.M)
         self.initial_vectors_, self.result_, self.trace_ = np.asarray(run.begun), result, result.trace
         self.n_iter_, self.solver_reason_ = result.n_iterations, str(result.reason)
@@ -356,8 +360,13 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         return clone_sharing_listeners(self)
 
 
+_DIVERGED = (
+    "training diverged in its first epoch: take a smaller lam or learning_rate, or, with a recurrent network, "
+    "max_gradient=1."
+)
 _OF_TRAINING = (
     "network", "regulariser", "dimension", "epochs", "batch_size", "learning_rate", "hidden", "max_length", "max_norm",
+    "max_gradient",
     "dev_share", "patience", "time_limit",
 )  # fmt: skip
 #: parameters that files of version 2 have

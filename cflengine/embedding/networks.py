@@ -135,14 +135,24 @@ def loss_and_gradient(
     return jax.value_and_grad(loss, has_aux=True)(tree)
 
 
-@partial(jax.jit, static_argnames=("max_norm",))
+@partial(jax.jit, static_argnames=("max_norm", "max_gradient"))
 def update(
-    tree: Params, state: Any, gradient: Params, penalty_gradient: jax.Array, rate: jax.Array, max_norm: float | None
+    tree: Params,
+    state: Any,
+    gradient: Params,
+    penalty_gradient: jax.Array,
+    rate: jax.Array,
+    max_norm: float | None,
+    max_gradient: float | None,
 ) -> Any:
     """A step of Adam; penalty_gradient: float32 (V, r), what is added to the gradient of M. Returns the tree and Adam's
     state."""
     import optax
 
+    if max_gradient is not None:  # one that overflowed says nothing
+        length = jnp.sqrt(sum((leaf**2).sum() for leaf in jax.tree.leaves(gradient)))
+        kept = jnp.minimum(1.0, max_gradient / length)
+        gradient = jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(length), leaf * kept, 0.0), gradient)
     gradient = gradient | {"M": gradient["M"] + penalty_gradient}
     steps, state = optax.scale_by_adam().update(gradient, state)
     tree = jax.tree.map(lambda value, step: value - rate * step, tree, steps)

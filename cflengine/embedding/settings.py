@@ -85,6 +85,8 @@ class TrainSettings(Limits):
     network: one of NETWORKS; regulariser: of REGULARISERS; lam: λ. dimension: r. epochs, batch_size,
     learning_rate: of Adam, falling in a straight line to 0 after the last epoch. hidden: channels or units.
     max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step, or None.
+    max_gradient: longer gradients of the loss are cut to it, or None, as in the article; those of recurrent networks
+    may grow without end over a long document, and 1 keeps them.
     dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs
     without a better one after which training ends, None: all epochs. random_state: seed.
 
@@ -101,6 +103,7 @@ class TrainSettings(Limits):
     hidden: int = 100
     max_length: int = 256
     max_norm: float | None = 1.0
+    max_gradient: float | None = None
     dev_share: float = 0.0
     patience: int | None = None
     random_state: int = 0
@@ -114,7 +117,7 @@ class TrainSettings(Limits):
         least = dict.fromkeys(("dimension", "epochs", "batch_size", "hidden"), 1)
         check_whole(self, least | {"max_length": 5, "random_state": 0})
         check_whole(self, {"patience": 1}, optional=("patience",))
-        check_positive(self, ("learning_rate", "max_norm"), optional=("max_norm",))
+        check_positive(self, ("learning_rate", "max_norm", "max_gradient"), optional=("max_norm", "max_gradient"))
         if not (is_number(self.lam) and 0 <= self.lam < math.inf):
             raise InputError(f"lam must be a number of at least 0, not {self.lam!r}.")
         if self.regulariser == "dropout" and not self.lam < 1:

@@ -223,7 +223,8 @@ class Training:
             with np.errstate(over="ignore"):
                 penalty_gradient = (-own.lam * towards).astype(np.float32)
         self.tree, self.state = self.networks.update(
-            self.tree, self.state, gradient, penalty_gradient, jnp.float32(min(rate, _LARGEST)), own.max_norm
+            self.tree, self.state, gradient, penalty_gradient, jnp.float32(min(rate, _LARGEST)), own.max_norm,
+            own.max_gradient,
         )  # fmt: skip
         return float(entropy), float(correct), value
 

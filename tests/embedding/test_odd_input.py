@@ -165,3 +165,30 @@ def test_ids_that_do_not_fit_are_refused_before_work(monkeypatch):
     monkeypatch.setattr("cflengine.engine.memory._ALWAYS", 0)
     with pytest.raises(MemoryLimitError, match="smaller max_length"):
         model(max_length=10**6).fit([*TEXTS, "beer " * 10**5], [*LABELS, "sea"])
+
+
+def test_gradients_are_cut_to_a_length_and_those_that_overflowed_are_none():
+    import jax.numpy as jnp
+
+    from cflengine.embedding import networks
+
+    tree = {"M": jnp.ones((3, 2)), "net": {"output": jnp.ones(2)}}
+    nothing = jnp.zeros((1, 1))
+    for scale, length in ((0.01, None), (100.0, 1.0), (jnp.inf, 0.0)):
+        gradient = {"M": jnp.full((3, 2), scale), "net": {"output": jnp.full(2, scale)}}
+        _, state = networks.update(tree, networks.begin(tree), gradient, nothing, jnp.float32(0.1), None, 1.0)
+        moved = 10.0 * np.sqrt(sum(float((leaf**2).sum()) for leaf in (state.mu["M"], state.mu["net"]["output"])))
+        assert moved == pytest.approx(scale * np.sqrt(8.0) if length is None else length, rel=1e-5)
+
+
+def test_a_recurrent_network_learns_from_long_documents():
+    """Its gradients grow with every word: without a largest length they overflow, or drown all that come after."""
+    rng = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(60)]
+    labels = np.arange(40) % 2
+    texts = [" ".join(rng.choice(words[:40] if y else words[20:], 150)) for y in labels]
+    own = {"hidden": 40, "max_length": 150, "dimension": 8, "epochs": 12, "batch_size": 8}
+    fitted = model("gru", max_gradient=1.0, **own).fit(texts, labels)
+    assert fitted.solver_reason_ == "iteration limit" and fitted.result_.accuracy > 0.9
+    with pytest.raises(InputError, match="max_gradient"):
+        model("gru", max_gradient=0.0).fit(TEXTS, LABELS)
