@@ -27,6 +27,7 @@ from cflengine.embedding.penalties import Penalty, batch_laws
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel, TrainSettings
 from cflengine.embedding.width import median_width
+from cflengine.embedding.words import require_two
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
 from cflengine.engine.progress import IterationStats, Progress, TerminationReason
@@ -94,11 +95,7 @@ def check_use(data: TrainData, settings: TrainSettings, classes: np.ndarray) -> 
     learnt = np.ones(len(data.y), dtype=bool) if data.dev is None else ~data.dev
     has_words = np.asarray(data.counts[:, data.kept].sum(axis=1)).ravel() > 0
     sizes = np.bincount(data.y[learnt & has_words], minlength=data.n_classes)
-    if sizes.min() < 2:
-        which, many = int(np.argmin(sizes)), ("no document", "one document")[int(sizes.min())]
-        raise InputError(
-            f"class {str(classes[which])!r} has {many} to learn from with a known word: wMMD needs two of each."
-        )
+    require_two(sizes, classes, "to learn from with a known word: wMMD")
 
 
 class Training:

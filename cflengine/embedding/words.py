@@ -108,17 +108,20 @@ def read_words(
     lengths = np.asarray(matrix.sum(axis=1)).ravel()
     documents = np.flatnonzero(lengths > 0)
     sizes = np.bincount(y[documents], minlength=len(classes))
-    if sizes.min() < 2:
-        which = int(np.argmin(sizes))
-        many = ("no document", "one document")[sizes[which]]
-        raise InputError(
-            f"class {str(classes[which])!r} has {many} with a word that has a vector: the estimate needs two of each."
-        )
+    require_two(sizes, classes, "with a word that has a vector: the estimate")
     used = np.array([form not in left_out for form in table.vocabulary], dtype=bool)
     occurrences = int(np.count_nonzero(used[table.tokens])) if table.n_tokens else 0
     laws = WordLaws.of(matrix[documents], y[documents], len(classes))
     coverage = float(lengths.sum()) / max(occurrences, 1)
     return LabelledWords(laws, found, classes, documents, len(texts) - len(documents), coverage, table, word_of)
+
+
+def require_two(sizes: np.ndarray, classes: np.ndarray, what: str) -> None:
+    """ValueError for a class with fewer than two documents; what: which those are, and what needs two of each."""
+    which = int(np.argmin(sizes))
+    if sizes[which] < 2:
+        many = ("no document", "one document")[int(sizes[which])]
+        raise InputError(f"class {str(classes[which])!r} has {many} {what} needs two of each.")
 
 
 def form_numbers(table: TokenTable, number: Mapping[str, int]) -> np.ndarray:

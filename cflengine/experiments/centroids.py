@@ -14,6 +14,8 @@ from the mean play no part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
@@ -30,30 +32,34 @@ def class_means(X: sparse.csr_matrix, y: np.ndarray, n_classes: int) -> sparse.c
 
 def nearest(X: sparse.csr_matrix, centroids: sparse.csr_matrix, distance: str) -> np.ndarray:
     """int64 (n,): the class of each row; the first of equally near ones."""
-    return judged(X, centroids, distance)[0]
+    found = [near.argmax(axis=1) for _, near in _nearness(X, centroids, distance)]
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
 
 def judged(
-    X: sparse.csr_matrix, centroids: sparse.csr_matrix, distance: str, truth: np.ndarray | None = None
+    X: sparse.csr_matrix, centroids: sparse.csr_matrix, distance: str, truth: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """int64 (n,), the class of each row, the first of equally near ones; and float64 (n,), by how much its centroid is
+    """int64 (n,), the class of each row, as :func:`nearest` has it; and float64 (n,), by how much its centroid is
     nearer than that of ``truth``, int64 (n,), as a share of the row's length: by the cosine, or half the square of the
-    distance; 0 without ``truth``."""
+    distance."""
+    found, more = np.zeros(X.shape[0], dtype=np.int64), np.zeros(X.shape[0])
+    for part, near in _nearness(X, centroids, distance):
+        found[part] = near.argmax(axis=1)
+        rows = np.arange(len(near))
+        more[part] = near[rows, found[part]] - near[rows, truth[part]]
+    lengths = np.sqrt(np.maximum(np.asarray(X.multiply(X).sum(axis=1)).ravel(), 1e-300))
+    return found, more / lengths
+
+
+def _nearness(X: sparse.csr_matrix, centroids: sparse.csr_matrix, distance: str) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some rows at a time, and float64 (rows, classes), the larger the nearer."""
     squares = np.asarray(centroids.multiply(centroids).sum(axis=1)).ravel()
     turned = sparse.csr_matrix(centroids.T)
-    found, more = [], []
-    lengths = np.sqrt(np.maximum(np.asarray(X.multiply(X).sum(axis=1)).ravel(), 1e-300))
     step = max(1, _CHUNK_SCORES // max(centroids.shape[0], 1))
     for begin in range(0, X.shape[0], step):
-        dot = np.asarray((X[begin : begin + step] @ turned).todense())
-        near = dot / np.sqrt(np.maximum(squares, 1e-300)) if distance == "cosine" else dot - 0.5 * squares
-        found.append(np.argmax(near, axis=1))
-        if truth is not None:
-            rows, own = np.arange(len(near)), truth[begin : begin + step]
-            more.append((near[rows, found[-1]] - near[rows, own]) / lengths[begin : begin + step])
-    if not found:
-        return np.zeros(0, dtype=np.int64), np.zeros(0)
-    return np.concatenate(found), np.concatenate(more) if more else np.zeros(X.shape[0])
+        part = slice(begin, begin + step)
+        dot = np.asarray((X[part] @ turned).todense())
+        yield part, dot / np.sqrt(np.maximum(squares, 1e-300)) if distance == "cosine" else dot - 0.5 * squares
 
 
 class ShrunkenCentroids:

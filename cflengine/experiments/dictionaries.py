@@ -68,11 +68,12 @@ def find_dictionaries(
     features: not fitted; its ``settings`` are the path's.
     """
     lams = sorted({float(lam) for lam in lams})
-    kept = None if folder is None else folder / f"path-{_key(features, table, lams)}"
-    if kept is not None:
-        if folder is not None and folder.exists() and not folder.is_dir():
+    kept = None
+    if folder is not None:
+        if folder.exists() and not folder.is_dir():
             raise InputError(f"dictionaries are kept in a folder, and '{folder}' is none.")
-        kept.parent.mkdir(parents=True, exist_ok=True)  # what cannot be written to is said before the work
+        folder.mkdir(parents=True, exist_ok=True)  # what cannot be written to is said before the work
+        kept = folder / f"path-{_key(features, table, lams)}"
         found = _read(kept)
         if found is not None:
             return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -158,14 +159,14 @@ def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int 
         tests = [test for _, test in GroupKFold(folds, shuffle=True, random_state=seed).split(documents, groups=groups)]
     else:
         shuffle = GroupShuffleSplit(_DRAWS, test_size=TEST_SHARE, random_state=seed)
-        tests = [_nearest_share(TEST_SHARE, [test for _, test in shuffle.split(documents, groups=groups)], len(groups))]
+        tests = [_nearest_share(TEST_SHARE, (test for _, test in shuffle.split(documents, groups=groups)), len(groups))]
     splits = []
     for test in tests:
         rest = np.setdiff1d(np.arange(len(documents)), test)
         if len(np.unique(groups[rest])) < 2:
             raise InputError(f"column {column!r} leaves one group to learn from and to choose by: take another.")
         inner = GroupShuffleSplit(_DRAWS, test_size=DEV_SHARE, random_state=seed)
-        dev = _nearest_share(DEV_SHARE, [dev for _, dev in inner.split(rest, groups=groups[rest])], len(rest))
+        dev = _nearest_share(DEV_SHARE, (dev for _, dev in inner.split(rest, groups=groups[rest])), len(rest))
         train = np.setdiff1d(np.arange(len(rest)), dev)
         splits.append(Split(documents[rest[train]], documents[rest[dev]], documents[test]))
     share = round(100 * len(tests[0]) / len(documents))
@@ -180,12 +181,14 @@ def _without(column: str, known: np.ndarray, documents: np.ndarray) -> str:
     return f"; {left_out:,} documents without a value of {column} are left out" if left_out else ""
 
 
-def _nearest_share(share: float, draws: Sequence[np.ndarray], n: int) -> np.ndarray:
+def _nearest_share(share: float, draws: Iterable[np.ndarray], n: int) -> np.ndarray:
     """The first of some draws of groups that has about this share of n documents, else the one that comes nearest."""
-    off = [abs(np.log(len(draw) / (share * n))) for draw in draws]
-    return next(
-        (draw for draw, far in zip(draws, off, strict=True) if far <= np.log(_NEAR)), draws[int(np.argmin(off))]
-    )
+    seen: list[tuple[float, np.ndarray]] = []
+    for draw in draws:
+        seen.append((abs(math.log(len(draw) / (share * n))), draw))
+        if seen[-1][0] <= math.log(_NEAR):
+            return draw
+    return min(seen, key=lambda one: one[0])[1]
 
 
 def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:

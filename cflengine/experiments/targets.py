@@ -93,17 +93,19 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     if column not in metadata.columns:
         return "class"  # whose reader says what there is
     values = metadata[column]
+    other = pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)
+    numbers = np.full(len(values), np.nan) if other else as_numbers(values)
+    writers = _WRITERS.search(column) is not None
+    known = numbers[~np.isnan(numbers)]
+    are_numbers = len(known) >= _MOSTLY * int(values.notna().sum()) and np.unique(known).size >= _FEWEST_NUMBERS
+    if are_numbers and not (writers and bool((known == np.round(known)).all())):
+        return "number"
     counts = values.astype(str).where(values.notna()).value_counts()
-    prolific = counts[counts >= _AUTHOR_DOCUMENTS]
-    authors = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
-    authors = authors and _WRITERS.search(column) is not None
-    if not (pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)):
-        numbers = as_numbers(values)
-        known = numbers[~np.isnan(numbers)]
-        if len(known) >= _MOSTLY * counts.sum() and np.unique(known).size >= _FEWEST_NUMBERS:
-            return "author" if authors and bool((known == np.round(known)).all()) else "number"
+    if not (are_numbers or other):
         _refuse_units(column, counts)
-    return "author" if authors else "class"
+    prolific = counts[counts >= _AUTHOR_DOCUMENTS]
+    many = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
+    return "author" if writers and many else "number" if are_numbers else "class"
 
 
 def _refuse_units(column: str, counts: pd.Series) -> None:

@@ -7,7 +7,6 @@ that has no factor; other regularisation parameters have the name that their pap
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -27,7 +26,7 @@ from cflengine.engine.registry import Solver
 from cflengine.engine.settings import Limits
 from cflengine.linear import saving
 from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
-from cflengine.linear.parameters import read_parameters, written_parameters
+from cflengine.linear.parameters import defaults_of, read_parameters, written_parameters
 from cflengine.linear.saving import require
 
 _LARGEST = 1e150
@@ -181,7 +180,8 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     def _may_score_poorly(self) -> bool:
         """Whether a model with these parameters need not predict well: it may end early, or has more regularisation
         than the default."""
-        default = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
+        kind: Any = type(self)
+        default = defaults_of(kind)
         limits = self.settings if getattr(self, "settings", None) is not None else self
         compared = [(getattr(limits, "max_iter", None), default["max_iter"] or np.inf, -1)]
         compared += [(getattr(self, name), default[name], sign) for name, sign in self._regularising]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,12 @@ from cflengine.linear.saving import ModelFileError, plain, require
 
 _OF_THE_RUN = ("listeners", "n_threads", "checkpoint")
 _CLASS, _PAIRS = "class of settings", "pairs"
+
+
+@cache
+def defaults_of(kind: type) -> Mapping[str, Any]:
+    """The parameters of a class with their defaults."""
+    return {name: one.default for name, one in inspect.signature(kind).parameters.items()}
 
 
 def written_parameters(estimator: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def read_parameters(
     name: of the file. least: the parameters that files of version 2 have. settings: the classes that a settings object
     may be of. Raises ModelFileError for parameters that the class does not have, and for settings out of range.
     """
-    known = inspect.signature(kind).parameters
+    known = defaults_of(kind)
     require(isinstance(written, dict) and set(least) <= set(written) <= set(known) - set(_OF_THE_RUN), name)
     classes = {one.__name__: one for one in settings}
     try:
@@ -59,7 +66,7 @@ def read_parameters(
     except (InputError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     return {
-        key: tuple(value) if isinstance(value, list) and isinstance(known[key].default, tuple) else value
+        key: tuple(value) if isinstance(value, list) and isinstance(known[key], tuple) else value
         for key, value in found.items()
     }
 

@@ -241,8 +241,10 @@ class Descent(Run):
 
     def _crawls(self) -> bool:
         """Whether Newton's method would reach the gap asked for sooner, or nothing else moves the duals any more."""
-        if self.work < self.newton_from or self.at_rest:
-            return self.work >= self.newton_from
+        if self.work < self.newton_from:
+            return False
+        if self.at_rest:
+            return True
         bounds = np.hstack([np.ones_like(self.problem.loss.U), self.problem.loss.tau])
         between = int(((self.duals > 0.0) & (self.duals < bounds)).any(axis=1).sum())
         cost = passes_of_newton(self.problem, between, self.entries)

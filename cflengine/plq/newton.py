@@ -124,7 +124,8 @@ class AugmentedNewton:
         self.h, self.largest, self.damping = self._first_curvature(problem.scores(start.beta)), np.inf, 0.0
 
     def _first_curvature(self, z: np.ndarray) -> float:
-        """What h begins with: a ReLU's slope over how far kinks or scores are apart; without ReLUs what ReHUs have."""
+        """What h begins with: a ReLU's derivative over how far kinks or scores are apart; ReHUs' own where there is
+        none."""
         loss = self.problem.loss
         U, V, S = loss.U[loss.U != 0.0], loss.V[loss.U != 0.0], loss.S[loss.S != 0.0]
         if not U.size:

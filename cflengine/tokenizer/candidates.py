@@ -73,8 +73,11 @@ class Candidates:
 
     def find(self, pieces: list[np.ndarray]) -> np.ndarray:
         """bool (G,): which these are; those that do not occur, or are too long, are passed over."""
+        return self.flags(self.numbers(pieces))
+
+    def flags(self, numbers: np.ndarray) -> np.ndarray:
+        """bool (G,): those of these numbers, of which −1 is none."""
         found = np.zeros(self.index.n_grams, dtype=bool)
-        numbers = self.numbers(pieces)
         found[numbers[numbers >= 0]] = True
         return found
 

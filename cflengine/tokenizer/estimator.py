@@ -132,11 +132,14 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
             )
         every = Candidates.of(table, self.longest)
         names = [name for name, own in units if own is None]  # of pieces that no text is cut into
-        wanted = [cutting.units(cutting.normalised(piece)) for piece in self.required]
-        self._warn_of_missing(every.numbers(wanted), wanted)
-        forbidden = every.find([cutting.units(cutting.normalised(piece)) for piece in (*self.forbidden, *names)])
-        forbidden |= every.find([piece for piece in map(self._read, names) if piece is not None])
-        every = every.requiring(every.find(wanted))
+        wanted, unwanted = (
+            [cutting.units(cutting.normalised(piece)) for piece in pieces]
+            for pieces in (self.required, (*self.forbidden, *names))
+        )
+        numbers = every.numbers(wanted)
+        self._warn_of_missing(numbers, wanted)
+        forbidden = every.find([*unwanted, *(piece for piece in map(self._read, names) if piece is not None)])
+        every = every.requiring(every.flags(numbers))
         if (every.required & forbidden).any():
             raise InputError("a piece is both required and forbidden, or special.")
         allowed = every.many & (every.weight >= self.min_count) & ~forbidden
@@ -192,11 +195,9 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
 
     def _read(self, name: str) -> np.ndarray | None:
         """The units of a piece that would be written so; None where none would."""
-        if self.unit != "byte":
+        if self.unit != "byte" or not set(name) <= set(byte_letters()):
             return None
-        byte = {letter: k for k, letter in enumerate(byte_letters())}
-        known = all(letter in byte for letter in name)
-        return np.array([byte[letter] for letter in name], dtype=np.int32) if known else None
+        return np.array([byte_letters().index(letter) for letter in name], dtype=np.int32)
 
     def _written(self, units: np.ndarray) -> str:
         if self.unit == "byte":
