@@ -154,6 +154,7 @@ def test_vectors_of_the_users_own(tmp_path, capsys):
         (("--classes", "positive"), "needs two classes"),
         (("--kernel", "linear", "--width", "1"), "no width"),
         (("--kernel", "linear", "--random-features", "9"), "--random-features plays no part with --kernel linear"),
+        (("--group", "good,great"), "--group plays no part with --network none"),
         (("--test-split", "2"), "a test split is"),
     ],
 )
@@ -189,13 +190,34 @@ def test_without_jax_the_statistic_is_there_and_what_to_install_is_said(tmp_path
 
 @pytest.mark.parametrize(
     "options",
-    [("--regulariser", "dropout", "--lam", "2"), ("--checkpoint", "nofolder/ck"), ("--lam", "inf")],
+    [
+        ("--regulariser", "dropout", "--lam", "2"),
+        ("--checkpoint", "nofolder/ck"),
+        ("--lam", "inf"),
+        ("--regulariser", "structured wmmd"),
+        ("--group", "good,great"),
+        ("--patience", "2"),
+        ("--batch-size", "2"),
+    ],
 )
 def test_what_training_refuses_is_said_before_the_statistic(tmp_path, options, monkeypatch, capsys):
     pytest.importorskip("optax")
     monkeypatch.setattr("cflengine.cli.embed._statistic", lambda *given: pytest.fail("the statistic was computed"))
     assert embed(tmp_path / "run", "--network", "mean", *options) == 2
     assert capsys.readouterr().err.startswith("cflengine embed: ")
+
+
+def test_options_of_the_network_reach_it(tmp_path, capsys):
+    pytest.importorskip("optax")
+    out = tmp_path / "run"
+    own = ("--batch-size", "32", "--learning-rate", "0.01", "--hidden", "7", "--initial", "learnt", "--patience", "1")
+    groups = ("--regulariser", "structured wmmd", "--group", "good,great", "--group", "bad,awful,poor")
+    assert embed(out, "--network", "cnn", "--dev-split", "0.2", *own, *groups) == 0, capsys.readouterr().err
+    model = load_model(out / "model.cflm")
+    assert (model.batch_size, model.learning_rate, model.hidden, model.patience) == (32, 0.01, 7, 1)
+    assert (model.initial, model.regulariser) == ("learnt", "structured wmmd")
+    assert model.groups == [["good", "great"], ["bad", "awful", "poor"]]
+    assert report_of(out)["arguments"]["group"] == model.groups
 
 
 def test_a_network_of_no_epoch_is_no_result(tmp_path, monkeypatch, capsys):

@@ -97,14 +97,34 @@ def _add_network(group: Any) -> None:
     )  # fmt: skip
     group.add_argument(
         "--regulariser", default="wmmd", metavar="NAME",
-        choices=("none", "l1", "dropout", "re-embedding", "group lasso", "wmmd", "bigram wmmd"),
-        help="none, l1, dropout, re-embedding, group lasso, wmmd, bigram wmmd (default: wmmd)",
+        choices=("none", "l1", "dropout", "re-embedding", "group lasso", "wmmd", "structured wmmd", "bigram wmmd"),
+        help="none, l1, dropout, re-embedding, group lasso, wmmd, structured wmmd, bigram wmmd (default: wmmd)",
+    )  # fmt: skip
+    group.add_argument(
+        "--group", metavar="WORD,WORD", type=names, action="append",
+        help="words whose law structured wmmd keeps apart by itself; once a group",
     )  # fmt: skip
     group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its factor (default: a usual one)")
     group.add_argument(
         "--dimension", type=number(int, 1), default=20, metavar="R", help="of vectors that are not given (default: 20)"
     )  # fmt: skip
+    group.add_argument(
+        "--initial", choices=("random", "learnt"), default="random",
+        help="where vectors that are not given begin: learnt from the documents, or random (default: random)",
+    )  # fmt: skip
+    group.add_argument(
+        "--hidden", type=number(int, 1), default=100, metavar="N",
+        help="filters of a width (cnn), units a direction (gru, bilstm) (default: 100)",
+    )  # fmt: skip
     group.add_argument("--epochs", type=number(int, 1), default=30, metavar="N", help="(default: 30)")
+    group.add_argument("--batch-size", type=number(int, 1), default=64, metavar="N", help="documents (default: 64)")
+    group.add_argument(
+        "--learning-rate", type=number(float, 1e-300), default=0.1, metavar="RATE", help="of Adam (default: 0.1)"
+    )  # fmt: skip
+    group.add_argument(
+        "--patience", type=number(int, 1), metavar="N",
+        help="epochs without a better accuracy on --dev-split, after which training ends (default: all epochs)",
+    )  # fmt: skip
     group.add_argument("--min-count", type=number(int, 1), default=2, metavar="N", help="of a word (default: 2)")
     group.add_argument(
         "--max-length", type=number(int, 5), default=256, metavar="N", help="words of a document (default: 256)"
@@ -134,6 +154,8 @@ def run(arguments: argparse.Namespace) -> int:
         network, note = "none", f"no network was trained: {error}"
     if network != "none":
         _model(arguments, network, clock, ()).check()  # what it refuses is said before the statistic
+        if arguments.patience is not None and arguments.dev_split is None:
+            raise InputError("--patience is for documents to stop early by: give --dev-split, too.")
     corpus = read(arguments, clock)
     labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(
@@ -190,9 +212,11 @@ def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...
     from cflengine.embedding import WordMMDEmbedding
 
     return WordMMDEmbedding(
-        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, stop_words=arguments.stop_words,
-        min_count=arguments.min_count, epochs=arguments.epochs, max_length=arguments.max_length,
-        max_gradient=arguments.max_gradient, random_state=arguments.seed, checkpoint=arguments.checkpoint,
+        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, initial=arguments.initial,
+        groups=arguments.group, stop_words=arguments.stop_words, min_count=arguments.min_count,
+        epochs=arguments.epochs, batch_size=arguments.batch_size, learning_rate=arguments.learning_rate,
+        hidden=arguments.hidden, max_length=arguments.max_length, max_gradient=arguments.max_gradient,
+        patience=arguments.patience, random_state=arguments.seed, checkpoint=arguments.checkpoint,
         n_threads=arguments.threads, time_limit=clock.left, listeners=listeners, **_cutting(arguments),
     )  # fmt: skip
 

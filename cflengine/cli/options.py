@@ -35,6 +35,8 @@ UNUSED_WITH = {
     "lam": ("features", ("words",)),
     "temperature": ("counting", ("pointers", "occurrences")),
     "random_features": ("kernel", ("linear",)),
+    "hidden": ("network", ("none", "mean")),
+    **dict.fromkeys(("group", "initial", "batch_size", "learning_rate", "patience"), ("network", ("none",))),
 }
 
 
