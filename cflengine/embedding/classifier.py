@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.embedding.identity import identity_sums
@@ -42,7 +42,7 @@ from cflengine.text.tokens import Tokenizer
 INITIAL = ("random", "learnt")
 
 
-class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
+class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     """A neural text classifier whose word vectors M are trained with it, under a penalty (Gao, Dai, JASA 2025).
 
     Minimises mean cross entropy + penalty over the network and M; the penalty is one of
@@ -256,6 +256,10 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         return np.asarray(counts @ self.vectors_.astype(np.float64)) / np.maximum(lengths, 1.0)[:, None]
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.vectors_.shape[1])
+
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""
         header = {
@@ -317,22 +321,14 @@ class WordMMDEmbedding(SavedModel, ClassifierMixin, BaseEstimator):
         words = tuple(table.vocabulary[k] for k in chosen.tolist())
         rng = np.random.default_rng((settings.random_state, 0))
         if vectors is not None:
-            given = word_vectors(vectors, words, poll)
-            M = rng.normal(size=(len(words), given.dimension)) * given.M.std() + given.M.mean(axis=0)
-            at = {word: k for k, word in enumerate(words)}
-            M[[at[word] for word in given.words]] = given.M
-            return words, M
+            return words, word_vectors(vectors, words, poll).with_drawn(words, rng)
         if self.initial == "learnt":
             word_of = np.full(len(counts), -1, dtype=np.int64)
             word_of[chosen] = np.arange(len(chosen))
             M = learn_vectors(
-                word_of[table.tokens],
-                table.doc_ptr,
-                len(words),
-                settings.dimension,
-                seed=settings.random_state,
-                poll=poll,
-            )
+                word_of[table.tokens], table.doc_ptr, len(words), settings.dimension,
+                seed=settings.random_state, poll=poll,
+            )  # fmt: skip
             return words, np.pad(M, ((0, 0), (0, settings.dimension - M.shape[1])))
         return words, rng.normal(size=(len(words), settings.dimension))
 

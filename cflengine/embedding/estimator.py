@@ -151,7 +151,10 @@ def _widths(width: Any) -> tuple[float, ...]:
 
 
 class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):
-    """The witness functions of pairs of labels, each made when it is asked for: classes may be many, words more."""
+    """The witness functions of pairs of labels, each made when it is asked for: classes may be many, words more.
+
+    A pair may be asked for either way round; pairs are gone through once, labels in order.
+    """
 
     def __init__(self, found: Comparison) -> None:
         self._found = found
@@ -159,7 +162,11 @@ class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):
         self._pairs = {(classes[a], classes[b]): (a, b) for a, b in combinations(range(len(classes)), 2)}
 
     def __getitem__(self, labels: tuple[Any, Any]) -> pd.DataFrame:
-        return self._found.witness(*self._pairs[labels])
+        if labels in self._pairs:
+            return self._found.witness(*self._pairs[labels])
+        second, first = labels
+        a, b = self._pairs[first, second]
+        return self._found.witness(b, a)  # −h
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         return iter(self._pairs)

@@ -50,6 +50,14 @@ class WordVectors:
         """r."""
         return self.M.shape[1]
 
+    def with_drawn(self, words: Sequence[str], rng: np.random.Generator) -> np.ndarray:
+        """float64 (len(words), r): vectors of ``words``, which hold all of these; of one without, normal numbers of the
+        same spread, around the mean."""
+        M = rng.normal(size=(len(words), self.dimension)) * self.M.std() + self.M.mean(axis=0)
+        at = {word: k for k, word in enumerate(words)}
+        M[[at[word] for word in self.words]] = self.M
+        return M
+
 
 def word_vectors(source: Any, vocabulary: Sequence[str], poll: Poll = lambda: True) -> WordVectors:
     """The vectors of the words of a vocabulary that ``source`` has.

@@ -325,6 +325,11 @@ def test_vectors_that_are_given(tmp_path):
 
 def test_transform_is_the_mean_vector():
     fitted = model().fit(TEXTS, LABELS)
+    assert fitted.get_feature_names_out()[0] == "wordmmdembedding0"
+    texts, labels = TEXTS, LABELS
+    np.testing.assert_array_equal(clone(fitted).fit_transform(texts, labels), fitted.transform(texts))
+    table = clone(fitted).set_output(transform="pandas").fit(texts, labels).transform(["hops hops wave"])
+    assert table.columns.tolist() == fitted.get_feature_names_out().tolist()
     found = fitted.transform(["hops hops wave", "nothing known"])
     M = fitted.vectors_.astype(np.float64)
     expected = (2 * M[fitted.words_.index("hops")] + M[fitted.words_.index("wave")]) / 3

@@ -51,6 +51,13 @@ def test_three_classes():
     assert model.statistic_ == pytest.approx(model.pairwise_["statistic"].sum())
     assert set(model.witness_) == {("b", "l"), ("b", "s"), ("l", "s")}
     assert (model.pairwise_["p_value"] < 0.05).all()
+    one, other = (model.witness_[pair].set_index("word") for pair in (("b", "l"), ("l", "b")))
+    np.testing.assert_allclose(one["witness"], -other["witness"].loc[one.index], rtol=1e-12)
+    for column in ("contribution", "share in b", "share in l"):
+        np.testing.assert_allclose(one[column], other[column].loc[one.index], rtol=1e-12)
+    assert one["witness"].abs().max() > 0 and ("l", "b") in model.witness_
+    for unknown in (("b", "b"), ("b", "x"), "b"):
+        assert unknown not in model.witness_
 
 
 def test_the_same_settings_give_the_same_numbers():
