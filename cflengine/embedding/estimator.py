@@ -162,10 +162,9 @@ class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):
         self._pairs = {(classes[a], classes[b]): (a, b) for a, b in combinations(range(len(classes)), 2)}
 
     def __getitem__(self, labels: tuple[Any, Any]) -> pd.DataFrame:
-        if labels in self._pairs:
+        if labels in self._pairs or not isinstance(labels, tuple):
             return self._found.witness(*self._pairs[labels])
-        second, first = labels
-        a, b = self._pairs[first, second]
+        a, b = self._pairs[labels[::-1]]
         return self._found.witness(b, a)  # −h
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
