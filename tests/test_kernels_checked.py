@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-SHARED = (
+PLAIN = (
     "compression/passes/test_bounds.py", "compression/search/test_crossover.py",
     "compression/test_counting.py::test_soft_counts_are_the_expectation_over_all_encodings",
     "compression/test_counting.py::test_occurrences_are_counted_wherever_they_stand",
-    "sentence_lasso/test_sentence_kernels.py",
+    "sentence_lasso/test_sentence_kernels.py", "loglinear/test_loglinear_history.py",
+    "loglinear/test_loglinear_clusters.py",
 )  # fmt: skip
 SMALL = "not many_numbers and not threads"
-HOW = {
-    "NUMBA_DISABLE_JIT": (*SHARED, "loglinear/test_loglinear_history.py", "loglinear/test_loglinear_clusters.py"),
-    "NUMBA_BOUNDSCHECK": (*SHARED, "sentence_lasso/test_sentence_multipliers.py", "text/test_kgrams.py"),
-}
+# NumPy checks every index itself; what takes minutes in plain Python is compiled with checks instead
+SLOW = ("sentence_lasso/test_sentence_multipliers.py", "text/test_kgrams.py")
+HOW = {"NUMBA_DISABLE_JIT": PLAIN, "NUMBA_BOUNDSCHECK": SLOW}
 
 
 OUTSIDE = """

@@ -16,6 +16,7 @@ _RUNS = 8  # of words that are evaluated at once
 _LISTED = 0.02  # of the size: how many pieces are listed at a time; what they are worth changes as others come and go
 _TRIED = 256  # at least, before exchanges are given up
 _AWAY = (0.1, -0.1, 0.3, -0.3, 0.05, -0.05)  # of the size: more pieces, or fewer
+_EXACT = 512  # units of a word at most, in which pieces that stand several times are taken out of all places at once
 _EFFORT = 2_000_000  # units of words that are cut anew before others are heard: about a fifth of a second
 _MOST = 40.0  # times all units, cut anew to come to a size, or for a round of exchanges: what takes more is done for
 # many pieces at once, as where words are whole texts, which have most pieces
@@ -50,6 +51,13 @@ class Exchange:
         words = (index.gram_of, self.present, table.ptr, table.counts)
         kernels.worth_of_pieces(*words, self._cuts, totals, worth, (0, _RUNS))
         self.tokens, self.worth = int(totals.sum()), worth.sum(axis=0)
+
+    def worth_of_repeated(self) -> np.ndarray:
+        """int64 (G,): ``worth``, exact for pieces that stand several times in words of up to 512 units, too."""
+        index, table, worth = self.pieces.index, self.pieces.table, self.worth.copy()
+        places = np.zeros(len(worth), dtype=np.int32)
+        kernels.worth_of_repeated(index.gram_of, self.present, table.ptr, table.counts, _EXACT, places, worth)
+        return worth
 
     def price(self) -> float:
         """Where what a piece is worth that is present and one that is absent meet, a few on either side left out: the

@@ -53,6 +53,15 @@ def fewest_around(gram_of, present, a, n, i, k, before, after):
 
 
 @kernel
+def worth_at(gram_of, present, a, n, i, k, before, after):
+    """What the piece of k units at i would save by this place alone, or cost to do without there."""
+    total, through = before[n], before[i] + 1 + after[i + k]
+    if not present[gram_of[k - 1, a + i]]:
+        return max(total - through, 0)
+    return fewest_around(gram_of, present, a, n, i, k, before, after) - total if through == total else 0
+
+
+@kernel
 def worth_in_word(gram_of, present, a, n, count, work, worth):
     """Add what the word's pieces are worth, times ``count``; returns its fewest pieces. work: int32 (2, n + 1)."""
     before, after = work
@@ -61,15 +70,54 @@ def worth_in_word(gram_of, present, a, n, count, work, worth):
     for i in range(n):
         for k in range(2, min(gram_of.shape[0], n - i) + 1):
             g = gram_of[k - 1, a + i]
-            if g < 0:
-                continue
-            through = before[i] + 1 + after[i + k]
-            if not present[g]:
-                if through < total:
-                    worth[g] += count * (total - through)
-            elif through == total:  # it may be needed
-                worth[g] += count * (fewest_around(gram_of, present, a, n, i, k, before, after) - total)
+            more = worth_at(gram_of, present, a, n, i, k, before, after) if g >= 0 else 0
+            if more:  # most are worth nothing, and their memory is far
+                worth[g] += count * more
     return total
+
+
+@kernel
+def count_places(gram_of, a, n, places):
+    """Add to places[g] how often each piece of two units or more stands in the n units from a on."""
+    for i in range(n):
+        for k in range(1, min(gram_of.shape[0], n - i)):
+            if gram_of[k, a + i] >= 0:
+                places[gram_of[k, a + i]] += 1
+
+
+@kernel
+def replace_repeated(gram_of, present, a, n, count, work, places, worth):
+    """For pieces that stand several times in a word: what :func:`worth_in_word` has added for its places, one by one,
+    becomes what the word takes more without the piece, or less with it. work: int32 (3, n + 1); places: int32 (G,)."""
+    before, after, changed = work
+    total = fewest_before(gram_of, present, a, n, before)
+    fewest_after(gram_of, present, a, n, after)
+    for i in range(n):
+        for k in range(2, min(gram_of.shape[0], n - i) + 1):
+            g = gram_of[k - 1, a + i]
+            if g < 0 or places[g] == 1:
+                continue
+            worth[g] -= count * worth_at(gram_of, present, a, n, i, k, before, after)
+            if places[g] > 1:  # the first of them
+                places[g] = 0
+                present[g] = 1 - present[g]
+                worth[g] += count * abs(fewest_before(gram_of, present, a, n, changed) - total)
+                present[g] = 1 - present[g]
+
+
+@kernel
+def worth_of_repeated(gram_of, present, ptr, counts, longest, places, worth):
+    """:func:`replace_repeated` in all words of at most ``longest`` units. places: int32 (G,), zeros."""
+    work = np.empty((3, longest + 1), np.int32)
+    for w in range(counts.shape[0]):
+        a, n = ptr[w], ptr[w + 1] - ptr[w]
+        if n <= longest:
+            count_places(gram_of, a, n, places)
+            replace_repeated(gram_of, present, a, n, counts[w], work, places, worth)
+            for i in range(n):
+                for k in range(1, min(gram_of.shape[0], n - i)):
+                    if gram_of[k, a + i] >= 0:
+                        places[gram_of[k, a + i]] = 0
 
 
 @parallel_kernel()

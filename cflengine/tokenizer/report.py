@@ -29,7 +29,8 @@ class TokenizerReport:
     holds; longer: pieces of the tokenizer that are longer and used; left_out: words of the corpus that hold what it
     does not know, in none of the other numbers; pieces: DataFrame of its pieces of two units or more, longer ones left
     out (piece, occurrences in the corpus, used: times in its own encoding, saves: tokens that the fewest pieces would
-    be more without it, each taken by itself); lacking: DataFrame of the pieces of ``result`` that it has not (piece,
+    be more without it, each taken by itself; in words of more than 512 units that hold it several times, one place at a
+    time); lacking: DataFrame of the pieces of ``result`` that it has not (piece,
     occurrences, saves: tokens that they would be fewer with it).
     """
 
@@ -135,7 +136,7 @@ def _worth(
     own = every.only(wanted)
     exchange = Exchange(own, present[own.origin])
     worth = np.zeros(every.index.n_grams + 1, dtype=np.int64)  # the last: of none
-    worth[own.origin] = exchange.worth
+    worth[own.origin] = exchange.worth_of_repeated()
     weight = np.append(every.weight, 0.0).astype(np.int64)
     pieces = pd.DataFrame(
         {
