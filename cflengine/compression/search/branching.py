@@ -71,15 +71,16 @@ class Brancher:
         self.counts, self.uses = index.counts(), count_uses(index, cover, np.int32)
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
+        self.budget = costs.dictionary * (1.0 - _FEASIBLE)  # what trees may still spend
 
     def branch(self, spans: np.ndarray, poll: Poll) -> Branched:
-        """A tree for the part with these spans. poll: asked between nodes; what there is of a tree is whole when it
-        says no."""
+        """A tree for the part with these spans, apart from those of trees before. poll: asked between nodes; what there
+        is of a tree is whole when it says no."""
         part = self._part(spans)
         local, inside = part.local, part.local.inside
         leaves, whole = _leaves(part.program, part.most_nodes, poll)
         better = None if whole is None else part.cover_of(whole, self.cover)
-        if len(leaves) < 2:
+        if not leaves:
             return Branched(None, 0.0, better)
         ends = np.cumsum([0, *(len(leaf.decided) for leaf in leaves)])
         decided = np.array([step for leaf in leaves for step in leaf.decided], dtype=np.int64).reshape(-1, 2)
@@ -92,6 +93,8 @@ class Brancher:
         lift = tree_bound(found, local) - base
         if lift <= _LEAST * max(base, self.unit):
             return Branched(None, 0.0, better)
+        named = local.grams[part.shared]
+        self.budget[named] = np.maximum(self.budget[named] - part.share, 0.0)
         return Branched(found, lift, better)
 
     def _part(self, spans: np.ndarray) -> _Part:
@@ -110,6 +113,8 @@ class Brancher:
         fraction = np.where(used > 0, uses / np.maximum(used, 1), counts / self.counts[grams])
         shared = np.flatnonzero(~local.alone)
         share = ((spent + fraction * self.unspent[grams]) * (1.0 - _FEASIBLE))[shared]
+        # what pointers spend is rounded up: of a K-gram that costs little or nothing, to more than there is
+        share = np.minimum(share, self.budget[grams[shared]])
         local = with_shares(local, places[shared], share, across)
         program = IntegerProgram(_index_of(local), local.costs.in_unit(self.unit), local.inside)
         return _Part(local, places, shared, share, across, program)

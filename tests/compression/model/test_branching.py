@@ -250,3 +250,33 @@ def test_arrays_of_trees_that_are_damaged_are_refused(name):
                 from_arrays(arrays | {f"branching_{name}": bad})
     with pytest.raises(ValueError, match="lack"):
         from_arrays({key: value for key, value in arrays.items() if key != f"branching_{name}"})
+
+
+@pytest.mark.parametrize("cost", [0.0, 1e-5], ids=["free", "nearly free"])
+@pytest.mark.parametrize("size", [30, 90])
+def test_parts_never_spend_more_than_there_is_on_what_costs_next_to_nothing(cost, size):
+    """What pointers spend is rounded up, which shows where a K-gram costs a millionth of them."""
+    rng = np.random.default_rng(size)
+    weights = 1.0 / np.arange(1, 61)
+    tokens = rng.choice(60, 600, p=weights / weights.sum())
+    index = index_of([" ".join(f"w{t}" for t in tokens)])
+    costs = costs_of(index, 1e3 if cost else 1.0)
+    costs.dictionary[index.lengths() == 2] *= cost
+    alpha = relaxed(index, costs) * np.where(np.arange(600) < 300, 1.0, 0.9)
+    borders = np.unique(np.append(np.arange(0, 600, size), 600))
+    parts = [[unit] for unit in range(len(borders) - 1)]
+    found = trees(index, costs, parts, borders, alpha)
+    assert found
+    bound, lifts = lifted_bound(alpha, index.gram_of, costs, found)
+    plain = dual_bound(alpha, index.gram_of, costs)[0]
+    assert plain < bound == pytest.approx(plain + lifts.sum(), rel=1e-8)
+
+
+def test_a_tree_of_one_leaf_lifts_prices_that_are_not_the_best():
+    index = index_of([HALVES] * 3, 2)
+    costs = costs_of(index, 0.01)  # nothing to decide
+    low = 0.5 * relaxed(index, costs)
+    found = trees(index, costs, [[0, 1, 2]], alpha=low)
+    assert [one.n_leaves for one in found] == [1]
+    best = solve_exactly(index, costs)
+    assert lifted_bound(low, index.gram_of, costs, found)[0] == pytest.approx(best, rel=1e-9)
