@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts.components.backend_address import BackendAddress
+from pages.parts.components.downloads import keep_downloads
 from pages.parts.components.static_routes import plotly_js_route
 from pages.parts.shared.jobs import trace_route
 
@@ -74,6 +75,7 @@ def say_failure(error: Exception) -> bool:
     return True
 
 
+keep_downloads()
 app = st.App(
     __file__,
     routes=[plotly_js_route(), trace_route()],
@@ -107,8 +109,9 @@ def main() -> None:
     page = st.navigation(sections, expanded=True)
     draw_sidebar()
     page_tools(key_data({key: name for key, (name, _) in keys.items()}))  # before the page, which may stop the run
-    draw_bar({key: title for key, (_, title) in keys.items()})
+    draw_selection = draw_bar({key: title for key, (_, title) in keys.items()})
     page.run()
+    draw_selection()
     draw_next(page.url_path)
     warm_engine()  # once the first page stands: compiling slows everything down
 

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.phrases.concordance import draw_search
 from pages.parts.phrases.table import draw_phrases, phrase_frame
 from pages.parts.shared.gate import result_or_stop
-from pages.parts.shared.selection import select_phrase, selected_phrase
+from pages.parts.shared.selection import select_phrase
 from pages.parts.shared.state import current_corpus
 
 st.title("Phrases")
@@ -22,10 +22,8 @@ phrases, places = st.columns([4, 6], gap="medium")
 with phrases:
     frame, state = phrase_frame(found, loaded), st.session_state
     chosen = draw_phrases(frame, found.model.max_gram)
-    if state.get("phrases_of") != loaded.id:  # the page opens on the most used phrase that says something
-        state.phrases_of = loaded.id
-        chosen = chosen or selected_phrase() or next(iter(frame["phrase"][frame["telling"] & (frame["words"] > 1)]), "")
     if chosen is not None:
         select_phrase(chosen)
 with places:
-    draw_search(loaded)
+    # the page opens on the most used phrase that says something, which is not the user's choice
+    draw_search(loaded, next(iter(frame["phrase"][frame["telling"] & (frame["words"] > 1)]), ""))

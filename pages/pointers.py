@@ -17,6 +17,7 @@ from pages.parts.read.explorer import (
     draw_price_tables,
     draw_prices,
     draw_token,
+    go_to_use,
 )
 from pages.parts.read.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.read.live import draw_live
@@ -37,6 +38,11 @@ if state.get("gram_of_job") != found.id:  # another result: its numbers mean oth
 phrase = selected_phrase()
 if phrase != state.get("phrase_read"):  # chosen on another page
     state.update(phrase_read=phrase, gram=phrase_row(names["gram"], phrase))
+
+if state.get("gram") != state.get("gram_shown"):  # chosen on another page, or in a table
+    state.gram_shown = state.get("gram")
+    if state.gram_shown is not None:
+        go_to_use(model, state.gram_shown)
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:

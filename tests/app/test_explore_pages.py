@@ -62,8 +62,18 @@ def test_phrases_are_spelt_as_in_the_text_content_first(corpus):
 def test_the_page_opens_on_a_phrase_in_context(corpus):
     assert "places in" in markdown(corpus)
     first = corpus.dataframe[1].value
-    query = corpus.session_state["phrase_query"]
-    assert (first["match"].str.lower() == query.lower()).all() and list(first.columns)[-2:] == ["party", "year"]
+    assert first["match"].str.lower().nunique() == 1 and list(first.columns)[-2:] == ["party", "year"]
+    assert "phrase_query" not in corpus.session_state, "no one has chosen it"
+    assert first["before"].str.len().max() <= 60  # what the grid would cut at its end
+
+
+def test_the_bar_says_what_a_page_chose_in_the_same_run(corpus, monkeypatch):
+    monkeypatch.setattr("pages.parts.phrases.table.draw_phrases", lambda frame, max_gram: "low taxes")
+    app = show(corpus, "phrases")
+    assert any("low taxes" in button.label for button in app.button)
+    monkeypatch.setattr("pages.parts.phrases.table.draw_phrases", lambda frame, max_gram: "free markets")
+    labels = [button.label for button in sound(app.run()).button]
+    assert any("free markets" in label for label in labels) and not any("low taxes" in label for label in labels)
 
 
 def test_words_are_looked_for_sorted_filtered_and_taken_away(corpus, downloads):  # noqa: F811
@@ -265,6 +275,7 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     app.session_state["phrase_query"] = phrase
     app = show(app, "pointers")
     assert app.header[0].value == f"“{phrase}”", "Read opens on it"
+    assert app.session_state["document"] >= 25, "on documents that use it, which the first ones do not"
     assert any("free markets" in button.label for button in app.button), "the bar says so"
     app = show(app, "overtime")
     assert app.text_input(key="widget_time_phrase").value == phrase

@@ -197,6 +197,26 @@ def test_what_an_open_tab_shows_is_not_forgotten(own_board):
     assert own_board.get(shown.id) is None and own_board.get(other.id) is other
 
 
+def test_what_is_listed_when_all_places_are_taken_is_there(own_board):
+    """A path out of a project's file is done when it is listed, and no tab shows it yet."""
+    for k in range(jobs.KEEP_JOBS):
+        own_board.submit(Job("a", (k,), lambda job: "done")).result(timeout=10)
+    done = Job("b", (), print, size=2 * jobs.KEEP_TOKENS)
+    done.state = DONE
+    own_board.add(done)
+    assert own_board.get(done.id) is done
+
+
+def test_jobs_that_were_stopped_are_none_that_go_before(own_board):
+    first, second, third = (Job(name, (), work_until_stopped) for name in "abc")
+    for job in (first, second, third):
+        own_board.submit(job)
+    until(lambda: first.state == RUNNING)
+    assert own_board.place(third) == "Queued: 2 solves before yours."
+    second.stop.set()
+    assert own_board.place(third) == "Queued: 1 solve before yours."
+
+
 def test_jobs_in_passing_are_forgotten_before_any_other(own_board):
     kept = Job("kept", (), lambda job: 1)
     own_board.submit(kept).result(timeout=10)

@@ -374,6 +374,13 @@ def test_an_address_restores_settings(open_app):
     assert app.session_state["settings"].weighting == "tf"
 
 
+@pytest.mark.parametrize("lam", ["10", "0.02", "0.0316227766"])
+def test_an_address_restores_any_certified_lam(open_app, lam):
+    app = open_app("solve", lam=lam)
+    assert app.session_state["settings"].lam == float(lam) and in_address(app, "lam") == lam
+    assert app.select_slider(key="widget_lam").value == float(lam)
+
+
 @pytest.mark.parametrize(
     "query", [{"lam": "nan"}, {"lam": "many"}, {"k": "12"}, {"k": "-1"}, {"weighting": "<b>"}, {"job": "x"}]
 )

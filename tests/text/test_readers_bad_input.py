@@ -362,3 +362,12 @@ def test_mangled_files_give_a_corpus_or_a_corpus_error(name, edits, share):
     assert len(corpus) == report.n_kept == len(corpus.metadata) == len(corpus.rows) > 0
     assert report.n_records == report.n_kept + report.n_missing + report.n_empty + report.n_too_short
     assert (np.diff(corpus.rows) > 0).all() and corpus.rows[-1] < report.n_records
+
+
+def test_files_that_are_no_text_are_left_out_of_an_archive_and_said():
+    files = {"pos/a.txt": b"fine words", "neg/bin.txt": b"\0\1\2", "neg/b.txt": b"more words"}
+    corpus = read_corpus(zip_bytes(files), name="a.zip")
+    assert sorted(corpus.texts) == ["fine words", "more words"]
+    assert any("neg/bin.txt" in warning and "NUL bytes" in warning for warning in corpus.report.warnings)
+    more = read_corpus(zip_bytes({**files, "pos/c.txt": b"\0"}), name="a.zip")
+    assert any(warning.startswith("2 files, 'neg/bin.txt' first") for warning in more.report.warnings)

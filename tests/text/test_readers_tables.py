@@ -31,17 +31,35 @@ def csv_bytes(rows, delimiter=",") -> bytes:
         (["03/02/2014", "04/05/2014"], None),  # either reading
         (["28/01/2014", "01/28/2014"], None),  # neither
         (["31/02/2014"], None),
-        (["28/01/2014", "28.01.2014"], None),
-        (["28/01/2014", "2014-01-28"], None),
+        (["28/01/2014", "28.01.2014"], ["2014-01-28"] * 2),
+        (["28/01/2014", "2014-01-28", "28 Jan 2014", "January 28th, 2014"], ["2014-01-28"] * 4),
+        (["02/03/2014", "2014-01-28"], None),  # one of them has two readings
         (["28/01/2014", "soon"], None),
+        (["2014-01-28", "2014-01-28T10:00:00Z"], None),  # of which zone?
+        (["2014-01-28"] * 19 + ["unknown"], ["2014-01-28"] * 19 + [None]),
+        (["2014-01-28"] * 18 + ["unknown"], None),  # too few
+        (["2014-01-28"] * 5, ["2014-01-28"] * 5),
+        (["soon"] * 3, None),
     ],
 )
 def test_dates_with_the_year_at_the_end_are_taken_where_one_reading_is_left(spelt, read):
-    series = natural_series(spelt, untyped=True)
+    series, _ = natural_series(spelt, untyped=True)
     if read is None:
         assert series.tolist() == spelt
     else:
         assert [None if pd.isna(day) else str(day.date()) for day in series] == read
+
+
+def test_what_is_not_understood_as_a_date_is_said():
+    days = [f"{1 + k % 28:02d}/{1 + k % 12:02d}/2014" for k in range(60)]
+    rows = [["text", "day", "other"], *([f"word {k}", day, "03/04/2014"] for k, day in enumerate(days))]
+    rows[7][1], rows[9][1] = "unknown", "n. d."
+    report = read_corpus(csv_bytes(rows), name="a.csv", text_column="text").report
+    assert [warning for warning in report.warnings if "Column" in warning] == [
+        "Column 'day': 2 of 60 are not understood as dates, and missing: 'unknown', 'n. d.'.",
+        "Column 'other': it does not tell which number of '03/04/2014' is the day, so it stays words; write "
+        "2024-01-31.",
+    ]
 
 
 def test_csv_null_cover_are_missing_but_answers_are_not():

@@ -24,6 +24,7 @@ from typing import Any
 import pandas as pd
 
 from cflengine.text.corpus import CorpusError
+from cflengine.text.reading.dates import ISO, read_dates
 
 TEXT_NAMES = (
     "text", "texts", "document", "doc", "content", "body", "review", "comment", "comments", "message",
@@ -38,8 +39,6 @@ NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _SOFT_MARKS = frozenset({"NA", "N/A", "n/a", "None", "none", "-", "?"})
 _INTEGER = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _FLOAT = re.compile(r"\s*[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*")
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
-_NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2\d{4}")
 _LETTER = re.compile(r"[^\W\d_]")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TRUTH = {"true": True, "false": False}
@@ -83,7 +82,7 @@ def choose_text_column(columns: Sequence[str], sample: Sequence[dict[str, Any]])
         values = [v for v in given if isinstance(v, str) and v.strip()]
         prominent = len(columns) == 1 or is_text_name(column)
         text = any(map(_LETTER.search, values)) or (prominent and all(isinstance(v, str) for v in given))
-        if not text or (values and all(NUMBER.fullmatch(v) or _ISO.fullmatch(v) for v in values)):
+        if not text or (values and all(NUMBER.fullmatch(v) or ISO.fullmatch(v) for v in values)):
             continue
         n = max(len(values), 1)
         lengths[column] = sum(map(len, values)) / n
@@ -123,11 +122,11 @@ def named_column(columns: Sequence[str], wanted: str, name: str) -> str:
     raise CorpusError(f"'{name}' has no column '{wanted}'; its columns are {listed(columns)}.")
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names in quotes, at most 30 of them."""
+def listed(names: Iterable[str], most: int = 30) -> str:
+    """Names in quotes, at most so many of them."""
     names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:30])
-    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 class MetadataBuilder:
@@ -141,6 +140,7 @@ class MetadataBuilder:
         self._columns: dict[str, list[Any]] = {}
         self._n = 0
         self._shared: dict[str, str] = {}
+        self.notes: list[str] = []  # what was left out of columns, once they are a frame
 
     def add(self, record: dict[str, Any]) -> None:
         """Append one row."""
@@ -172,26 +172,31 @@ class MetadataBuilder:
         frame = {}
         for column in columns:
             values = self._columns.pop(column, None) or [None] * self._n
-            frame[column] = natural_series(values, self._untyped)
+            frame[column], note = natural_series(values, self._untyped)
+            if note:
+                self.notes.append(f"Column '{column}': {note}")
         return pd.DataFrame(frame, index=pd.RangeIndex(self._n))
 
 
-def natural_series(values: Sequence[Any], untyped: bool) -> pd.Series:
-    """A Series of the values' natural type.
+def natural_series(values: Sequence[Any], untyped: bool) -> tuple[pd.Series, str]:
+    """A Series of the values' natural type, and a sentence on what is missing in it, empty for nothing.
 
-    int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for ISO 8601 dates and for dates,
-    else strings; nested and mixed values become JSON strings. Digits with leading zeros, or more of them than
-    the type holds exactly, stay strings. Dates such as 28/01/2024 or 28.01.2024 are taken where the column leaves one
-    reading (a number above 12, or points, which put the day first); 01/02/2024 alone has two, and stays a string.
+    int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for dates (dates.py), else strings; nested
+    and mixed values become JSON strings. Digits with leading zeros, or more of them than the type holds exactly, stay
+    strings.
     """
     if untyped:
         values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
     present = [v for v in values if v is not None]
     kinds = set(map(type, present))
+    if kinds == {str}:
+        series = _typed_strings(values, present) if untyped else None
+        return _dates(values) if series is None else (series, "")
+    return _typed(values, present, kinds), ""
+
+
+def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> pd.Series:
     try:
-        if kinds == {str}:
-            series = _typed_strings(values, present) if untyped else None
-            return _dates(values, present) if series is None else series
         if kinds and kinds <= {bool}:
             return pd.Series(values, dtype="bool" if len(present) == len(values) else "boolean")
         if kinds and kinds <= {int}:
@@ -211,47 +216,27 @@ def natural_series(values: Sequence[Any], untyped: bool) -> pd.Series:
 
 def _typed_strings(values: Sequence[str | None], present: Sequence[str]) -> pd.Series | None:
     if all(v.lower() in _TRUTH for v in present):
-        return natural_series([None if v is None else _TRUTH[v.lower()] for v in values], untyped=False)
+        return natural_series([None if v is None else _TRUTH[v.lower()] for v in values], untyped=False)[0]
     for pattern, kind in ((_INTEGER, int), (_FLOAT, float)):
         if all(pattern.fullmatch(v) or v in _SOFT_MARKS for v in present):
             numbers = [None if v is None or v in _SOFT_MARKS else kind(v) for v in values]
-            return natural_series(numbers, untyped=False) if any(n is not None for n in numbers) else None
+            return natural_series(numbers, untyped=False)[0] if any(n is not None for n in numbers) else None
     return None
 
 
-def _dates(values: Sequence[str | None], present: Sequence[str]) -> pd.Series:
-    strings = pd.Series(values)
-    if present and _NUMBERED.fullmatch(present[0]):
-        return _numbered_dates(strings, present)
-    zoned = set()
-    for value in present:
-        match = _ISO.fullmatch(value)
-        if match is None:
-            return strings
-        zoned.add(match[4] is not None)
-    if len(zoned) > 1:
-        return strings
-    try:
-        return pd.to_datetime(strings, format="ISO8601", utc=True in zoned)
-    except (ValueError, OverflowError):
-        # Shaped like a date but none, such as 2024-02-31.
-        return strings
-
-
-def _numbered_dates(strings: pd.Series, present: Sequence[str]) -> pd.Series:
-    """Dates with the year at the end, where one order of day and month is possible, else the strings."""
-    found = [match for value in present if (match := _NUMBERED.fullmatch(value))]
-    mark = found[0][2]
-    if len(found) < len(present) or any(match[2] != mark for match in found):
-        return strings
-    first, second = (max(int(match[k]) for match in found) for k in (1, 3))
-    if (first > 12) == (second > 12) and mark != ".":
-        return strings
-    order = "%m{0}%d{0}%Y" if second > 12 else "%d{0}%m{0}%Y"
-    try:
-        return pd.to_datetime(strings, format=order.format(mark))
-    except (ValueError, OverflowError):
-        return strings
+def _dates(values: Sequence[str | None]) -> tuple[pd.Series, str]:
+    found = read_dates(values)
+    if found.series is None:
+        two = found.two_readings
+        note = f"it does not tell which number of '{two}' is the day, so it stays words; write 2024-01-31."
+        note = note if two else ""
+        return pd.Series(values), note
+    n, unread = found.series.notna().sum() + len(found.unread), found.unread
+    kinds = listed(dict.fromkeys(unread[:1000]), most=3)
+    return (
+        found.series,
+        f"{len(unread):,} of {n:,} are not understood as dates, and missing: {kinds}." if unread else "",
+    )
 
 
 def _spelled(value: Any) -> str:

@@ -177,7 +177,7 @@ def read_corpus(
             encoding_note=note,
             text_column=None if table.given_text else column,
             columns=tuple(name for name in table.columns if name != table.given_text),
-            warnings=[*table.warnings, *decoding.warnings()],
+            warnings=[*table.warnings, *decoding.warnings(), *metadata.notes],
         )
 
     shown_name = name or _name_of(source)

@@ -103,19 +103,28 @@ class FilesTable:
         self._files = files
         self._decoding = decoding
         self.encodings: Counter[str] = Counter()
+        self._no_text: list[str] = []
 
     def records(self) -> Iterator[dict[str, Any]]:
+        """A record a file; files with NUL bytes are left out, but for a collection of nothing else. Raises CorpusError
+        for one of those."""
+        n_read = 0
         for path, data in self._files.files():
             name = f"{self._files.name}: {path}"
+            if (marked_decoding(data) or self._decoding).one_byte_units and b"\0" in data:
+                self._no_text.append(path)
+                continue
+            n_read += 1
             folders = path.split("/")[:-1]
             above = {column: folders[k] if k < len(folders) else None for k, column in self._levels}
             yield {"file": path, **above, "text": self._text(data, name)}
+        if self._no_text and not n_read:
+            name = f"{self._files.name}: {self._no_text[0]}"
+            raise CorpusError(f"'{name}' contains NUL bytes, so it is no text; save it as UTF-8 text.")
 
     def _text(self, data: bytes, name: str) -> str:
         marked = marked_decoding(data)
         decoding = marked or self._decoding
-        if decoding.one_byte_units and b"\0" in data:
-            raise CorpusError(f"'{name}' contains NUL bytes, so it is no text; take it out or save it as UTF-8 text.")
         if marked is None and decoding.lenient:
             try:
                 text = data.decode("utf-8")
@@ -135,7 +144,12 @@ class FilesTable:
 
     @property
     def warnings(self) -> list[str]:
-        return list(self._files.warnings)
+        n, left = len(self._no_text), []
+        if n:
+            files = f"'{self._no_text[0]}' contains" if n == 1 else f"{n} files, '{self._no_text[0]}' first, contain"
+            were = "it is no text, and was" if n == 1 else "they are no text, and were"
+            left = [f"{files} NUL bytes, so {were} left out."]
+        return [*self._files.warnings, *left]
 
 
 class JsonTable:

@@ -19,7 +19,7 @@ from pages.parts.shared.state import NAMES, current_corpus, current_job, start_j
 from pages.parts.shared.words import in_tags, many, plain
 
 LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
-_AROUND = 50
+_AROUND = 45  # characters, as many as their column shows
 _STYLE = """<style>
 .nm { white-space: pre-wrap; max-height: 15rem; overflow-y: auto }
 .nm mark { background: color-mix(in srgb, #0072b2 26%, transparent); color: inherit }
@@ -118,7 +118,7 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
     event = st.dataframe(
         rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key=key,
         alt="The places of the name in context",
-        column_config={"before": st.column_config.TextColumn(alignment="right")},
+        column_config={"before": st.column_config.TextColumn(alignment="right", width=5 * _AROUND)},
     )  # fmt: skip
     row = new_row(event, len(rows), key)
     if row is not None:

@@ -14,7 +14,7 @@ from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.selection import PATTERN, selected_group
-from pages.parts.shared.views import without_midnight
+from pages.parts.shared.views import end_of, without_midnight
 from pages.parts.shared.words import many, number, plain, said
 
 SHOWN, EXPORTED = 1_000, 200_000
@@ -22,8 +22,8 @@ MOST_VALUES = 200
 ANY = "all documents"
 
 
-def draw_search(loaded: LoadedCorpus) -> None:
-    """Query, order and filter, and the places below them."""
+def draw_search(loaded: LoadedCorpus, first: str = "") -> None:
+    """Query, order and filter, and the places below them; first: a phrase to show before one is chosen."""
     state = st.session_state
     state.widget_query = state.get("phrase_query", "")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -36,7 +36,7 @@ def draw_search(loaded: LoadedCorpus) -> None:
             "Sort by", ORDERS, key="phrase_orders", placeholder="as in the text", width=190,
             help="R1 is the word to the right, L1 the one to the left; several are sorted by one after the other.",
         )  # fmt: skip
-    query = state.get("phrase_query", "")
+    query = state.get("phrase_query", first)
     where = _filter(loaded)
     if not query.strip():
         st.info("Choose a phrase in the table, or write words to look for.")
@@ -105,10 +105,12 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
         f"{' The search was cut short.' if places.limited else ''}"
     )
     frame = _with_metadata(context_frame(table, corpus.texts, places.take(np.arange(min(SHOWN, len(places))))), corpus)
+    match, before = context_widths(frame["match"])
+    frame["before"] = end_of(frame["before"], before)
     key = f"places_{query}_{'_'.join(orders)}_{len(places)}"
     event = st.dataframe(
         frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=440,
-        alt="The places in context", column_config=context_columns(frame["match"]),
+        alt="The places in context", column_config=context_columns(match, before),
     )  # fmt: skip
     if len(places) > SHOWN:
         held = "all" if len(places) <= EXPORTED else f"the first {EXPORTED:,}"
@@ -124,14 +126,18 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     _draw_document(loaded)
 
 
-def context_columns(matches: pd.Series) -> dict[str, Any]:
-    """The columns of places: wide enough for the matches, and for what is next to them to be in sight on a phone, too,
-    where a text aligned right shows its end."""
+def context_widths(matches: pd.Series) -> tuple[int, int]:
+    """Pixels for the matches, and for what is before them: next to them there is something in sight on a phone, too."""
     letters = int(matches.str.len().quantile(0.9)) if len(matches) else 0
     match = min(max(60, round(6.5 * letters) + 20), 190)
+    return match, max(96, 255 - match)
+
+
+def context_columns(match: int, before: int) -> dict[str, Any]:
+    """The columns of places, of these widths."""
     return {
         "document": st.column_config.NumberColumn("doc", width=48),
-        "before": st.column_config.TextColumn(alignment="right", width=max(96, 255 - match)),
+        "before": st.column_config.TextColumn(alignment="right", width=before),
         "match": st.column_config.TextColumn(alignment="center", width=match),
         "after": st.column_config.TextColumn(width=200),
     }

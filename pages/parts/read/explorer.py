@@ -84,6 +84,17 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     return list(range(wanted, wanted + (min(count, following) if following else count)))
 
 
+def go_to_use(model: CompressiveFeatures, gram: int) -> None:
+    """Show documents in which a row of the dictionary is used, where none of those on show uses it."""
+    state, encoding = st.session_state, model.encoding_
+    using = encoding.document[encoding.gram == gram]
+    first = state.get("document", 0)
+    after = int(np.searchsorted(using, first))
+    following = state.get("following", 10) or len(using)
+    if len(using) and (after == len(using) or using[after] >= first + following):
+        state.document = int(using[after if after < len(using) else 0])
+
+
 def _say_found(corpus: Corpus, here: int) -> None:
     """How often the words of the find box stand in the corpus, and in which place of the documents one is."""
     state, needle = st.session_state, st.session_state.find.lower()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from cflengine.compression import nearest_lam
 from pages.parts.shared.corpora import SAMPLE
@@ -18,8 +19,9 @@ from pages.parts.shared.state import PATH, change_settings, current_corpus, curr
 from pages.parts.shared.words import gap_words, many, plain
 
 
-def draw_bar(pages: Mapping[str, str]) -> None:
-    """Corpus, λ, K, the proved gap, a link; pages: letter -> title, for the table of keys."""
+def draw_bar(pages: Mapping[str, str]) -> Callable[[], None]:
+    """Corpus, λ, K, the proved gap, a link; pages: letter -> title, for the table of keys. The answer is called once
+    the page stands, which may have chosen another phrase or group: they are drawn again."""
     loaded, path = current_corpus(), current_job(PATH)
     busy = path is not None and path.active
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
@@ -27,7 +29,8 @@ def draw_bar(pages: Mapping[str, str]) -> None:
         _lam()
         # ticks while the path is at work, since what is proved changes then
         st.fragment(_standing, run_every=0.5 if busy else None)(busy and not path.so_far.points)
-        _selection()
+        selection = st.empty()
+        drawn = _selection(selection)
         with st.popover("Share", width="content"):
             _share(loaded.id)
         with st.popover(
@@ -38,6 +41,7 @@ def draw_bar(pages: Mapping[str, str]) -> None:
                 draw_glossary()
             with keys:
                 draw_keys(pages)
+    return lambda: None if _selected() == drawn else (_selection(selection, "_new") and None)
 
 
 def _standing(waiting: bool) -> None:
@@ -78,20 +82,27 @@ def _lam() -> None:
     )  # fmt: skip
 
 
-def _selection() -> None:
+def _selected() -> tuple[str, tuple[str, str] | None]:
     """The phrase and the group that go along."""
-    phrase = selected_phrase()
-    group = selected_group(current_corpus().corpus.metadata)
-    if group is not None:
-        st.button(
-            f"{plain(group[0])}: {plain(group[1][:30])} ✕", key="bar_group", type="tertiary", on_click=forget_group,
-            help="The group goes with you from page to page; press to let it go.",
-        )  # fmt: skip
-    if phrase:
-        st.button(
-            f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key="bar_phrase", type="tertiary",
-            on_click=forget_selection, help="The phrase goes with you from page to page; press to let it go.",
-        )  # fmt: skip
+    return selected_phrase(), selected_group(current_corpus().corpus.metadata)
+
+
+def _selection(place: DeltaGenerator, again: str = "") -> tuple[str, tuple[str, str] | None]:
+    """Draw them; again: what tells the keys of a second drawing in a run from the first."""
+    phrase, group = _selected()
+    with place.container(horizontal=True, gap="small", width="content"):
+        if group is not None:
+            st.button(
+                f"{plain(group[0])}: {plain(group[1][:30])} ✕", key=f"bar_group{again}", type="tertiary",
+                on_click=forget_group, help="The group goes with you from page to page; press to let it go.",
+            )  # fmt: skip
+        if phrase:
+            st.button(
+                f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key=f"bar_phrase{again}",
+                type="tertiary", on_click=forget_selection,
+                help="The phrase goes with you from page to page; press to let it go.",
+            )  # fmt: skip
+    return phrase, group
 
 
 def _share(corpus_id: str) -> None:

@@ -67,7 +67,7 @@ def lam_slider(*, disabled: bool = False) -> None:
     """λ, where one λ is solved."""
     st.select_slider(
         "λ, the cost of a pointer",
-        LAMBDAS,
+        sorted({*LAMBDAS, settings().lam}),
         value=settings().lam,
         format_func=lambda value: f"{value:g}",
         key="widget_lam",

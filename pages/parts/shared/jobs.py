@@ -194,13 +194,14 @@ class JobBoard:
         return thread
 
     def add(self, job: Job) -> None:
-        """List a job, and forget the oldest finished ones."""
+        """List a job, which may be done, and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
             held = frozenset[str]().union(*self._held.values())
             for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
                 tokens = sum(other.size for other in self._jobs.values())
-                if old.passing or (old.id not in held and (len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS)):
+                much = len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS
+                if old is not job and (old.passing or (old.id not in held and much)):
                     del self._jobs[old.id]
 
     def hold(self, session: int, job_ids: Iterable[str]) -> None:
@@ -261,9 +262,11 @@ class JobBoard:
         return job
 
     def before(self, job: Job) -> int:
-        """How many active jobs go before this one: of those that give way, none but before each other."""
+        """How many active jobs go before this one: of those that give way, none but before each other; those that
+        were stopped end in a moment."""
         with self._lock:
             others = [other for other in self._jobs.values() if other.active and not other.beside]
+            others = [other for other in others if other is job or not other.stop.is_set()]
         asked = [other for other in others if not other.gives_way]
         ahead = asked + [other for other in others if other.gives_way] if job.gives_way else asked
         return ahead.index(job) if job in ahead else 0
@@ -273,7 +276,8 @@ class JobBoard:
         ahead = self.before(job) if job.state == QUEUED else 0
         if ahead:
             return f"Queued: {many(ahead, 'solve')} before yours."
-        steps = any(other.gives_way and other.state == RUNNING for other in list(self._jobs.values()))
+        running = [other for other in list(self._jobs.values()) if other.state == RUNNING and not other.beside]
+        steps = any(other.gives_way or other.stop.is_set() for other in running)
         return "Queued: it begins in a moment." if job.state == QUEUED and steps else ""
 
     @staticmethod

@@ -85,7 +85,7 @@ def settings_from(query: Any) -> Settings:
     except ValueError:
         lam = math.nan  # a link that was typed
     if 0 <= lam <= LAMBDAS[-1]:
-        found["lam"] = min(LAMBDAS, key=lambda choice: abs(choice - lam))
+        found["lam"] = lam
     if query.get("k") in tuple("12345678"):
         found["max_gram"] = int(query["k"])
     if query.get("temperature") in TEMPERATURES:
@@ -117,4 +117,10 @@ def _spelt(value: Any) -> str:
     """A value as an address spells it."""
     if isinstance(value, str):
         return value
-    return f"{value:g}" if isinstance(value, int | float) and abs(value) < 1e6 else ""
+    return in_digits(value) if isinstance(value, int | float) and abs(value) < 1e6 else ""
+
+
+def in_digits(value: float) -> str:
+    """A number as an address has it, short where that is the number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))

@@ -26,7 +26,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, DONE, Job
 from pages.parts.shared.path_run import PathRun
-from pages.parts.shared.settings import Settings, settings_from
+from pages.parts.shared.settings import Settings, in_digits, settings_from
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "telling", "weights", "tagger", "loss"
@@ -119,7 +119,7 @@ def _write_query() -> None:
     state, settings, default = st.session_state, st.session_state.settings, Settings()
     wanted = {
         "corpus": state.corpus_id if state.corpus_id != corpora.SAMPLE else None,
-        "lam": f"{settings.lam:g}" if settings.lam != default.lam else None,
+        "lam": in_digits(settings.lam) if settings.lam != default.lam else None,
         "k": str(settings.max_gram) if settings.max_gram != default.max_gram else None,
         "weighting": settings.weighting if settings.weighting != default.weighting else None,
         "counting": settings.counting if settings.counting != default.counting else None,
@@ -348,6 +348,7 @@ def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     job = _done(loaded.corpus.name, key, run, size=size)
     BOARD.add(job)
     st.session_state.opened_path = (loaded.id, job.id)
+    _hold_jobs()  # before another tab's work lets go of it
 
 
 @whole
@@ -358,6 +359,7 @@ def keep_result(kind: str, result: Any) -> None:
     BOARD.add(job)
     st.session_state[f"{kind}_id"] = job.id
     look_after(job)
+    _hold_jobs()
     _write_query()
 
 

@@ -125,6 +125,12 @@ def _fact(value: Any) -> str:
     return str(value).removesuffix(" 00:00:00")
 
 
+def end_of(texts: pd.Series, width: int) -> pd.Series:
+    """The ends of texts, as long as a column of ``width`` pixels that is aligned right can show: Streamlit's grid draws
+    the first ``width`` / 4 characters of a text, wherever it is aligned."""
+    return texts.str[-(width // 5) :]
+
+
 def concordance(
     model: CompressiveFeatures, corpus: Corpus, gram: int, *, limit: int = 300, width: int = 60
 ) -> pd.DataFrame:

@@ -1,0 +1,113 @@
+"""Columns of dates: each value by its own form, the order of day and month by the whole column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAMES = dict(zip(_MONTHS, range(1, 13), strict=True)) | {
+    name: number
+    for number, name in enumerate(
+        ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+         "december"), 1,
+    )
+} | {"sept": 9}  # fmt: skip
+_DAY_FIRST = re.compile(r"(\d{1,2})\.?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
+_LOOKED = 200  # values, among which there has to be a date
+_SHARE, _FEWEST = 0.95, 10  # of the values, and how many at least, have to be dates where others are none
+
+
+class Dates(NamedTuple):
+    """series: datetime64, or None where the column has no dates; unread: values that are none; two_readings: a value
+    whose day and month may be either, empty for none."""
+
+    series: pd.Series | None
+    unread: tuple[str, ...] = ()
+    two_readings: str = ""
+
+
+def read_dates(values: Sequence[str | None]) -> Dates:
+    """Dates as 2024-01-28 (ISO 8601), 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed.
+
+    With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
+    that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few.
+    """
+    strings = pd.Series(values, dtype=object)
+    present = strings.dropna()
+    if not any(map(_shape, present.iloc[:_LOOKED])):
+        return Dates(None)
+    spelt: dict[str, str | None] = {}  # each as ISO 8601
+    shapes = {value: _shape(value) for value in present.unique()}
+    orders = {mark: _order(shapes, mark) for mark in "./-"}
+    for value, shape in shapes.items():
+        spelt[value] = None if shape is None else _as_iso(value, shape, orders)
+    ambiguous = next((value for value, shape in shapes.items() if shape in orders and not orders[shape]), "")
+    iso = present.map(spelt)
+    zoned = iso.dropna().str.fullmatch(r".*(Z|[+-]\d\d:?\d\d)") & (iso.dropna().str.len() > len("2024-01-31"))
+    if zoned.nunique() > 1:
+        return Dates(None)
+    # what is shaped like a date and is none, such as 2024-02-31, is missing; likewise what the type cannot hold
+    try:
+        found = pd.to_datetime(iso, format="ISO8601", utc=bool(zoned.any()), errors="coerce")
+    except (ValueError, OverflowError):
+        return Dates(None)
+    unread = present[found.isna()]
+    if len(unread) and (len(present) - len(unread) < max(_FEWEST, _SHARE * len(present))):
+        return Dates(None, two_readings=ambiguous)
+    return Dates(found.reindex(strings.index), tuple(unread), ambiguous)
+
+
+def _shape(value: str) -> str | None:
+    """How a value is written: "iso", "named", or the mark between its numbers; None for no date."""
+    if ISO.fullmatch(value):
+        return "iso"
+    numbered = _NUMBERED.fullmatch(value)
+    if numbered:
+        return numbered[2]
+    return "named" if _named(value) else None
+
+
+def _order(shapes: dict[str, str | None], mark: str) -> str:
+    """Which number is the day, "first" or "second", in all values with this mark; empty where both may be."""
+    first = second = 0
+    for value, shape in shapes.items():
+        if shape == mark:
+            match = _NUMBERED.fullmatch(value)
+            assert match is not None
+            first, second = max(first, int(match[1])), max(second, int(match[3]))
+    if (first > 12) == (second > 12):
+        return "first" if mark == "." and second <= 12 else ""
+    return "second" if second > 12 else "first"
+
+
+def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
+    if shape == "iso":
+        return value
+    if shape == "named":
+        return _named(value)
+    match, order = _NUMBERED.fullmatch(value), orders[shape]
+    if match is None or not order:
+        return None
+    day, month = (match[1], match[3]) if order == "first" else (match[3], match[1])
+    return f"{match[4]}-{int(month):02d}-{int(day):02d}"
+
+
+def _named(value: str) -> str | None:
+    """A date with the month's English name, as ISO 8601."""
+    match = _DAY_FIRST.fullmatch(value)
+    if match:
+        day, name, year = match.groups()
+    else:
+        match = _MONTH_FIRST.fullmatch(value)
+        if not match:
+            return None
+        name, day, year = match.groups()
+    month = _NAMES.get(name.lower())
+    return f"{year}-{month:02d}-{int(day):02d}" if month else None
