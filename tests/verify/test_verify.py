@@ -109,7 +109,7 @@ def test_trees_are_verified_in_one_part_and_in_several(lifted, monkeypatch):
         monkeypatch.setattr(corpus_parts, "PART_TOKENS", size)
         finding = verify_run(lifted)[0]
         assert finding.lower_bound == pytest.approx(report["lower_bound"], rel=1e-9) and finding.gap < 1e-6
-        assert any("3 branching trees, whole, of 6 leaves" in line for line in finding.checked)
+        assert any("4 branching trees, whole, of 7 leaves" in line for line in finding.checked)
 
 
 @pytest.mark.parametrize("size", [1_000_000, 6])

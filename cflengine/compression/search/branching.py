@@ -71,7 +71,7 @@ class Brancher:
         self.counts, self.uses = index.counts(), count_uses(index, cover, np.int32)
         spent = excesses_of(alpha, index.gram_of, costs).by_gram
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
-        self.budget = costs.dictionary * (1.0 - _FEASIBLE)  # what trees may still spend
+        self.spent: dict[int, float] = {}  # by trees, on K-grams that they share
 
     def branch(self, spans: np.ndarray, poll: Poll) -> Branched:
         """A tree for the part with these spans, apart from those of trees before. poll: asked between nodes; what there
@@ -93,8 +93,8 @@ class Brancher:
         lift = tree_bound(found, local) - base
         if lift <= _LEAST * max(base, self.unit):
             return Branched(None, 0.0, better)
-        named = local.grams[part.shared]
-        self.budget[named] = np.maximum(self.budget[named] - part.share, 0.0)
+        for gram, share in zip(local.grams[part.shared].tolist(), part.share.tolist(), strict=True):
+            self.spent[gram] = self.spent.get(gram, 0.0) + share
         return Branched(found, lift, better)
 
     def _part(self, spans: np.ndarray) -> _Part:
@@ -114,7 +114,9 @@ class Brancher:
         shared = np.flatnonzero(~local.alone)
         share = ((spent + fraction * self.unspent[grams]) * (1.0 - _FEASIBLE))[shared]
         # what pointers spend is rounded up: of a K-gram that costs little or nothing, to more than there is
-        share = np.minimum(share, self.budget[grams[shared]])
+        named = grams[shared]
+        before = np.array([self.spent.get(gram, 0.0) for gram in named.tolist()])
+        share = np.minimum(share, np.maximum(self.costs.dictionary[named] * (1.0 - _FEASIBLE) - before, 0.0))
         local = with_shares(local, places[shared], share, across)
         program = IntegerProgram(_index_of(local), local.costs.in_unit(self.unit), local.inside)
         return _Part(local, places, shared, share, across, program)

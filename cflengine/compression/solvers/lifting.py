@@ -63,7 +63,7 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
         objective = min(proved.objective, run.unit * run.best_objective)
         open_still = objective - proved.lower_bound - lifted
         few = len(recent) == RECENT and sum(recent) < LEAST_SHARE * open_still
-        reached = open_still < proved.step or run.reached(relative_gap(objective, proved.lower_bound + lifted))
+        reached = run.reached(relative_gap(objective, proved.lower_bound + lifted))
         if few or reached or run.progress.reason is not None:
             break
         if tried % EVERY == 0:
