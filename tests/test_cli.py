@@ -104,7 +104,7 @@ def test_every_file_of_a_run(compress):
     assert dictionary["cost"].tolist() == dictionary["length"].tolist()
 
     documents = pd.read_csv(end.folder / "documents.csv", keep_default_na=False)
-    assert list(documents) == ["document", "row", "tokens", "pointers", "meta_who", "meta_=n"]
+    assert list(documents) == ["document", "row", "tokens", "pointers", "cost", "gap", "meta_who", "meta_=n"]
     assert documents["row"].tolist() == [0, 1, 2] and documents["tokens"].tolist() == [10, 6, 11]
     assert documents["meta_who"].tolist() == ["'=cmd()", "'-b", "two\nlines"]
     assert documents["pointers"].tolist() == features.sum(axis=1).tolist()

@@ -22,7 +22,7 @@ from cflengine.cli.options import (
     run_facts,
     solver_settings,
 )
-from cflengine.cli.reports import document_table, run_report, write_left_out
+from cflengine.cli.reports import document_table, gap_report, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
 from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, output_path, remove_unfinished
@@ -40,7 +40,8 @@ Written to DIR:
   features.npz        the same as a sparse matrix (scipy.sparse.load_npz), columns in feature_names.txt
   feature_names.txt   a K-gram a line
   dictionary.csv      K-gram, length, count of pointers, documents, storage cost
-  documents.csv       each document's row in INPUT, its tokens and pointers, its other columns
+  documents.csv       each document's row in INPUT, its tokens and pointers, what it costs, its share of the gap, its
+                      other columns
   pointers.parquet    document, start token, length, start and end character, K-gram
   trace.csv           every event of the solver: objective, best, relaxation, lower bound, gap, stage
   model.cflm          the dictionary, for other documents (see cflengine encode)
@@ -98,7 +99,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, solve, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
-    from cflengine.compression import warm_up, write_run
+    from cflengine.compression import gap_of, warm_up, write_run
 
     if arguments.resume and arguments.solver not in RESUMABLE:
         raise InputError(f"--resume is for --solver {' or '.join(RESUMABLE)}, not {arguments.solver}.")
@@ -120,9 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
             with TerminalWatch(sys.stderr, show=show) as watch:
                 fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch)
         features = model.features()
+        gap = gap_of(model)
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
+        report |= {"gap_lies_in": gap_report(model, corpus, gap)}
         with results(out) as folder:
-            write_run(folder, model, features, document_table(model, corpus), report)
+            write_run(folder, model, features, document_table(model, corpus, gap), report)
             write_left_out(folder, corpus)
         for name in (CHECKPOINT, INDEX):
             (out / name).unlink(missing_ok=True)
@@ -165,8 +168,23 @@ def _summary(report: dict[str, Any], out: Path) -> None:
     optimal = "; optimal: all costs are multiples of one number, and less is open" if report["optimal"] else ""
     short = "" if optimal else short_of(report["gap"], report["settings"].get("tol"), report["reason"])
     print(f"gap          {percent(report['gap'])}  ({ending}{optimal}{short})")
+    if "gap_lies_in" in report:
+        _say_where(report)
     word = report.get("unverified_bound")
     if word is not None and math.isfinite(word):
         gap = percent(max(report["objective"] / word - 1.0, 0.0)) if word > 0 else "none"
-        print(f"HiGHS says   {word:,.1f}  (its branch and bound, to its tolerances, not recomputed: gap {gap})")
+        print(f"HiGHS says   {word:,.1f}  (its branch and bound, to its tolerances, not verified: gap {gap})")
     print(f"written to   {out}")
+
+
+def _say_where(report: dict[str, Any]) -> None:
+    """The documents that have most of the gap, and those that look like no text."""
+    where, n = report["gap_lies_in"], report["n_documents"]
+    if report["gap"] > 0 and not report["optimal"] and math.isfinite(report["gap"]) and n > 1:
+        print(f"it lies in   {where['documents_with_99_percent']:,} of {n:,} documents, 99 % of it (documents.csv)")
+    odd = where["no_text"]
+    if odd["n_documents"]:
+        first = ", ".join(map(str, odd["documents"])) + (", …" if odd["n_documents"] > len(odd["documents"]) else "")
+        which = f"document {first} looks" if odd["n_documents"] == 1 else f"documents {first} look"
+        share = percent(odd["cost"] / report["objective"])
+        print(f"no text?     {which} like encoded data or tables: {share} of the cost")

@@ -14,9 +14,12 @@ def write_left_out(folder: Any, corpus: Any) -> None:
         (folder / "left_out.csv").write_bytes(frame_csv(frame))
 
 
-def document_table(model: Any, corpus: Any) -> Any:
-    """A row a document: number, row in the source, tokens, pointers (of a model, not of a path), the corpus's other
-    columns."""
+WORST = 10  # documents and K-grams that a report names
+
+
+def document_table(model: Any, corpus: Any, gap: Any = None) -> Any:
+    """A row a document: number, row in the source, tokens, pointers (of a model, not of a path), what it costs and has
+    of the gap (a GapAttribution), the corpus's other columns."""
     import numpy as np
     import pandas as pd
 
@@ -27,7 +30,31 @@ def document_table(model: Any, corpus: Any) -> Any:
     }
     if hasattr(model, "encoding_"):
         columns["pointers"] = np.diff(model.encoding_.ptr)
+    if gap is not None:
+        columns |= {"cost": gap.documents["cost"].to_numpy(), "gap": gap.documents["gap"].to_numpy()}
     return pd.concat([pd.DataFrame(columns), corpus.metadata.add_prefix("meta_").reset_index(drop=True)], axis=1)
+
+
+def gap_report(model: Any, corpus: Any, gap: Any) -> dict[str, Any]:
+    """Where the gap lies (a GapAttribution): its terms, the documents and K-grams that have most of it; and documents
+    that look like no text, with their cost."""
+    from cflengine.text import no_text
+
+    names = {int(number): name for number, name in zip(model.gram_ids_, model.dictionary_["gram"], strict=True)}
+    documents, grams = (frame.nlargest(WORST, "gap") for frame in (gap.documents, gap.grams))
+    odd = gap.documents.iloc[no_text(corpus.texts)].sort_values("cost", ascending=False, kind="stable")
+    worst = [
+        [int(number), cost, own] for number, cost, own in documents[["document", "cost", "gap"]].to_numpy().tolist()
+    ]
+    return {
+        "total": gap.total, **gap.terms(), "documents_with_99_percent": gap.nearly_all,
+        "documents": [dict(zip(("document", "cost", "gap"), row, strict=True)) for row in worst],
+        "grams": [{"gram": names[int(row.gram)], "gap": float(row.gap)} for row in grams.itertuples()],
+        "no_text": {
+            "n_documents": len(odd), "cost": float(odd["cost"].sum()),
+            "documents": [int(number) for number in odd["document"].head(WORST)],
+        },
+    }  # fmt: skip
 
 
 def _run_facts(prepared: Any, corpus: Any, seconds: float, facts: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             for line in finding.checked:
                 print(f"  checked: {line}")
             for line in finding.notes:
-                print(f"  not checked: {line}")
+                print(f"  not verified: {line}")
         print("not checked: what repeats these for reading, such as accuracies, predictions and tables of weights")
     print(f"verified ({time.perf_counter() - began:.1f} s)")
     return 0

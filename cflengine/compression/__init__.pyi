@@ -1,7 +1,7 @@
 from .analysis.boilerplate import Passages, cost_given_others, repeated_passages, without_passages
 from .analysis.cross import CrossCost, cross_compress
 from .analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences, match_vocabulary
-from .analysis.gap import GapAttribution, attribute_gap
+from .analysis.gap import GapAttribution, attribute_gap, gap_of
 from .analysis.keyness import keyness
 from .analysis.ledger import GramExplanation, explain, ledger
 from .analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
@@ -101,6 +101,7 @@ __all__ = [
     "enough_shards",
     "estimated_seconds",
     "explain",
+    "gap_of",
     "in_parts",
     "is_project",
     "keyness",

@@ -31,6 +31,7 @@ _SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\
 _SAMPLED = 200_000  # characters that scripts are counted in
 _FROM_EACH = 1000  # characters, for the language
 _FEWEST_CHARS = 200
+_LETTERS, _BLANKS = 0.6, 0.02  # of the characters of a text, at least; encoded lines are of 60 or 76
 _MOST_LABELS = 50
 
 
@@ -166,8 +167,8 @@ def _sketches(table: TokenTable, documents: np.ndarray, sizes: np.ndarray) -> np
 
 
 def no_text(texts: Sequence[str]) -> np.ndarray:
-    """int64: documents of _FEWEST_CHARS characters or more that are hardly letters and blanks, or, in a script that has
-    blanks, hardly have any: encoded files, tables of numbers."""
+    """int64: documents of _FEWEST_CHARS characters or more that are hardly letters, marks on them and blanks, or, in a
+    script that has blanks, hardly have any: encoded files, tables of numbers."""
     found = []
     for d, text in enumerate(texts):
         if len(text) < _FEWEST_CHARS:
@@ -175,9 +176,11 @@ def no_text(texts: Sequence[str]) -> np.ndarray:
         sample = text if len(text) <= 20_000 else text[:10_000] + text[-10_000:]
         counts = Counter(sample)
         blanks = sum(count for char, count in counts.items() if char.isspace())
-        letters = sum(count for char, count in counts.items() if char.isalpha())
-        spaced = sum(count for char, count in counts.items() if char < "\u2e80") > len(sample) / 2
-        if letters + blanks < 0.6 * len(sample) or (spaced and blanks < 0.04 * len(sample)):
+        letters = sum(count for char, count in counts.items() if unicodedata.category(char)[0] in "LM")
+        if letters + blanks < _LETTERS * len(sample) or (
+            blanks < _BLANKS * len(sample)
+            and sum(share for name, share in scripts_of([text]) if name in UNSPACED) < 0.5
+        ):
             found.append(d)
     return np.array(found, dtype=np.int64)
 

@@ -51,9 +51,10 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     table = _tokens(report, corpus)
     prices = _prices(folder, table.n_tokens)
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
-    finding, features, pointers = _check_solution(folder, report, table, parts, prices)
+    finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
-    _check_documents(folder, table, pointers)
+    _check_documents(folder, table, pointers, cost)
+    _check_where(folder, report, finding, cost)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
 
@@ -70,7 +71,7 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     parts, found = _cut(report, table, whole=whole), []
     for point, below in zip(points, folders, strict=True):
         own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
-        finding, _, _ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
+        finding, *_ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
         found.append(replace(finding, name=f"λ = {point['lam']:g}"))
     _check_documents(folder, table)
     check_table(
@@ -106,9 +107,10 @@ def _cut(report: dict[str, Any], table: TokenTable, *, whole: bool) -> list[Corp
 def _check_solution(
     folder: Path, report: dict[str, Any], table: TokenTable, parts: list[CorpusPart],
     prices: tuple[np.ndarray, list[Branching]],
-) -> tuple[Finding, sparse.csr_matrix, Pointers]:  # fmt: skip
-    """Check the dictionary, the pointers, the features and the proof in a folder; what it says, the features, and the
-    pointers. report: its number of K-grams is the corpus's; prices: what the bound is proved by."""
+) -> tuple[Finding, sparse.csr_matrix, Pointers, np.ndarray]:  # fmt: skip
+    """Check the dictionary, the pointers, the features and the proof in a folder; what it says, the features, the
+    pointers, and float64 (N,), what documents cost. report: its number of K-grams is the corpus's; prices: what the
+    bound is proved by."""
     settings = report["compression"]
     max_gram = int(settings["max_gram"])
     alpha, branchings = prices
@@ -121,7 +123,8 @@ def _check_solution(
         entries.take(part, found, own)
         here = alpha[part.span]
         lifted = _lifted(part, here, own, branchings)
-        facts = part_facts(found.cover, here, part.gram_of, own, part.shared, lifted)
+        with _false_where_wrong():
+            facts = part_facts(found.cover, here, part.gram_of, own, part.shared, lifted)
         proof.add(facts, part.numbers)
     entries.check(folder, pointers)
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
@@ -153,11 +156,16 @@ def _check_solution(
         *((f"optimal: costs are multiples of {certificate.step:g}, and less than that is open",) if optimal else ()),
     )
     word = report.get("unverified_bound")
-    notes = (
-        () if word is None else (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
-    )
+    notes: tuple[str, ...] = ()
+    if word is not None:
+        number = isinstance(word, int | float) and not isinstance(word, bool) and report.get("solver") == "exact"
+        # it is HiGHS's word, to its tolerances; what lies above a solution, or below what is proved, is not even that
+        told = number and certificate.lower_bound <= word <= certificate.objective + 1e-6 * abs(certificate.objective)
+        require(told, "the bound that is called not verified is none of the exact solver's.")
+        notes = (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
     numbers = certificate.objective, certificate.lower_bound, certificate.gap
-    return Finding("compression", *numbers, checked, notes), features, pointers
+    cost = pointers.cost_of_documents(costs[0].pointer_by_length, entries.cost, table.n_documents)
+    return Finding("compression", *numbers, checked, notes), features, pointers, cost
 
 
 def _costs(part: CorpusPart, settings: dict[str, Any]) -> StorageCosts:
@@ -194,15 +202,41 @@ def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any])
     return expected
 
 
-def _check_documents(folder: Path, table: TokenTable, pointers: Pointers | None = None) -> None:
-    """documents.csv has every document's tokens and, of one solution, its pointers."""
+def _check_documents(
+    folder: Path, table: TokenTable, pointers: Pointers | None = None, cost: np.ndarray | None = None
+) -> None:
+    """documents.csv has every document's tokens and, of one solution, its pointers and cost."""
     documents, sizes = rows_of(folder / "documents.csv"), np.diff(table.doc_ptr)
     used = None if pointers is None else np.bincount(pointers.document, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
     for d, row in enumerate(documents):
         same = int(row["tokens"]) == sizes[d] and int(row["document"]) == d
         same = same and (used is None or int(row["pointers"]) == used[d])
+        if cost is not None and "cost" in row:
+            same = same and abs(float(row["cost"]) - cost[d]) <= 1e-9 * max(1.0, cost[d])
         require(same, f"documents.csv is wrong about document {d}.")
+
+
+def _check_where(folder: Path, report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
+    """The gap, charged to documents, is all that lies between objective and bound; what the report says of it is of
+    these rows."""
+    said: Any = report.get("gap_lies_in")
+    rows = rows_of(folder / "documents.csv")
+    if said is None and not any("gap" in row for row in rows):  # of an older version, which says nothing of it
+        return
+    require(isinstance(said, dict), "the report does not say where the gap lies.")
+    gap = np.array([float(row["gap"]) for row in rows])
+    allowed = 1e-8 * max(finding.objective, 1.0)
+    open_ = finding.objective - finding.lower_bound
+    require(abs(gap.sum() - open_) <= allowed, "the gaps of documents.csv do not add up to the gap.")
+    terms = sum(said[name] for name in ("slack", "unspent", "overlap", "lift"))
+    same = abs(said["total"] - open_) <= allowed and abs(terms - open_) <= allowed
+    for row in said["documents"]:
+        d = int(row["document"])
+        same = (
+            same and 0 <= d < len(gap) and abs(row["gap"] - gap[d]) <= allowed and abs(row["cost"] - cost[d]) <= allowed
+        )
+    require(same, "what the report says of where the gap lies is not what documents.csv says.")
 
 
 def _counted(part: CorpusPart, pointers: Pointers, entries: Entries, settings: dict[str, Any]) -> sparse.csr_matrix:
@@ -254,8 +288,9 @@ def _prices(folder: Path, n_tokens: int) -> tuple[np.ndarray, list[Branching]]:
     """What the bound is proved by: float64 (n,), and branching trees. Any prices prove some bound; these are to prove
     the report's."""
     proof = read_proof(folder)
-    alpha = np.asarray(proof_array(proof, "alpha"), dtype=np.float64)
-    require(alpha.shape == (n_tokens,), "there is not one price for every token.")
+    alpha = proof_array(proof, "alpha")
+    require(alpha.dtype.kind == "f" and alpha.shape == (n_tokens,), "there is not one price for every token.")
+    alpha = alpha.astype(np.float64)
     with _false_where_wrong():
         return alpha, list(from_arrays(proof))
 

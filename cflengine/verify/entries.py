@@ -59,6 +59,13 @@ class Pointers:
         require(bool(known.all()), "a pointer is of an entry that is not there.")
         return cls(columns, names, table)
 
+    def cost_of_documents(self, by_length: np.ndarray, stored: np.ndarray, n_documents: int) -> np.ndarray:
+        """float64 (N,): each document's pointers, which cost ``by_length`` float64 (K,), and its share, by uses, of the
+        entries that it uses, which cost ``stored`` float64 (F,)."""
+        uses = np.maximum(np.bincount(self.feature, minlength=len(stored)), 1)
+        each = by_length[self._columns["length"].astype(np.int64) - 1] + (stored / uses)[self.feature]
+        return np.bincount(self.document, each, minlength=n_documents)
+
     def n_documents(self) -> np.ndarray:
         """int64 (F,): in how many documents an entry has a pointer."""
         size = len(self.names)

@@ -47,9 +47,11 @@ def test_documents_that_nearly_repeat_earlier_ones():
 def test_documents_that_are_no_text():
     encoded = base64.b64encode(RNG.bytes(900)).decode()
     table = "\n".join(" ".join(f"{value:.3f}" for value in row) for row in RNG.normal(size=(30, 6)))
-    chinese = "这家餐厅的菜很好吃，服务也很周到。" * 20
-    texts = [prose(), encoded, table, chinese, "!!!", ""]
-    assert no_text(texts).tolist() == [1, 2]
+    lines = "\n".join(encoded[a : a + 76] for a in range(0, len(encoded), 76))
+    unspaced = ["这家餐厅的菜很好吃，服务也很周到。", "สวัสดีครับวันนี้อากาศดีมาก", "សួស្តីអ្នកទាំងអស់គ្នា", "မင်္ဂလာပါ ခင်ဗျာ"]
+    marked = ["यह रेस्तरां बहुत अच्छा है और सेवा भी। ", "Donaudampfschifffahrtsgesellschaft "]
+    texts = [prose(), encoded, table, lines, *(text * 20 for text in unspaced + marked), "!!!", ""]
+    assert no_text(texts).tolist() == [1, 2, 3]
 
 
 def test_scripts():

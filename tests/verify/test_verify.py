@@ -133,6 +133,43 @@ def test_a_false_tree_is_refused(lifted, monkeypatch, name, change, size):
         verify_run(lifted)
 
 
+def test_where_the_gap_lies_is_verified(run):
+    report = json.loads((run / "report.json").read_text())
+    where = report["gap_lies_in"]
+    assert where["total"] == pytest.approx(report["objective"] - report["lower_bound"], abs=1e-9)
+    documents = pd.read_csv(run / "documents.csv")
+    assert documents["cost"].sum() == pytest.approx(report["objective"])
+    assert documents["gap"].sum() == pytest.approx(where["total"], abs=1e-9)
+    for change in (
+        {"total": where["total"] + 0.1}, {"slack": where["slack"] + 0.1},
+        {"documents": [row | {"cost": row["cost"] + 1.0} for row in where["documents"]]},
+        {"documents": [row | {"document": 10**6} for row in where["documents"]]},
+    ):  # fmt: skip
+        edit_report(run, gap_lies_in=where | change)
+        with pytest.raises(FalseResult, match="where the gap lies"):
+            verify_run(run)
+    edit_report(run, gap_lies_in=where)
+    for column, said in (("cost", "document"), ("gap", "add up")):
+        documents.assign(**{column: documents[column] + 0.01}).to_csv(run / "documents.csv", index=False)
+        with pytest.raises(FalseResult, match=said):
+            verify_run(run)
+
+
+def test_prices_that_are_no_real_numbers_are_refused(run):
+    arrays = dict(np.load(run / "proof.npz"))
+    np.savez(run / "proof.npz", **(arrays | {"alpha": arrays["alpha"] + 1j}))
+    with pytest.raises(FalseResult, match="one price"):
+        verify_run(run)
+
+
+def test_trees_that_spend_too_much_are_false_not_damaged(lifted):
+    arrays = dict(np.load(lifted / "proof.npz"))
+    np.savez(lifted / "proof.npz", **(arrays | {"branching_share": arrays["branching_share"] + 10.0}))
+    if len(arrays["branching_share"]):
+        with pytest.raises(FalseResult, match="spend more"):
+            verify_run(lifted)
+
+
 def test_nothing_compiled_and_no_solver_is_loaded(good, source):
     program = (
         "import sys; from cflengine.cli import main;"
@@ -223,6 +260,10 @@ def test_a_solution_that_is_said_to_be_optimal_must_be(run):
     facts = {"lower_bound": bound, "gap": report["objective"] / bound - 1}
     edit_report(run, **facts, certificate=report["certificate"] | facts)
     (run / "model.cflm").unlink()  # which says the gap, too
+    with pytest.raises(FalseResult, match="add up"):
+        verify_run(run)
+    pd.read_csv(run / "documents.csv").drop(columns=["cost", "gap"]).to_csv(run / "documents.csv", index=False)
+    edit_report(run, gap_lies_in=None)
     verify_run(run)
     edit_report(run, optimal=True)
     with pytest.raises(FalseResult, match="optimal, which is not proved"):
@@ -358,6 +399,7 @@ def test_damaged_files_are_refused(run):
     (run / "documents.csv").unlink()
     frame = pd.read_csv(io.BytesIO(half))[["document", "tokens", "pointers"]]
     frame.to_csv(run / "documents.csv", index=False)
+    edit_report(run, gap_lies_in=None)
     check_damaged(run)
 
 
@@ -445,9 +487,10 @@ def test_grams_by_sorting_are_those_of_the_index(documents, max_gram):
     assert len(pairs) == index.n_grams, "one to one"
 
 
-def test_a_foreign_bound_is_said_not_to_be_checked(tmp_path, capsys):
+def test_a_foreign_bound_is_said_not_to_be_verified(tmp_path, capsys, monkeypatch):
     """Of a corpus whose relaxation leaves a gap: otherwise its prices settle all, and HiGHS is not asked."""
     pytest.importorskip("highspy")
+    monkeypatch.setattr("cflengine.compression.solvers.run.branch_where_open", lambda *_: ())  # which prove as much
     out, source = tmp_path / "run", tmp_path / "la.csv"
     pd.DataFrame({"text": SMALL["one word again and again"]}).to_csv(source, index=False)
     command("compress", source, "--text-column", "text", "--out", out, "--solver", "exact")
@@ -455,4 +498,12 @@ def test_a_foreign_bound_is_said_not_to_be_checked(tmp_path, capsys):
     assert "HiGHS says" in capsys.readouterr().out and isinstance(said, float)
     assert "branch and bound" in verify_run(out)[0].notes[0]
     command("verify", out)
-    assert "not checked: a bound of" in capsys.readouterr().out
+    assert "not verified: a bound of" in capsys.readouterr().out
+    report = json.loads((out / "report.json").read_text())
+    for word in (2.0 * report["objective"], 0.5 * report["lower_bound"], True, "much", [1.0]):
+        edit_report(out, unverified_bound=word)
+        with pytest.raises(FalseResult, match="exact solver"):
+            verify_run(out)
+    edit_report(out, unverified_bound=said, solver="guided")
+    with pytest.raises(FalseResult, match="exact solver"):
+        verify_run(out)

@@ -16,7 +16,7 @@ Worked example: "a b a b a c" at λ = 1.
 
 >>> from cflengine import CompressiveFeatures
 >>> model = CompressiveFeatures().fit(["a b a b a c"])
->>> gap = attribute_gap(model.result_, model.index_, model.costs_at(1.0), model.table_.doc_ptr)
+>>> gap = gap_of(model)
 >>> bool(abs(gap.total - (model.result_.objective - gap.bound)) < 1e-9 * model.result_.objective)
 True
 """
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -74,6 +74,21 @@ class GapAttribution:
     bound: float
     documents: pd.DataFrame = field(repr=False)
     grams: pd.DataFrame = field(repr=False)
+
+    @property
+    def nearly_all(self) -> int:
+        """The fewest documents that have 99 % of it."""
+        shares = np.cumsum(np.sort(self.documents["gap"].to_numpy())[::-1])
+        return min(int(np.searchsorted(shares, 0.99 * self.total)) + 1, len(shares))
+
+    def terms(self) -> dict[str, float]:
+        """slack, unspent, overlap and lift, which sum to ``total``."""
+        return {name: float(self.documents[name].sum()) for name in _TERMS}
+
+
+def gap_of(model: Any) -> GapAttribution:
+    """:func:`attribute_gap` of a fitted :class:`~cflengine.CompressiveFeatures`."""
+    return attribute_gap(model.result_, model.index_, model.costs_at(float(model.lam)), model.table_.doc_ptr)
 
 
 def attribute_gap(

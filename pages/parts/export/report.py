@@ -226,8 +226,9 @@ def _tightness(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     if not np.isfinite(model.result_.gap):
         return ""
     seen = tightness_of(model, loaded.corpus)
+    odd = f"<p>{_text(seen.no_texts.sentence())}</p>" if seen.no_texts.n else ""
     if seen.closed:
-        return ""
+        return odd
     documents = [
         (number(row.document), _text(row.begins), percent(row.share), percent(row.cost_share),
          _text(getattr(row, "note", "")))
@@ -235,7 +236,7 @@ def _tightness(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     ]  # fmt: skip
     grams = [(_text(row.gram), percent(row.share), number(row.count)) for row in seen.grams.itertuples()]
     return (
-        f"<h2>Where the proof is not tight</h2><p>{_bold(seen.sentence())}</p>"
+        f"<h2>Where the proof is not tight</h2><p>{_bold(seen.sentence())}</p>{odd}"
         + _table(("document", "begins", "of the gap", "of the cost", ""), documents, numbers=(0, 2, 3))
         + _table(("K-gram", "of the gap", "pointers"), grams, numbers=(1, 2))
     )

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.compression import GapAttribution, attribute_gap
+from cflengine.compression import GapAttribution, gap_of
 from cflengine.text import no_text
 from pages.parts.read.prices import SNIPPET, snippet
 from pages.parts.shared.solution import Solution
@@ -34,16 +34,33 @@ _GRAMS = {
 
 
 @dataclass(frozen=True)
+class NoTexts:
+    """Documents that look like no text: how many, their share of the cost, and the costliest of them."""
+
+    n: int
+    share: float
+    costliest: tuple[int, ...]
+
+    def sentence(self) -> str:
+        """What they are and what they cost; empty where there are none."""
+        if not self.n:
+            return ""
+        numbers = ", ".join(map(str, self.costliest)) + (", …" if self.n > len(self.costliest) else "")
+        look = f"{many(self.n, 'document')} {'looks' if self.n == 1 else 'look'} like encoded data or tables, not text"
+        return f"{look} ({numbers}): {percent(self.share)} of the cost."
+
+
+@dataclass(frozen=True)
 class Tightness:
     """found: all of it; documents, grams: those with most of the gap, as they are listed; listed: the share of the gap
-    that the listed documents have; nearly_all: the fewest documents that have 99 % of it; closed: there is none."""
+    that the listed documents have; closed: there is none; no_texts: documents that look like none."""
 
     found: GapAttribution
     documents: pd.DataFrame
     grams: pd.DataFrame
     listed: float
-    nearly_all: int
     closed: bool
+    no_texts: NoTexts
 
     def sentence(self) -> list[tuple[str, bool]]:
         """What the gap is made of and where most of it lies, in parts that are bold or not."""
@@ -57,7 +74,7 @@ class Tightness:
             (" as entries that their uses do not pay for in full, ", False), (terms["overlap"], True),
             (" as words that are covered twice", False), *(trees if of["lift"].any() else ()),
             (". The documents below have ", False), (percent(self.listed, 0), True),
-            (f" of it; 99 % of it lie in {self.nearly_all:,} of {many(len(of), 'document')}.", False),
+            (f" of it; 99 % of it lie in {self.found.nearly_all:,} of {many(len(of), 'document')}.", False),
         ]  # fmt: skip
 
 
@@ -69,6 +86,8 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
     ):  # fmt: skip
         return
     seen = tightness(solution.id, solution.model, corpus)
+    if seen.no_texts.n:
+        st.caption(seen.no_texts.sentence())
     if seen.closed:
         st.caption("The bound is reached: nothing lies between.")
         return
@@ -85,19 +104,22 @@ def tightness(solution_id: str, _model: CompressiveFeatures, _corpus: Corpus) ->
 
 def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
     """Of a certified result."""
-    found = attribute_gap(model.result_, model.index_, model.costs_at(float(model.lam)), model.table_.doc_ptr)
+    found = gap_of(model)
     total = max(found.total, np.finfo(float).tiny)
     worst = found.documents.nlargest(LISTED, "gap")
     worst = worst[worst["gap"] > 0]
     texts = [corpus.texts[d] for d in worst["document"].tolist()]
-    odd = set(no_text(texts).tolist())
+    every = no_text(corpus.texts)
+    odd, cost = set(every.tolist()), found.documents["cost"].to_numpy()
+    no_texts = NoTexts(len(every), float(cost[every].sum() / max(model.result_.objective, np.finfo(float).tiny)),
+                       tuple(every[np.argsort(-cost[every], kind="stable")][:LISTED].tolist()))  # fmt: skip
     documents = pd.DataFrame(
         {
             "document": worst["document"].to_numpy(),
             "share": worst["gap"].to_numpy() / total,
             "cost_share": worst["cost"].to_numpy() / model.result_.objective,
             "begins": [snippet(text[: 2 * SNIPPET], SNIPPET // 2) for text in texts],
-            "note": ["looks like no text" if i in odd else "" for i in range(len(texts))],
+            "note": ["looks like no text" if d in odd else "" for d in worst["document"].tolist()],
         }
     )
     grams = found.grams.nlargest(LISTED, "gap")
@@ -107,9 +129,7 @@ def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
     phrases = pd.DataFrame(
         {"gram": rows["gram"].to_numpy(), "share": grams["gap"].to_numpy() / total, "count": rows["count"].to_numpy()}
     )
-    if not odd:
+    if not documents["note"].any():
         documents = documents.drop(columns="note")
-    shares = np.cumsum(np.sort(found.documents["gap"].to_numpy())[::-1]) / total
-    nearly_all = min(int(np.searchsorted(shares, 0.99)) + 1, len(shares))
     closed = found.total <= 1e-9 * max(model.result_.objective, 1.0)
-    return Tightness(found, documents, phrases, float(documents["share"].sum()), nearly_all, closed)
+    return Tightness(found, documents, phrases, float(documents["share"].sum()), closed, no_texts)
