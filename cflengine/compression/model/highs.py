@@ -12,6 +12,14 @@ import numpy as np
 from cflengine.compression.model.linear_program import IntegerProgram
 from cflengine.engine.checks import MissingPackageError
 
+# HiGHS's heuristics that solve smaller integer programmes take three times the memory and cannot be stopped for a
+# minute at a time; the guided solver's solution as ``start`` is about as good and there in seconds
+NO_SUBPROBLEMS = {
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+
 
 def has_highspy() -> bool:
     """Whether it is installed, and can be had: OR-tools has a HiGHS of its own, and a process bears one of the two."""

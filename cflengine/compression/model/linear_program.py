@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from cflengine.compression.model.local_problem import LocalProblem
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.text.kgrams import KGramIndex
 
@@ -93,6 +94,18 @@ class IntegerProgram:
         np.maximum.at(top, self.grams, w)
         # a little more, for the rounding of these very sums
         return float(self.d @ w + self.costs.dictionary @ top) / least * (1 + 1e-12)
+
+
+def index_of(local: LocalProblem) -> KGramIndex:
+    """A part's index, its words left out; K-grams that stand nowhere in it count as long as those before them."""
+    K, n = local.gram_of.shape
+    length, counts = np.zeros(len(local.grams), dtype=np.int64), np.zeros(len(local.grams), dtype=np.int64)
+    for k, row in enumerate(local.gram_of):
+        length[row[row >= 0]] = k + 1
+        np.add.at(counts, row[row >= 0], 1)
+    grp_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    len_ptr = np.searchsorted(np.maximum.accumulate(length), np.arange(1, K + 2)).astype(np.int32)
+    return KGramIndex(np.zeros(n, dtype=np.int32), np.array([0, n]), local.gram_of, grp_ptr, len_ptr)
 
 
 def common_step(values: np.ndarray) -> float:

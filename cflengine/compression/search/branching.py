@@ -20,8 +20,13 @@ import numpy as np
 from cflengine.compression.analysis.gap import GapAttribution
 from cflengine.compression.model.branching import Branching, tree_bound
 from cflengine.compression.model.certificate import excesses_of
-from cflengine.compression.model.linear_program import IntegerProgram
-from cflengine.compression.model.local_problem import LocalProblem, costs_at, local_problem, with_shares
+from cflengine.compression.model.linear_program import IntegerProgram, index_of
+from cflengine.compression.model.local_problem import (
+    LocalProblem,
+    costs_at,
+    local_problem,
+    with_shares,
+)
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.passes.binary import count_uses
 from cflengine.compression.search.node_programs import Decision, NodeOptimum, node_program
@@ -73,12 +78,15 @@ class Brancher:
         self.unspent = np.maximum(costs.dictionary - spent, 0.0)
         self.spent: dict[int, float] = {}  # by trees, on K-grams that they share
 
-    def branch(self, spans: np.ndarray, poll: Poll) -> Branched:
+    def branch(
+        self, spans: np.ndarray, poll: Poll, *, most_nodes: int | None = None, enough: float = np.inf
+    ) -> Branched:
         """A tree for the part with these spans, apart from those of trees before. poll: asked between nodes; what there
-        is of a tree is whole when it says no."""
+        is of a tree is whole when it says no. most_nodes: None for fewer the larger the part; enough: a bound, in the
+        user's unit, that is not raised any further."""
         part = self._part(spans)
         local, inside = part.local, part.local.inside
-        leaves, whole = _leaves(part.program, part.most_nodes, poll)
+        leaves, whole = _leaves(part.program, most_nodes or part.most_nodes, poll, enough / self.unit)
         better = None if whole is None else part.cover_of(whole, self.cover)
         if not leaves:
             return Branched(None, 0.0, better)
@@ -118,7 +126,7 @@ class Brancher:
         before = np.array([self.spent.get(gram, 0.0) for gram in named.tolist()])
         share = np.minimum(share, np.maximum(self.costs.dictionary[named] * (1.0 - _FEASIBLE) - before, 0.0))
         local = with_shares(local, places[shared], share, across)
-        program = IntegerProgram(_index_of(local), local.costs.in_unit(self.unit), local.inside)
+        program = IntegerProgram(index_of(local), local.costs.in_unit(self.unit), local.inside)
         return _Part(local, places, shared, share, across, program)
 
     def _paid_across(self, local: LocalProblem) -> np.ndarray:
@@ -167,20 +175,11 @@ class _Part:
         return min(max(_NODE_TOKENS // max(len(self.local.tokens), 1), _FEWEST_NODES), _MOST_NODES)
 
 
-def _index_of(local: LocalProblem) -> KGramIndex:
-    """The part's index, its words left out."""
-    K, n = local.gram_of.shape
-    length, counts = np.zeros(len(local.grams), dtype=np.int64), np.zeros(len(local.grams), dtype=np.int64)
-    for k, row in enumerate(local.gram_of):
-        length[row[row >= 0]] = k + 1
-        np.add.at(counts, row[row >= 0], 1)
-    grp_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    len_ptr = np.searchsorted(length, np.arange(1, K + 2)).astype(np.int32)
-    return KGramIndex(np.zeros(n, dtype=np.int32), np.array([0, n]), local.gram_of, grp_ptr, len_ptr)
-
-
-def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> tuple[list[_Node], NodeOptimum | None]:
-    """Branch until the best bound is a binary solution's, the second of the answer, or there are so many nodes."""
+def _leaves(
+    program: IntegerProgram, most_nodes: int, poll: Poll, enough: float
+) -> tuple[list[_Node], NodeOptimum | None]:
+    """Branch until the best bound is a binary solution's, the second of the answer, or ``enough``, or there are so many
+    nodes."""
     cost = program.cost[program.n_pointers :]
     kinds = np.flatnonzero(program.shared)
     nodes = node_program(program) if len(cost) else None
@@ -188,7 +187,7 @@ def _leaves(program: IntegerProgram, most_nodes: int, poll: Poll) -> tuple[list[
     if nodes is None or found is None:
         return [], None
     waiting, made = [_Node(found.value, 0, (), found)], 1
-    while made < most_nodes:
+    while made < most_nodes and waiting[0].value < enough:
         best = waiting[0]
         levels = best.optimum.levels
         undecided = np.minimum(levels, 1.0 - levels) * cost
@@ -224,14 +223,15 @@ def units_of(index: KGramIndex, cover: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate(borders)).astype(np.int64)
 
 
-def parts_with_gap(gap: GapAttribution, index: KGramIndex, units: np.ndarray) -> Iterator[np.ndarray]:
+def parts_with_gap(gap: GapAttribution, index: KGramIndex, units: np.ndarray, most: int = 0) -> Iterator[np.ndarray]:
     """Parts as spans, int64 (S, 2), those with most of the gap a token first. gap: by unit. A corpus of few tokens is
-    one part; else units are put together that share K-grams with a gap, as long as they stay small."""
-    of_unit, sizes = gap.documents["gap"].to_numpy(), np.diff(units)
-    if index.n_tokens <= PART_TOKENS:
+    one part; else units are put together that share K-grams with a gap, as long as they have at most ``most`` tokens (0
+    for PART_TOKENS)."""
+    of_unit, sizes, most = gap.documents["gap"].to_numpy(), np.diff(units), most or PART_TOKENS
+    if index.n_tokens <= most:
         yield units[[0, -1]][None]
         return
-    root = _tied(gap, index, units) if index.n_tokens <= TOGETHER_TOKENS else np.arange(len(sizes))
+    root = _tied(gap, index, units, most) if index.n_tokens <= TOGETHER_TOKENS else np.arange(len(sizes))
     of_part = np.bincount(root, of_unit, minlength=len(sizes))
     in_part = np.bincount(root, sizes, minlength=len(sizes))
     members = np.argsort(root, kind="stable")
@@ -245,7 +245,7 @@ def parts_with_gap(gap: GapAttribution, index: KGramIndex, units: np.ndarray) ->
             yield np.column_stack([begins[np.append(True, apart)], ends[np.append(apart, True)]])
 
 
-def _tied(gap: GapAttribution, index: KGramIndex, units: np.ndarray) -> np.ndarray:
+def _tied(gap: GapAttribution, index: KGramIndex, units: np.ndarray, most: int) -> np.ndarray:
     """int64 (U,): the part of each unit, by its first unit; K-grams with more of the gap tie first."""
     sizes = np.diff(units)
     grams = gap.grams.sort_values("gap", ascending=False, kind="stable")
@@ -269,7 +269,7 @@ def _tied(gap: GapAttribution, index: KGramIndex, units: np.ndarray) -> np.ndarr
 
     for group in np.split(unit, np.flatnonzero(np.diff(number)) + 1):
         roots = sorted({find(d) for d in group.tolist()})
-        if len(roots) > 1 and sum(tokens[d] for d in roots) <= PART_TOKENS:
+        if len(roots) > 1 and sum(tokens[d] for d in roots) <= most:
             for other in roots[1:]:
                 parent[other] = roots[0]
                 tokens[roots[0]] += tokens[other]

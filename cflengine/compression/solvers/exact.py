@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.compression.model.certificate import binary_solution, dual_bound
-from cflengine.compression.model.highs import load_highspy, start_highs
+from cflengine.compression.model.highs import NO_SUBPROBLEMS, load_highspy, start_highs
 from cflengine.compression.model.linear_program import IntegerProgram
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
@@ -50,13 +50,6 @@ from cflengine.text.kgrams import KGramIndex
 RELAXATION, BRANCHING = "relaxation", "branch and cut"
 ROUNDS = 5  # of re-encoding; more change nothing
 POLL_S, REPORT_S = 0.05, 0.5
-# HiGHS's heuristics that solve smaller integer programmes take three times the memory and cannot be stopped for a
-# minute at a time; the guided solver's solution as ``start`` is about as good and there in seconds
-NO_SUBPROBLEMS = {
-    "mip_heuristic_run_rins": False,
-    "mip_heuristic_run_rens": False,
-    "mip_heuristic_run_root_reduced_cost": False,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +149,7 @@ class _Exact(CompressionRun):
     """The outer loop: the relaxation, rounding, branch and cut."""
 
     solver = "exact"
+    exact_search = False  # it has been done
 
     def __init__(
         self,

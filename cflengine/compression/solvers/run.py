@@ -24,7 +24,7 @@ from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.model.result import CompressionResult, StageSnapshot
 from cflengine.compression.passes.binary import Coder
 from cflengine.compression.passes.blocks import Blocks
-from cflengine.compression.solvers.lifting import BRANCHING, branch_where_open
+from cflengine.compression.solvers.lifting import BRANCHING, SEARCH, branch_where_open
 from cflengine.engine.progress import NAN, Listener, Progress
 from cflengine.engine.run import Run
 from cflengine.engine.settings import Limits
@@ -43,7 +43,10 @@ class Problem:
 
 
 class CompressionRun(Run):
-    """One solve; subclasses set ``solver`` and raise the bound as they prove more."""
+    """One solve; subclasses set ``solver`` and raise the bound as they prove more. exact_search: whether parts are
+    solved exactly in the end, where the gap lies."""
+
+    exact_search = True
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class CompressionRun(Run):
         """Report; ζ, ρ and the value of the continuous iterate (an estimate) go into the event's ``extra``."""
         own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
         going = self.report(stage, objective, support=support, extra=own | dict(extra or {}))
-        if not stage.endswith((FINISHED, BRANCHING)):  # then the solver's arrays are gone
+        if not stage.endswith((FINISHED, SEARCH, BRANCHING)):  # then the solver's arrays are gone
             self.progress.offer(self)
         return going
 

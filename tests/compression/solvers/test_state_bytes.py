@@ -79,6 +79,7 @@ import numpy as np
 from cflengine.compression.solvers import lifting
 from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
 from cflengine.compression.solvers.memory import state_bytes
+from cflengine.compression.solvers.run import CompressionRun
 from cflengine.compression.model.problem import storage_costs
 from cflengine.text.kgrams import index_kgrams
 
@@ -90,6 +91,7 @@ def solve(tokens, doc_ptr):
     return index
 
 lifting.RECENT = 4  # some trees take what many do
+CompressionRun.exact_search = False  # some ten MB, whatever the corpus
 
 def memory(line):
     with open("/proc/self/status") as status:
