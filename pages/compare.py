@@ -4,6 +4,7 @@ from pages.parts.shared.guard import through_router
 
 through_router()
 
+import numpy as np
 import streamlit as st
 
 from pages.parts.compare.controls import draw_compare_controls
@@ -43,7 +44,10 @@ if possible and run is not None and run.ready:
             if chosen is None:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
         if chosen is not None:
-            draw_concordance(loaded.corpus.texts, run.phrases[chosen], height=300)
+            of_group = loaded.corpus.metadata[run.choice.column].astype(str) == group
+            draw_concordance(
+                loaded.corpus.texts, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group
+            )
     with plot:
         draw_plot(run, group)
     with cross:

@@ -112,6 +112,8 @@ def read_project(file: str | Path | IO[bytes], name: str = "the file") -> Projec
         raise CorpusError(f"'{name}' is not a project of cflengine, or it is truncated.") from error
     try:
         return _project(header, corpus_bytes, path_bytes, name)
+    except CorpusError:
+        raise  # it names the file
     except InputError as error:
         raise CorpusError(f"'{name}': {error}") from error
     except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:

@@ -96,8 +96,11 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             frame[["passage", "words", "times", "documents", "saved"]], hide_index=True, height=520,
             on_select="rerun", selection_mode="single-row", key=f"boilerplate_passages_{everything}",
             column_config={
-                "passage": st.column_config.TextColumn(width=330),
-                "saved": st.column_config.NumberColumn(help="Words of all copies: what leaving them out saves"),
+                "passage": st.column_config.TextColumn(width=290),
+                "words": st.column_config.NumberColumn(width=52),
+                "times": st.column_config.NumberColumn(width=52),
+                "documents": st.column_config.NumberColumn("docs", width=52),
+                "saved": st.column_config.NumberColumn(width=60, help="Words of copies: what leaving them out saves"),
             },
             alt="Repeated passages with how often they stand",
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.compare.run import CompareChoice, CompareRun
-from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns
 from pages.parts.shared.solution import Solution
@@ -33,7 +33,7 @@ def draw_compare_controls(found: Solution) -> bool:
             "Compare", columns[choice.column], default=list(choice.groups), key=key, width=430,
             max_selections=MOST_GROUPS, on_change=lambda: _set(groups=tuple(st.session_state[key])),
         )  # fmt: skip
-        with st.container(width=220):
+        with st.container(width=BUTTONS):
             run_and_stop(
                 job, lambda: start_compare(found), lambda: stop_job(COMPARE), label="Compare",
                 disabled=len(choice.groups) < 2,

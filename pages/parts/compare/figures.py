@@ -84,7 +84,7 @@ def cross_figure(names: Sequence[str], excess: np.ndarray) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
             z=100 * excess, x=labels, y=labels, text=text, texttemplate="%{text}", showscale=False, xgap=2, ygap=2,
-            colorscale=[[0, "rgba(213,94,0,0.06)"], [1, "rgba(213,94,0,0.75)"]],
+            colorscale=[[0, "rgba(213,94,0,0.06)"], [1, "rgba(213,94,0,0.55)"]],
             hovertemplate="%{y} in the dictionary of %{x}: %{text}<extra></extra>",
         )
     )  # fmt: skip

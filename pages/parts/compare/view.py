@@ -25,7 +25,7 @@ COLUMNS = {
     "others_per_million": st.column_config.NumberColumn("elsewhere", format="%.0f", width=74),
     "documents": st.column_config.NumberColumn("docs", width=50, help="Documents of the group that have it"),
     "spread": st.column_config.NumberColumn("spread", format="%.2f", width=56, help="0: one document has it all"),
-    "p": st.column_config.NumberColumn("p", format="%.2g", width=58, help="Corrected for the number of phrases"),
+    "p": st.column_config.TextColumn("p", width=70, help="Corrected for the number of phrases"),
 }
 
 
@@ -61,7 +61,8 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     st.markdown(f"**{plain(group)}** uses {counted(more, telling)}")
     key = f"keys_{group}_{st.session_state.get('compare_all', False)}"
     event = st.dataframe(
-        shown[list(COLUMNS)], hide_index=True, height=360, on_select="rerun", selection_mode="single-row", key=key,
+        shown[list(COLUMNS)].assign(p=shown["p"].map(_probability)), hide_index=True, height=360, on_select="rerun",
+        selection_mode="single-row", key=key,
         column_config=COLUMNS, alt="Key phrases of the group",
     )  # fmt: skip
     st.container(horizontal=True).download_button(
@@ -78,6 +79,11 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
         st.session_state.compare_phrase = int(shown.index[row])
         select_phrase(run.phrases[int(shown.index[row])])
     return None if row is None else str(shown["phrase"].iloc[row])
+
+
+def _probability(p: float) -> str:
+    """As it is read: small ones are small."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def keys_table(run: CompareRun, group: str) -> pd.DataFrame:

@@ -3,6 +3,8 @@ work on the same text."""
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from pages.parts.components.live_chart import live_trace_chart
@@ -93,8 +95,8 @@ def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     if row is None:
         st.caption("Looking for every phrase of the corpus …")
         return
-    proved = f"proved so far: within {gap_text(row['gap'])}"
-    st.markdown(f"Looking for the cheapest pieces: **{plain(row['stage'])}**, {proved}")
+    proved = f", proved so far: within {gap_text(row['gap'])}" if math.isfinite(row["gap"]) else ""
+    st.markdown(f"Looking for the cheapest pieces: **{plain(row['stage'])}**{proved}")
     chart, text = st.columns([3, 2], gap="medium")
     with chart:
         live_trace_chart(

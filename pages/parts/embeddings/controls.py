@@ -10,7 +10,7 @@ import streamlit as st
 from cflengine.embedding import has_neural
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
 from pages.parts.shared import corpora
-from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
 from pages.parts.shared.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
@@ -39,7 +39,7 @@ def draw_embed_controls() -> bool:
             "Compare", columns[choice.column], default=list(choice.classes), key=key, width=430,
             on_change=lambda: _set(classes=tuple(st.session_state[key])),
         )  # fmt: skip
-        with st.container(width=220):
+        with st.container(width=BUTTONS):
             run_and_stop(
                 job, start_embed, lambda: stop_job(EMBED), label="Compare", disabled=len(choice.classes) < 2
             )  # fmt: skip

@@ -13,7 +13,7 @@ from cflengine.linear import MOST_CLASSES
 from cflengine.plq import LOSSES
 from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
-from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import label_columns, own_split
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
@@ -62,7 +62,7 @@ def draw_loss_controls() -> bool:
             "by the same algorithm, with a proof.",
         )  # fmt: skip
         _level(choice)
-        with st.container(width=220):
+        with st.container(width=BUTTONS):
             run_and_stop(job, start_loss, lambda: stop_job(LOSS), label="Fit")
     try:
         loss = choice.made()

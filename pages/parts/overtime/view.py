@@ -100,12 +100,15 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
     frame = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])
     shown = frame.head(SHOWN)
+    shown = shown.assign(accident=np.where(shown["weight"] > limit, "", "possible"))
     clear = int((frame["weight"] > limit).sum())
     if not len(frame):
         st.markdown("**No phrase comes in a burst.**")
         return
     if clear:
-        st.markdown(f"**{many(clear, 'phrase')}** come in bursts that are no accident (weight above {limit:.1f}).")
+        come = "comes in a burst" if clear == 1 else "come in bursts"
+        st.markdown(f"**{many(clear, 'phrase')}** {come} that {'is' if clear == 1 else 'are'} no accident "
+                    f"(weight above {limit:.1f}).")  # fmt: skip
     else:
         st.markdown(f"**All bursts here may be accidents**: none has a weight above {limit:.1f}.")
     st.caption(
@@ -123,6 +126,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
             "last": st.column_config.TextColumn("to", width=wide),
             "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
             "count": st.column_config.NumberColumn("uses", width=55, help="Uses of the phrase then"),
+            "accident": st.column_config.TextColumn("by accident", width=70, help="Its weight is below the limit"),
         },
     )  # fmt: skip
     row = new_row(event, len(shown), key)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,28 +14,39 @@ from cflengine.text import in_context
 from pages.parts.shared.words import plain
 
 
-def draw_concordance(texts: Sequence[str], word: str, *, height: int = 340) -> None:
-    """The occurrences of a word as a table, beside a table whose rows choose it."""
-    st.markdown(f"**{plain(word)}** in the text")
+def draw_concordance(
+    texts: Sequence[str], word: str, *, height: int = 340, first: np.ndarray | None = None, whose: str = ""
+) -> None:
+    """The occurrences of a word as a table, beside a table whose rows choose it. first: documents that come before all
+    others, those of ``whose``."""
+    others = f", documents of {plain(whose)} first" if whose else ""
+    st.markdown(f"**{plain(word)}** in the text{others}")
     st.dataframe(
-        occurrences(texts, word), hide_index=True, height=height, alt="Where the word stands",
+        occurrences(texts, word, first=first), hide_index=True, height=height, alt="Where the word stands",
         column_config={
-            "document": st.column_config.NumberColumn(width=70),
-            "before": st.column_config.TextColumn(alignment="right", width=230),
+            "document": st.column_config.NumberColumn("doc", width=48),
+            "before": st.column_config.TextColumn(alignment="right", width=190),
             "word": st.column_config.TextColumn(width=95),
-            "after": st.column_config.TextColumn(width=230),
+            "after": st.column_config.TextColumn(width=200),
         },
     )  # fmt: skip
     st.caption("Select a row of the table to see another word.")
 
 
-def occurrences(texts: Sequence[str], word: str, *, most: int = 200, around: int = 36) -> pd.DataFrame:
-    """Where a word, or a K-gram, stands: document, the text before it, the word, the text behind it; in any case."""
+def occurrences(
+    texts: Sequence[str], word: str, *, most: int = 200, around: int = 36, first: np.ndarray | None = None
+) -> pd.DataFrame:
+    """Where a word, or a K-gram, stands: document, the text before it, the word, the text behind it; in any case.
+    first: int, documents that come before all others."""
     words = r"\s*".join(map(re.escape, word.split()))
     pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
     rows: list[tuple[int, str, str, str]] = []
     began = time.monotonic()
-    for d, text in enumerate(texts):
+    order = np.arange(len(texts))
+    if first is not None:
+        order = np.concatenate([first, np.setdiff1d(order, first)])
+    for d in order.tolist():
+        text = texts[d]
         rows += [(d, *in_context(text, *match.span(), around)) for match in pattern.finditer(text)]
         if len(rows) >= most or time.monotonic() - began > 2.0:
             break

@@ -90,6 +90,9 @@ def gram_slider(*, disabled: bool = False) -> None:
     )
 
 
+BUTTONS = 320  # pixels for both, in a row of fields: less, and they stand one above the other
+
+
 def run_and_stop(
     job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = ""
 ) -> None:

@@ -21,7 +21,8 @@ from pages.parts.shared.state import (
 from pages.parts.shared.words import gap_text, many, number, plain
 
 _NAMES = {
-    "race": "Race", "path": "Words to phrases", "telling": "Telling sentences", "weights": "Word groups",
+    "job": "Watch the solver", "race": "Race",
+    "path": "Words to phrases", "telling": "Telling sentences", "weights": "Word groups",
     "tagger": "Training the tagger", "names": "Names",
     "loss": "Losses", "tasks": "Tasks", "embeddings": "Embeddings", "training": "Training",
     "compare": "Compare", "boilerplate": "Boilerplate", "reading": "Reading", "subwords": "Tokenizer",
@@ -72,6 +73,7 @@ def _job_status(job_id: str, kind: str) -> None:
         st.error(plain(job.error))
     elif kind == SOLVE and job.state == DONE:
         result = job.result.result_
+        st.markdown(f"**Watch the solver**, λ = {float(job.result.lam):g}")
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
         ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
         st.markdown(f"gap **{gap_text(result.gap)}** (proved)  \n{ended}")
@@ -81,8 +83,7 @@ def _job_status(job_id: str, kind: str) -> None:
 
 
 def _running(job: Job, kind: str) -> None:
-    if kind != SOLVE:
-        st.markdown(f"**{_NAMES[kind]}**")
+    st.markdown(f"**{_NAMES[kind]}**")
     if waits := BOARD.place(job):
         st.markdown(waits)
     elif kind == READ:

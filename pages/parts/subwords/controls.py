@@ -10,7 +10,7 @@ from cflengine.engine import InputError, MissingPackageError
 from cflengine.tokenizer import ForeignTokenizer
 from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import corpora
-from pages.parts.shared.controls import run_and_stop
+from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import SUBWORDS, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many, plain
@@ -48,7 +48,7 @@ def draw_controls() -> None:
             "Lower case", choice.lowercase, key="widget_subwords_lowercase",
             on_change=lambda: _set(lowercase=state.widget_subwords_lowercase),
         )  # fmt: skip
-        with st.container(width=260):
+        with st.container(width=BUTTONS):
             run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose pieces")
     with st.expander("Hold a tokenizer of yours against the best of its size", key="subwords_own"):
         _ask_theirs()

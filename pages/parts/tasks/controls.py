@@ -9,7 +9,7 @@ import streamlit as st
 
 from cflengine.experiments import read_target
 from cflengine.text import role_of
-from pages.parts.shared.controls import gram_slider, run_and_stop
+from pages.parts.shared.controls import BUTTONS, gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
@@ -39,7 +39,7 @@ def draw_task_controls() -> bool:
     columns = _columns()
     if not columns:
         st.info(
-            "This corpus has no column to predict: no classes, no numbers, no authors that stand at several documents. "
+            "This corpus has no column to predict: no classes, no numbers, no eight authors of ten documents each. "
             "Choose another corpus, or one with a rating, a label or an author for every document."
         )
         return False
@@ -51,7 +51,7 @@ def draw_task_controls() -> bool:
             on_change=_take_columns,
             help="One or several columns. Features are made once for all of them.",
         )  # fmt: skip
-        with st.container(width=220):
+        with st.container(width=BUTTONS):
             run_and_stop(
                 job, start_tasks, lambda: stop_job(TASKS), label="Compare", disabled=not choice.columns
             )  # fmt: skip

@@ -360,7 +360,7 @@ def test_the_preview_holds_the_most_frequent_features(model, corpus):
         ({}, {}),
         ({"lam": "2", "k": "5", "weighting": "tf-idf"}, {"lam": 2.0, "max_gram": 5, "weighting": "tf-idf"}),
         ({"lam": "0"}, {"lam": 0.0}),
-        ({"lam": "0.9"}, {"lam": 1.0}),  # the nearest on the slider
+        ({"lam": "0.9"}, {"lam": 0.9}),
         ({"lam": "many", "k": "2"}, {"max_gram": 2}),
         ({"lam": "nan"}, {}),
         ({"lam": "inf"}, {}),
