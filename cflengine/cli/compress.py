@@ -48,7 +48,7 @@ Written to DIR:
   proof.npz           what proves the bound: the dual price of every token, and branching trees of passages where
                       these leave a gap (see cflengine verify)
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
-  report.json         objective, certified bound and gap, settings, sizes, seconds, memory, versions
+  report.json         objective, certified bound and gap and where it lies, settings, sizes, seconds, memory, versions
 
 The bound holds for dictionaries of phrases of up to K words at these costs.
 """

@@ -138,7 +138,7 @@ class Budget:
         deadline = _DEADLINE.get()
         if deadline is not None and time.monotonic() > deadline:
             raise CorpusError(
-                f"'{self.name}' could not be read within the time limit ({_size(self.spent)} so far); raise it, or "
+                f"the time limit was over before '{self.name}' was read ({_size(self.spent)} so far); raise it, or "
                 "take fewer documents."
             )
         if self.spent > self.max_bytes:

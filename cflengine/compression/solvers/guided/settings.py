@@ -48,8 +48,8 @@ class GuidedSettings(Limits):
     tighten : bool, default: True
         After each annealing, take up the relaxation again for a better bound.
     branching : bool, default: True
-        In the end, where the gap is not reached, lift the bound by branching trees for the documents, or windows of
-        long ones, that have most of it; only of a single solve.
+        In the end, where the gap is not reached, solve small parts exactly, all else fixed, and lift the bound by
+        branching trees, for the documents, or windows of long ones, that have most of it; only of a single solve.
     random_state : int, default: 0
         Seed of whatever is drawn.
     bound_every : int, default: 25

@@ -9,6 +9,7 @@
     local search    additions and removals of K-grams that stand apart (moves.py);
     recombination   a perturbed dictionary is searched again and the best of both solutions combined by a minimum
                     cut (crossover.py);
+    exact search    of small parts where the gap lies, all else fixed (neighbourhood.py), and
     branching trees in the end, for documents, or windows of them, where the bound is not tight (model/branching.py).
 
 From annealing to recombination this is repeated, with the relaxation taken up again for a better bound in between,
