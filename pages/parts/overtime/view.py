@@ -126,7 +126,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
             "last": st.column_config.TextColumn("to", width=wide),
             "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
             "count": st.column_config.NumberColumn("uses", width=55, help="Uses of the phrase then"),
-            "accident": st.column_config.TextColumn("by accident", width=70, help="Its weight is below the limit"),
+            "accident": st.column_config.TextColumn("accident?", width=72, help="Its weight is below the limit"),
         },
     )  # fmt: skip
     row = new_row(event, len(shown), key)
