@@ -9,8 +9,8 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts.components.backend_address import BackendAddress
-from pages.parts.components.downloads import keep_downloads
 from pages.parts.components.static_routes import plotly_js_route
+from pages.parts.shared.guard import keep_downloads
 from pages.parts.shared.jobs import trace_route
 
 #: section -> pages: file, title, and the letter that opens it after g (shared/keys.py)

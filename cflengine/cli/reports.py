@@ -42,17 +42,17 @@ def gap_report(model: Any, corpus: Any, gap: Any) -> dict[str, Any]:
 
     names = {int(number): name for number, name in zip(model.gram_ids_, model.dictionary_["gram"], strict=True)}
     documents, grams = (frame.nlargest(WORST, "gap") for frame in (gap.documents, gap.grams))
-    odd = gap.documents.iloc[no_text(corpus.texts)].sort_values("cost", ascending=False, kind="stable")
-    worst = [
-        [int(number), cost, own] for number, cost, own in documents[["document", "cost", "gap"]].to_numpy().tolist()
-    ]
+    odd = gap.costliest(no_text(corpus.texts))
     return {
         "total": gap.total, **gap.terms(), "documents_with_99_percent": gap.nearly_all,
-        "documents": [dict(zip(("document", "cost", "gap"), row, strict=True)) for row in worst],
+        "documents": [
+            {"document": int(row.document), "cost": float(row.cost), "gap": float(row.gap)}
+            for row in documents.itertuples()
+        ],
         "grams": [{"gram": names[int(row.gram)], "gap": float(row.gap)} for row in grams.itertuples()],
         "no_text": {
             "n_documents": len(odd), "cost": float(odd["cost"].sum()),
-            "documents": [int(number) for number in odd["document"].head(WORST)],
+            "documents": odd["document"].head(WORST).tolist(),
         },
     }  # fmt: skip
 

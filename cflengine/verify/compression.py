@@ -53,8 +53,8 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
-    _check_documents(folder, table, pointers, cost)
-    _check_where(folder, report, finding, cost)
+    rows = _check_documents(folder, table, pointers, cost)
+    _check_where(rows, report, finding, cost)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
 
@@ -204,8 +204,9 @@ def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any])
 
 def _check_documents(
     folder: Path, table: TokenTable, pointers: Pointers | None = None, cost: np.ndarray | None = None
-) -> None:
-    """documents.csv has every document's tokens and, of one solution, its pointers and cost."""
+) -> list[dict[str, str]]:
+    """documents.csv, whose rows are the answer, has every document's tokens and, of one solution, its pointers and
+    cost."""
     documents, sizes = rows_of(folder / "documents.csv"), np.diff(table.doc_ptr)
     used = None if pointers is None else np.bincount(pointers.document, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
@@ -215,13 +216,13 @@ def _check_documents(
         if cost is not None and "cost" in row:
             same = same and abs(float(row["cost"]) - cost[d]) <= 1e-9 * max(1.0, cost[d])
         require(same, f"documents.csv is wrong about document {d}.")
+    return documents
 
 
-def _check_where(folder: Path, report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
+def _check_where(rows: list[dict[str, str]], report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
     """The gap, charged to documents, is all that lies between objective and bound; what the report says of it is of
     these rows."""
     said: Any = report.get("gap_lies_in")
-    rows = rows_of(folder / "documents.csv")
     if said is None and not any("gap" in row for row in rows):  # of an older version, which says nothing of it
         return
     require(isinstance(said, dict), "the report does not say where the gap lies.")

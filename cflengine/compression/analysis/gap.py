@@ -81,6 +81,10 @@ class GapAttribution:
         shares = np.cumsum(np.sort(self.documents["gap"].to_numpy())[::-1])
         return min(int(np.searchsorted(shares, 0.99 * self.total)) + 1, len(shares))
 
+    def costliest(self, documents: np.ndarray) -> pd.DataFrame:
+        """The rows of some documents (int), those that cost most first."""
+        return self.documents.iloc[documents].sort_values("cost", ascending=False, kind="stable")
+
     def terms(self) -> dict[str, float]:
         """slack, unspent, overlap and lift, which sum to ``total``."""
         return {name: float(self.documents[name].sum()) for name in _TERMS}

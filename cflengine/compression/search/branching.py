@@ -21,12 +21,7 @@ from cflengine.compression.analysis.gap import GapAttribution
 from cflengine.compression.model.branching import Branching, tree_bound
 from cflengine.compression.model.certificate import excesses_of
 from cflengine.compression.model.linear_program import IntegerProgram, index_of
-from cflengine.compression.model.local_problem import (
-    LocalProblem,
-    costs_at,
-    local_problem,
-    with_shares,
-)
+from cflengine.compression.model.local_problem import LocalProblem, costs_at, local_problem, with_shares
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.passes.binary import count_uses
 from cflengine.compression.search.node_programs import Decision, NodeOptimum, node_program

@@ -43,19 +43,17 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     present = strings.dropna()
     if not any(map(_shape, present.iloc[:_LOOKED])):
         return Dates(None)
-    spelt: dict[str, str | None] = {}  # each as ISO 8601
     shapes = {value: _shape(value) for value in present.unique()}
     orders = {mark: _order(shapes, mark) for mark in "./-"}
-    for value, shape in shapes.items():
-        spelt[value] = None if shape is None else _as_iso(value, shape, orders)
+    # each as ISO 8601
+    spelt = {value: None if shape is None else _as_iso(value, shape, orders) for value, shape in shapes.items()}
     ambiguous = next((value for value, shape in shapes.items() if shape in orders and not orders[shape]), "")
-    iso = present.map(spelt)
-    zoned = iso.dropna().str.fullmatch(r".*(Z|[+-]\d\d:?\d\d)") & (iso.dropna().str.len() > len("2024-01-31"))
-    if zoned.nunique() > 1:
+    zoned = {shapes[value] == "zoned" for value, iso in spelt.items() if iso is not None}
+    if len(zoned) > 1:
         return Dates(None)
     # what is shaped like a date and is none, such as 2024-02-31, is missing; likewise what the type cannot hold
     try:
-        found = pd.to_datetime(iso, format="ISO8601", utc=bool(zoned.any()), errors="coerce")
+        found = pd.to_datetime(present.map(spelt), format="ISO8601", utc=True in zoned, errors="coerce")
     except (ValueError, OverflowError):
         return Dates(None)
     unread = present[found.isna()]
@@ -65,9 +63,11 @@ def read_dates(values: Sequence[str | None]) -> Dates:
 
 
 def _shape(value: str) -> str | None:
-    """How a value is written: "iso", "named", or the mark between its numbers; None for no date."""
-    if ISO.fullmatch(value):
-        return "iso"
+    """How a value is written: "iso", "zoned" (with a time zone), "named", or the mark between its numbers; None for no
+    date."""
+    iso = ISO.fullmatch(value)
+    if iso:
+        return "iso" if iso[4] is None else "zoned"
     numbered = _NUMBERED.fullmatch(value)
     if numbered:
         return numbered[2]
@@ -88,7 +88,7 @@ def _order(shapes: dict[str, str | None], mark: str) -> str:
 
 
 def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
-    if shape == "iso":
+    if shape in ("iso", "zoned"):
         return value
     if shape == "named":
         return _named(value)

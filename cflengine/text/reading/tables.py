@@ -110,20 +110,19 @@ class FilesTable:
         for one of those."""
         n_read = 0
         for path, data in self._files.files():
-            name = f"{self._files.name}: {path}"
-            if (marked_decoding(data) or self._decoding).one_byte_units and b"\0" in data:
+            name, marked = f"{self._files.name}: {path}", marked_decoding(data)
+            if (marked or self._decoding).one_byte_units and b"\0" in data:
                 self._no_text.append(path)
                 continue
             n_read += 1
             folders = path.split("/")[:-1]
             above = {column: folders[k] if k < len(folders) else None for k, column in self._levels}
-            yield {"file": path, **above, "text": self._text(data, name)}
+            yield {"file": path, **above, "text": self._text(data, marked, name)}
         if self._no_text and not n_read:
             name = f"{self._files.name}: {self._no_text[0]}"
             raise CorpusError(f"'{name}' contains NUL bytes, so it is no text; save it as UTF-8 text.")
 
-    def _text(self, data: bytes, name: str) -> str:
-        marked = marked_decoding(data)
+    def _text(self, data: bytes, marked: Decoding | None, name: str) -> str:
         decoding = marked or self._decoding
         if marked is None and decoding.lenient:
             try:

@@ -109,10 +109,10 @@ def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
     worst = found.documents.nlargest(LISTED, "gap")
     worst = worst[worst["gap"] > 0]
     texts = [corpus.texts[d] for d in worst["document"].tolist()]
-    every = no_text(corpus.texts)
-    odd, cost = set(every.tolist()), found.documents["cost"].to_numpy()
-    no_texts = NoTexts(len(every), float(cost[every].sum() / max(model.result_.objective, np.finfo(float).tiny)),
-                       tuple(every[np.argsort(-cost[every], kind="stable")][:LISTED].tolist()))  # fmt: skip
+    every = found.costliest(no_text(corpus.texts))
+    odd = every["document"].tolist()
+    share = float(every["cost"].sum() / max(model.result_.objective, np.finfo(float).tiny))
+    no_texts = NoTexts(len(odd), share, tuple(odd[:LISTED]))
     documents = pd.DataFrame(
         {
             "document": worst["document"].to_numpy(),

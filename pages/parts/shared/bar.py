@@ -41,7 +41,12 @@ def draw_bar(pages: Mapping[str, str]) -> Callable[[], None]:
                 draw_glossary()
             with keys:
                 draw_keys(pages)
-    return lambda: None if _selected() == drawn else (_selection(selection, "_new") and None)
+
+    def again() -> None:
+        if _selected() != drawn:
+            _selection(selection, "_new")
+
+    return again
 
 
 def _standing(waiting: bool) -> None:
