@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SEARCH, BRANCHING = "exact search", "branching trees"
 WHOLE_NODES = 100  # of a tree of a whole corpus
 MOST_STEPS = 4  # open: with more, a tree of a whole corpus does not come near
-SHARE_OF_TIME, SHORT_S, LONG_S, SMALL_GAP = 0.1, 3.0, 20.0, 1e-5  # exact search: of the time until then, and at least
+SHARE_OF_TIME, SHORT_S, LONG_S, SMALL_GAP = 0.1, 0.5, 20.0, 1e-5  # exact search: of the time until then, and at least
 QUIET = 8  # parts in a row in which exact search finds nothing are the last
 LEAST_SHARE, RECENT = 0.003, 32  # of what is open: so many parts that lift the bound by less are the last
 _ROUNDING = 1e-9  # of the bound: lifts are added up here, and recomputed in the end
