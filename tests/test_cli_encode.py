@@ -93,6 +93,26 @@ def test_what_is_wrong_is_one_sentence(run, capsys, monkeypatch):
     assert not (run / "none" / "report.json").exists()
 
 
+def test_one_of_several_that_cannot_be_read_costs_no_part_that_is_done(run, capsys):
+    (run / "empty.csv").write_text("")
+    (run / "wrong.csv").write_text("a,b\n1,2\n")
+    (run / "copy.csv").write_text((run / "second.csv").read_text())
+    names = [str(run / f"{name}.csv") for name in ("second", "empty", "wrong", "copy")]
+    out = run / "passed-over"
+    how = ["--out", str(out), "--text-column", "text", "--quiet"]
+    assert main(["encode", str(run / "run" / "model.cflm"), *names, *how]) == 2
+    said = capsys.readouterr().err
+    assert "passed over: 'empty.csv' is empty" in said and "'wrong.csv' has no column 'text'" in said
+    assert "1 input could not be read, and its documents are not among these" in said
+    assert f"{names[3]} holds the same documents as {names[0]}" in said
+    report = json.loads((out / "report.json").read_text())
+    assert report["n_documents"] == 4 and [name for name, _ in report["not_read"]] == [names[2]]
+    assert len(report["warnings"]) == 3 and len(pd.read_parquet(out / "features-00000.parquet"))
+    assert main(["encode", str(run / "run" / "model.cflm"), *names[:2], *how]) == 0, "an empty one is no failure"
+    assert main(["encode", str(run / "run" / "model.cflm"), *names[1:3], *how]) == 2
+    assert json.loads((out / "report.json").read_text())["n_documents"] == 2, "that of the run before"
+
+
 def test_predict_says_what_a_dictionary_is_for(run, capsys):
     assert main(["predict", str(run / "run" / "model.cflm"), str(run / "first.csv"), "--out", str(run / "p.csv")]) == 2
     assert "cflengine encode" in capsys.readouterr().err

@@ -88,9 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser = build_parser()
             arguments = parser.parse_args(argv)
             name = f"cflengine {arguments.command}"
-            refuse_unused(arguments, _given(parser, argv))
+            given = _given(parser, argv)
+            refuse_unused(arguments, given)
             settle_tokens(arguments)
-            settle_solver(arguments)
+            settle_solver(arguments, given)
         with _warnings_in_a_line(name):
             return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:

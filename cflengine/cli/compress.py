@@ -25,7 +25,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reports import document_table, gap_report, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
 from cflengine.cli.values import number
-from cflengine.engine import InputError, locked_folder, output_path, remove_unfinished
+from cflengine.engine import ClusterLostError, InputError, locked_folder, output_path, remove_unfinished
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -119,14 +119,19 @@ def run(arguments: argparse.Namespace) -> int:
                 settings=solver_settings(arguments, clock.left),
             )
             with TerminalWatch(sys.stderr, show=show) as watch:
-                fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch)
+                checkpoint = fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch)
         features = model.features()
         gap = gap_of(model)
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
         report |= {"gap_lies_in": gap_report(model, corpus, gap)}
-        with results(out) as folder:
-            write_run(folder, model, features, document_table(model, corpus, gap), report)
-            write_left_out(folder, corpus)
+        try:
+            with results(out) as folder:
+                write_run(folder, model, features, document_table(model, corpus, gap), report)
+                write_left_out(folder, corpus)
+        except InputError as error:  # a full disk; what was written of the results is gone again
+            if checkpoint is not None and checkpoint.keep(model.result_.cover, model.result_.alpha):
+                raise InputError(f"{error} The solution is kept: --resume goes on from it.") from error
+            raise
         for name in (CHECKPOINT, INDEX):
             (out / name).unlink(missing_ok=True)
     if not arguments.quiet:
@@ -134,8 +139,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bool, watch: Any) -> None:
-    """Fit ``model``, keeping its index and the best so far in files of ``out``, from which ``resume`` goes on."""
+def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bool, watch: Any) -> Any:
+    """Fit ``model``, keeping its index and the best so far in files of ``out``, from which ``resume`` goes on. Returns
+    what keeps it; None for a solver that cannot go on."""
     from cflengine.compression import Checkpoint, read_checkpoint
     from cflengine.text import IndexFile
 
@@ -145,15 +151,24 @@ def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bo
     table = model.tokenize(texts, watch)
     if model.solver not in RESUMABLE:
         model.fit_tokens(table, watch=watch)
-        return
+        return None
     digest, best = table.digest(int(model.max_gram)), out / CHECKPOINT
     index = IndexFile(out / INDEX, digest, say)
     known = read_checkpoint(best, digest) if resume and best.exists() else None
-    if resume and known is None and not index.path.exists():
+    if resume and known is None and best.exists():
+        say(f"{best} is damaged, and not used")
+    elif resume and known is None and not index.path.exists():
         say(f"there is nothing in {out} to go on from: beginning anew")
     remove_unfinished(best)
-    model.set_params(listeners=(*model.listeners, Checkpoint(best, digest)))
-    model.fit_tokens(table, known, watch, index.read_or_make if resume else index.make)
+    checkpoint = Checkpoint(best, digest, say=say)
+    model.set_params(listeners=(*model.listeners, checkpoint))
+    try:
+        model.fit_tokens(table, known, watch, index.read_or_make if resume else index.make)
+    except ClusterLostError as error:
+        if not best.exists():
+            raise
+        raise InputError(f"{error} The best solution until then is kept: --resume goes on from it.") from error
+    return checkpoint
 
 
 def _summary(report: dict[str, Any], out: Path) -> None:

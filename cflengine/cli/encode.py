@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             for i, part in enumerate(encode_parts(model, documents, cluster=arguments.cluster)):
                 totals.write(part, folder / f"features-{i:05d}.parquet")
                 watch.begin(f"{totals.n_documents:,} documents, {totals.n_tokens:,} tokens")
+        totals.warn_of_repeated()
         totals.write_left_out(folder / "left_out.csv")
         report = totals.facts() | {
             "seconds": time.perf_counter() - began, "versions": versions(),
@@ -82,7 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens, {report['n_values']:,} features")
         print(f"{report['seconds']:.1f} s, {report['tokens_per_core_second']:,.0f} tokens a second and core")
         print(f"written to   {out} ({report['n_parts']} parts)")
-    return 0
+    if not totals.not_read:
+        return 0
+    one = len(totals.not_read) == 1
+    print(
+        f"cflengine encode: {len(totals.not_read)} {'input' if one else 'inputs'} could not be read, and "
+        f"{'its' if one else 'their'} documents are not among these: see not_read in report.json", file=sys.stderr,
+    )  # fmt: skip
+    return 2
 
 
 def _dictionary(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
@@ -99,18 +107,26 @@ def _dictionary(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
 
 
 def _documents(arguments: argparse.Namespace, totals: _Totals) -> Iterator[Any]:
-    """The documents of all inputs in parts, of which one input is on disk or in memory at a time."""
+    """The documents of all inputs in parts, of which one input is on disk or in memory at a time. One of several that
+    cannot be read is said, and passed over: parts that are done are not thrown away for it."""
     from cflengine.compression import in_parts
-    from cflengine.text import expanded
+    from cflengine.text import CorpusError, EmptyCorpusError, expanded
 
     first, limit, clock = 0, arguments.limit, Clock(None)
-    for name in expanded(arguments.input):
+    inputs = expanded(arguments.input)
+    for name in inputs:
         left = None if limit is None else limit - first
         if left is not None and left <= 0:
             return
         own = argparse.Namespace(**vars(arguments) | {"input": [name], "limit": left})
-        corpus = read(own, clock)
-        totals.take(name, corpus.report)
+        try:
+            corpus = read(own, clock)
+        except CorpusError as error:
+            if len(inputs) == 1 or (name == inputs[-1] and not totals.read):
+                raise
+            totals.pass_over(name, error, empty=isinstance(error, EmptyCorpusError))
+            continue
+        totals.take(name, corpus)
         yield from in_parts(corpus, name, first)
         first += len(corpus)
 
@@ -122,10 +138,32 @@ class _Totals:
         self.n_parts = self.n_documents = self.n_tokens = self.n_values = 0
         self.core_seconds = 0.0
         self.read: list[tuple[str, Any]] = []
+        self.digests: list[str] = []
+        self.warnings: list[str] = []
+        self.not_read: list[tuple[str, str]] = []
 
-    def take(self, name: str, report: Any) -> None:
-        """How one more input was read."""
-        self.read.append((name, report))
+    def take(self, name: str, corpus: Any) -> None:
+        """One more input, as it was read."""
+        self.read.append((name, corpus.report))
+        self.digests.append(corpus.digest)
+        self.warnings += [f"{name}: {warning}" for warning in corpus.report.warnings]
+
+    def pass_over(self, name: str, error: Exception, *, empty: bool) -> None:
+        """An input without documents, or that cannot be read."""
+        self._warn(f"passed over: {error}")
+        if not empty:
+            self.not_read.append((name, str(error)))
+
+    def warn_of_repeated(self) -> None:
+        """Inputs that hold the same documents."""
+        from cflengine.text import repeated
+
+        for sentence in repeated(self.digests, [name for name, _ in self.read]):
+            self._warn(sentence)
+
+    def _warn(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+        print(f"cflengine encode: {sentence}", file=sys.stderr)
 
     def write(self, part: Any, path: Path) -> None:
         """One more part, to its file."""
@@ -161,6 +199,7 @@ class _Totals:
             "n_records": sum(report.n_records for _, report in self.read),
             "n_left_out": sum(report.n_left_out for _, report in self.read),
             "left_out": list(islice(examples, MAX_EXAMPLES)),
+            "warnings": self.warnings, "not_read": self.not_read,
             "n_parts": self.n_parts, "n_documents": self.n_documents, "n_tokens": self.n_tokens,
             "n_values": self.n_values, "tokens_per_core_second": rate,
         }  # fmt: skip

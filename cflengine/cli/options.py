@@ -110,10 +110,11 @@ def settle_tokens(arguments: argparse.Namespace) -> None:
         arguments.token_pattern = preset_pattern(name or "words", punctuation=not (drop or by_words))
 
 
-def settle_solver(arguments: argparse.Namespace) -> None:
-    """Where --shards or --cluster is given, the solver is the sharded one, unless another is asked for."""
+def settle_solver(arguments: argparse.Namespace, given: Container[str]) -> None:
+    """Where --shards or --cluster is given, the solver is the sharded one, unless another is asked for; given: options
+    that the command line has."""
     asked = any(getattr(arguments, name, None) is not None for name in ("shards", "cluster"))
-    if asked and getattr(arguments, "solver", None) == "guided":
+    if asked and hasattr(arguments, "solver") and "solver" not in given:
         arguments.solver = "sharded"
 
 
@@ -234,7 +235,10 @@ def add_solver(command: argparse.ArgumentParser) -> None:
         "(default: 4; implies --solver sharded)",
     )  # fmt: skip
     solver.add_argument(
-        "--scratch", metavar="DIR", help="sharded: where they wait (default: the system's temporary folder)"
+        "--scratch",
+        metavar="DIR",
+        help="sharded: where they wait; those of a scheduler's workers have places of their own (default: the system's "
+        "temporary folder)",
     )
     solver.add_argument(
         "--cluster", metavar="ADDRESS",
@@ -276,6 +280,8 @@ def solver_settings(arguments: argparse.Namespace, time_limit: float | None = No
         if arguments.solver not in SOLVER_OPTIONS[name]:
             owners = " or ".join(SOLVER_OPTIONS[name])
             raise InputError(f"--{name.replace('_', '-')} is for --solver {owners}, not {arguments.solver}.")
+    if "scratch" in given and not Path(given["scratch"]).is_dir():
+        raise InputError(f"--scratch {given['scratch']} is no folder; make it first.")
     solver = SOLVERS.find(arguments.solver)
     if arguments.solver == "relay":
         from cflengine.compression import HomotopySettings
@@ -330,10 +336,10 @@ class Clock:
 @contextmanager
 def results(out: Path) -> Iterator[Path]:
     """A folder to write all results to, which then take the place of the last run's."""
-    from cflengine.engine import new_files
+    from cflengine.engine import disk_full_said, new_files
 
     try:
-        with new_files(out, lambda text: print(f"cflengine: {text}", file=sys.stderr)) as folder:
+        with disk_full_said(out), new_files(out, lambda text: print(f"cflengine: {text}", file=sys.stderr)) as folder:
             yield folder
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"and {out} is as it was before") from None

@@ -15,7 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression import saved
-from cflengine.compression.checkpoint import Known
+from cflengine.compression.checkpoint import Known, check_known
 from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.counting import check_counting, count_occurrences, count_places, places_of
 from cflengine.compression.feature_path import FeaturePath
@@ -179,15 +179,15 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         known: a solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
         (:mod:`~cflengine.compression.checkpoint`). watch: told how far what comes before the solver's first event is,
         and asked whether to go on. indexer: takes the place of :func:`~cflengine.text.kgrams.index_kgrams`. Raises
-        Stopped where ``watch`` says no, ValueError where what is known is not of so many tokens, or where the solver
-        cannot begin from it.
+        Stopped where ``watch`` says no, ValueError where what is known is no solution of these documents, or where the
+        solver cannot begin from it.
         """
         corpus = self.prepare(table, watch, indexer)
         solver = SOLVERS.find(self.solver)
         if known is not None and not solver.can("warm start"):
             raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
-        if known is not None and not len(known[0]) == len(known[1]) == table.n_tokens:
-            raise InputError(f"the known solution is not one of {table.n_tokens:,} tokens.")
+        if known is not None:
+            check_known(known, corpus.index)
         result = solver.solve(
             corpus.index,
             corpus.costs(float(self.lam)),

@@ -20,11 +20,13 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from cflengine.engine.checks import MissingPackageError
-from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, threads_here
+from cflengine._version import __version__
+from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, threads_here, usable_workers
 from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
 from cflengine.text.corpus import whole_characters
+from cflengine.text.stored import as_documents, refuse_frame
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -119,35 +121,47 @@ def encode_parts(
             yield workers.end(*waiting.popleft())
 
 
+class OtherVersionError(Exception):
+    """The worker has another version of this package."""
+
+
 class _Workers:
-    """A model on the workers of a cluster, sent again where it was lost with the last that had it."""
+    """A model on the workers of a cluster, sent again where it was lost with the last that had it. usable: those to
+    work on; None for all."""
 
     def __init__(self, client: Client, key: str, saved: bytes) -> None:
         self.client, self.key, self.saved = client, key, saved
+        self.usable: list[str] | None = None
         self._send()
 
     def _send(self) -> None:
         self.sent = self.client.scatter(self.saved, broadcast=True)
 
     def begin(self, part: Documents) -> Future:
-        return submit(self.client, _on_worker, self.key, self.sent, part)
+        return submit(self.client, _on_worker, self.key, self.sent, part, __version__, workers=self.usable)
 
     def end(self, part: Documents, future: Future) -> EncodedPart:
         """Wait for a part. Raises what went wrong there, InputError where no worker comes back, or all are lost."""
         for _ in range(LOST):
             try:
                 return future.result()
+            except OtherVersionError:  # a worker that came later
+                self.usable = usable_workers(self.client)
             except CancelledError:  # what Dask says of calls whose arguments are gone
-                check_workers(self.client)
+                self.usable = usable_workers(self.client)
                 if self.sent.status != "finished":
                     self._send()
-                future = self.begin(part)
+            future = self.begin(part)
         raise lost_error(f"the part from document {part.first + 1} on")
 
 
 def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:
     """The features of a Dask bag of texts, or of a series of them, by partition: a Dask array of CSR matrices. Raises
-    MissingPackageError without Dask's arrays."""
+    MissingPackageError without Dask's arrays, TypeError for a frame, InputError where set_output asks for
+    one."""
+    refuse_frame(X)
+    if getattr(model, "_sklearn_output_config", {}).get("transform", "default") != "default":
+        raise InputError("Dask partitions become Dask arrays of sparse matrices: set_output(transform='default').")
     try:
         import dask.array as da
         from dask import delayed
@@ -184,9 +198,11 @@ def _load_kernels(model: CompressiveFeatures) -> CompressiveFeatures:
     return model
 
 
-def _on_worker(key: str, data: bytes, part: Documents) -> EncodedPart:
+def _on_worker(key: str, data: bytes, part: Documents, version: str) -> EncodedPart:
+    if version != __version__:
+        raise OtherVersionError
     return encode_part(_model(key, data), part)
 
 
-def _features_on_worker(key: str, data: bytes, texts: Iterable[str]) -> sparse.csr_matrix:
-    return _model(key, data).features(list(texts))
+def _features_on_worker(key: str, data: bytes, texts: Any) -> sparse.csr_matrix:
+    return _model(key, data).features(as_documents(texts))

@@ -1,9 +1,10 @@
 from .checks import InputError, MissingPackageError
-from .cluster import local_cluster
+from .cluster import ClusterLostError, local_cluster
 from .files import defuse_cell, finite, frame_csv, remove_unfinished, replaced, report_bytes, restore_cell, write_report
 from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
+from .mapped import disk_full_said
 from .memory import MemoryLimitError, fits, format_bytes, peak_bytes
 from .output import locked_folder, new_files, output_path, reads
 from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
@@ -12,6 +13,7 @@ from .results import versions
 
 __all__ = [
     "NAN",
+    "ClusterLostError",
     "InputError",
     "IterationStats",
     "Listener",
@@ -24,6 +26,7 @@ __all__ = [
     "Watch",
     "app_folder",
     "defuse_cell",
+    "disk_full_said",
     "finite",
     "fits",
     "format_bytes",

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from cflengine._version import __version__
@@ -25,6 +27,17 @@ CONNECT_S = 10.0
 WORKERS_S = 30.0
 _MISSING = 'a cluster needs Dask: pip install "cflengine[cluster]".'
 LOST = 5  # workers, one after the other, at the same work: then it is not the workers
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d+(/\S*)?")
+
+
+class ClusterLostError(InputError):
+    """The scheduler, or every worker, is gone in the middle of the work."""
+
+
+def check_address(address: Any) -> None:
+    """Raises InputError for what is neither "local" nor the form of a scheduler's address."""
+    if not isinstance(address, str) or not (address == LOCAL or _ADDRESS.fullmatch(address)):
+        raise InputError(f"cluster must be 'local' or an address such as tcp://HOST:8786, not {address!r}.")
 
 
 def version() -> str:
@@ -51,7 +64,7 @@ def submit(client: Client, function: Callable[..., Any], *arguments: Any, worker
 
 def lost_error(what: str) -> InputError:
     """What is said when the workers at the same work were lost LOST times."""
-    return InputError(f"{what} was lost with {LOST} workers, one after the other: have they memory enough?")
+    return ClusterLostError(f"{what} was lost with {LOST} workers, one after the other: have they memory enough?")
 
 
 def check_workers(client: Client) -> None:
@@ -60,15 +73,45 @@ def check_workers(client: Client) -> None:
         client.wait_for_workers(1, timeout=WORKERS_S)
     except TimeoutError:
         raise InputError(f"the cluster has no workers, nor did one come within {WORKERS_S:.0f} s.") from None
+    for address, found in _versions(client).items():
+        _refuse_other(address, found)
+
+
+def usable_workers(client: Client) -> list[str]:
+    """Addresses, in order, of the workers that have this version of the package, which those that come later need not;
+    waits for one where all are gone. Raises ClusterLostError where none comes, InputError where all have another."""
+    versions: dict[str, str] = {}
+    for _ in range(LOST):  # those that are there may be lost before they answer
+        with suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=WORKERS_S)
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        versions = _versions(client) if workers else {}
+        if versions or not workers:
+            break
+    if not versions:
+        raise ClusterLostError("the cluster has lost all of its workers.")
+    usable = sorted(address for address, found in versions.items() if found == __version__)
+    if not usable:
+        _refuse_other(*next(iter(versions.items())))
+    return usable
+
+
+def _versions(client: Client) -> dict[str, str]:
+    """By worker; those that are lost meanwhile are left out."""
     try:
-        versions = client.run(version)
+        found = client.run(version, on_error="return")
     except Exception as error:
         raise InputError(
-            f"the workers cannot run cflengine {__version__}: install it there, too ({type(error).__name__}: {error})."
+            f"the workers cannot run cflengine {__version__} ({type(error).__name__}: {error})."
         ) from error
-    others = {address: found for address, found in versions.items() if found != __version__}
-    if others:
-        address, found = next(iter(others.items()))
+    wrong = next((answer for answer in found.values() if isinstance(answer, ImportError | AttributeError)), None)
+    if wrong is not None:
+        raise InputError(f"the workers cannot run cflengine {__version__}: install it there, too ({wrong}).") from wrong
+    return {address: answer for address, answer in found.items() if isinstance(answer, str)}
+
+
+def _refuse_other(address: str, found: str) -> None:
+    if found != __version__:
         raise InputError(f"worker {address} has cflengine {found}, but this is {__version__}: they must be the same.")
 
 
@@ -94,8 +137,10 @@ def local_cluster(n_workers: int | None = None, threads_per_worker: int = 1) -> 
 def connected(address: str) -> Iterator[Client]:
     """A client of the scheduler at ``address``, or of a cluster of this machine's cores for "local".
 
-    Raises MissingPackageError without Dask, InputError where no scheduler answers.
+    Raises MissingPackageError without Dask, InputError for what is no address and where no scheduler answers,
+    ClusterLostError where it is gone in the middle.
     """
+    check_address(address)
     try:
         from distributed import Client
     except ImportError:
@@ -108,5 +153,24 @@ def connected(address: str) -> Iterator[Client]:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__}).") from error
-    with client:
-        yield client
+    with _quiet_dask(), client:
+        try:
+            yield client
+        except InputError:
+            raise
+        except Exception as error:
+            if client.status == "running":
+                raise
+            raise ClusterLostError(f"the Dask scheduler at {address} is gone.") from error
+
+
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """What is lost is said by this package, in a sentence; Dask logs a traceback beside it."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -30,12 +30,22 @@ def room_on_disk(folder: str | Path | None) -> Iterator[None]:
     InputError."""
     where = folder or tempfile.gettempdir()
     try:
+        with disk_full_said(where):
+            yield
+    except OSError as error:
+        raise InputError(f"nothing can be kept in {where}: {error.strerror or error}.") from error
+
+
+@contextmanager
+def disk_full_said(folder: str | Path) -> Iterator[None]:
+    """That the disk of a folder is full, as one sentence: an InputError; other errors as they are."""
+    try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            left = format_bytes(shutil.disk_usage(where).free)
-            raise InputError(f"the disk of {where} is full ({left} are free): name a folder with more room.") from error
-        raise InputError(f"nothing can be kept in {where}: {error.strerror or error}.") from error
+        if error.errno not in _FULL:
+            raise
+        left = format_bytes(shutil.disk_usage(folder).free)
+        raise InputError(f"the disk of {folder} is full ({left} are free): name a folder with more room.") from error
 
 
 def mapped_array(shape: tuple[int, ...], dtype: Any, folder: str | Path | None = None) -> np.ndarray:

@@ -1,12 +1,12 @@
 from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, role_of, suggested_tokens
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
-from .corpus import MAX_EXAMPLES, Corpus, CorpusError, whole_characters
+from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_characters
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
-from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input
+from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input, repeated
 from .reading.newsgroups import load_newsgroups
 from .reading.readers import READING, preview_corpus, read_corpus
 from .reading.sources import reading_until, reading_watched
@@ -33,6 +33,7 @@ __all__ = [
     "CorpusCheck",
     "CorpusError",
     "DelimitedTable",
+    "EmptyCorpusError",
     "IndexFile",
     "KGramIndex",
     "Phrasebook",
@@ -70,6 +71,7 @@ __all__ = [
     "read_input",
     "reading_until",
     "reading_watched",
+    "repeated",
     "role_of",
     "sentence_spans",
     "sort_places",

@@ -52,6 +52,10 @@ class CorpusError(InputError):
         super().__init__("".join(char if char.isprintable() else " " for char in message))
 
 
+class EmptyCorpusError(CorpusError):
+    """There is nothing in a source."""
+
+
 def reason_of(error: Exception) -> str:
     """What an error of some library says, short enough to be quoted in a sentence."""
     lines = str(error).splitlines()

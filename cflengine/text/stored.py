@@ -7,10 +7,9 @@ import mmap
 import operator
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
-import pandas as pd
 
 from cflengine.engine import mapped
 from cflengine.engine.mapped import nameless_file, room_on_disk
@@ -125,6 +124,11 @@ def as_documents(X: Iterable[str]) -> Sequence[str]:
     """The documents as a list, or where they lie on disk; a single string is a mistake often made, and said so."""
     if isinstance(X, str | bytes):
         raise TypeError("X must be a sequence of documents (strings), not one string.")
-    if isinstance(X, pd.DataFrame):
-        raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")
+    refuse_frame(X)
     return X if isinstance(X, StoredTexts) else list(X)
+
+
+def refuse_frame(X: Any) -> None:
+    """Raises TypeError for a frame, of pandas, Dask or others, whose documents would be the names of its columns."""
+    if hasattr(X, "columns"):
+        raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")

@@ -140,7 +140,10 @@ def cover_words(gram_of, present, ptr, counts, cover, uses):
     cover[:] = 0
     uses[:] = 0
     total = np.int64(0)
-    before = np.empty(np.diff(ptr).max() + 1, np.int32)
+    longest = np.int64(0)
+    for w in range(counts.shape[0]):
+        longest = max(longest, ptr[w + 1] - ptr[w])
+    before = np.empty(longest + 1, np.int32)
     for w in range(counts.shape[0]):
         a, i = ptr[w], ptr[w + 1] - ptr[w]
         total += counts[w] * fewest_before(gram_of, present, a, i, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from cflengine import CompressiveFeatures, ExactSettings, GuidedSettings, Sharde
 from cflengine.compression import checkpoint
 from cflengine.compression.checkpoint import Checkpoint, read_checkpoint
 from cflengine.compression.model.certificate import certify
+from cflengine.engine import ClusterLostError
 from cflengine.engine.checks import InputError
 from cflengine.text import index_file
 from naive.corpora import repeated_phrases
@@ -89,14 +91,52 @@ def test_the_file_is_written_now_and_then_and_only_where_something_is_better(tmp
                 {"digest": np.array("d"), "cover": np.ones(3, np.uint8), "alpha": np.full(3, np.nan)},
                 {"digest": np.array("d"), "cover": np.array([{}], object), "alpha": np.ones(1)}],
 )  # fmt: skip
-def test_a_damaged_file_is_one_sentence(tmp_path, content):
+def test_a_damaged_file_is_not_used(tmp_path, content):
     path = tmp_path / "best.npz"
     if isinstance(content, dict):
         np.savez(path, **content)
     else:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r"cannot be gone on from|is damaged"):
-        read_checkpoint(path, "d")
+    assert read_checkpoint(path, "d") is None
+
+
+def test_a_disk_that_does_not_take_it_is_said_once_and_ends_nothing(tmp_path):
+    class Run:
+        best_objective, lower_bound = 10.0, 5.0
+
+        def incumbent(self):
+            return np.ones(3, dtype=np.uint8), np.ones(3)
+
+    said = []
+    kept = Checkpoint(tmp_path / "gone" / "best.npz", "d", every_s=0.0, say=said.append)
+    for _ in range(2):
+        kept._next = 0.0
+        kept.offered(Run())
+    assert len(said) == 1 and "cannot be kept" in said[0] and "No such file" in said[0]
+    (tmp_path / "gone").mkdir()
+    kept._next = 0.0
+    kept.offered(Run())
+    assert read_checkpoint(kept.path, "d") is not None
+
+
+@pytest.mark.parametrize("solver", SETTINGS)
+def test_what_is_known_has_to_be_a_solution(solver):
+    model = CompressiveFeatures(solver=solver, settings=SETTINGS[solver])
+    table = model.tokenize(TEXTS)
+    good, prices = model.fit_tokens(table).result_.cover, np.ones(table.n_tokens, np.float32)
+    assert model.fit_tokens(table, (good, prices)).result_.certificate.covered
+    first = int(np.flatnonzero(good)[-1])
+    bare, crossing, foreign = good.copy(), good.copy(), good.copy()
+    bare[first] = 0
+    crossing[-1] = 1 << 2  # three words from the last on
+    foreign[0] = 1 << 7
+    for wrong, sentence in ((bare, "leaves a token without a pointer"), (np.zeros_like(good), "without a pointer"),
+                            (crossing, "a pointer of 3 words where there is no"), (foreign, "where there is no"),
+                            (good.astype(np.float64), "no cover of pointers")):  # fmt: skip
+        with pytest.raises(InputError, match=sentence):
+            model.fit_tokens(table, (wrong, prices))
+    with pytest.raises(InputError, match="its prices are no numbers"):
+        model.fit_tokens(table, (good, prices * np.nan))
 
 
 def test_the_file_of_another_corpus_is_refused(tmp_path):
@@ -161,8 +201,8 @@ def test_nothing_to_go_on_from_is_said(tmp_path, capsys):
     assert cli.main(arguments) == 0
     assert "nothing in" in capsys.readouterr().err and (out / "report.json").exists()
     (out / ".cflengine-best.npz").write_bytes(b"nonsense")
-    assert cli.main(arguments) == 2
-    assert "cannot be gone on from" in capsys.readouterr().err
+    assert cli.main(arguments) == 0
+    assert "is damaged, and not used" in capsys.readouterr().err
     assert cli.main([*arguments, "--solver", "homotopy"]) == 2
     assert "--resume is for --solver guided or sharded, not homotopy" in capsys.readouterr().err
 
@@ -181,3 +221,33 @@ def test_an_index_is_enough_to_go_on_from_and_gone_in_the_end(tmp_path, capsys, 
         patched.setattr(index_file, "index_kgrams", None)
         assert cli.main([*arguments, "--resume"]) == 0
     assert capsys.readouterr().err == "" and not list(out.glob("*.cflengine*")) and (out / "report.json").exists()
+
+
+@pytest.mark.parametrize("solver", ["guided", "sharded"])
+def test_a_disk_that_is_full_at_the_end_loses_no_solution(tmp_path, capsys, monkeypatch, solver):
+    out = tmp_path / "run"
+    arguments = ["compress", str(SAMPLE), "--limit", "30", "--out", str(out), "--quiet", "--solver", solver]
+
+    def full(*_) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cflengine.compression.write_run", full)
+        assert cli.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert f"the disk of {out} is full" in said and "--resume goes on from it" in said
+    assert not (out / "report.json").exists()
+    assert cli.main([*arguments, "--resume", "--gap", "1"]) == 0
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    assert capsys.readouterr().err == "" and report["gap"] < 0.01  # not what a gap of 1 ends with
+
+
+def test_a_cluster_that_is_lost_leaves_what_was_found(tmp_path, capsys, monkeypatch):
+    def lost(*_, **__) -> None:
+        (tmp_path / "run" / ".cflengine-best.npz").write_bytes(b"")
+        raise ClusterLostError("the Dask scheduler at tcp://a:1 is gone.")
+
+    monkeypatch.setattr(CompressiveFeatures, "fit_tokens", lost)
+    arguments = ["compress", str(SAMPLE), "--limit", "30", "--out", str(tmp_path / "run"), "--quiet", "--shards", "2"]
+    assert cli.main(arguments) == 2
+    assert "tcp://a:1 is gone. The best solution until then is kept: --resume" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression import encode_parts, in_parts, parts
@@ -116,3 +117,42 @@ def test_without_dask_the_extra_is_named(model, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "dask.array", None)
     with pytest.raises(MissingPackageError, match=r"cflengine\[cluster\]"):
         model.transform(Bag())
+
+
+def test_a_frame_is_no_column_of_texts(model):
+    frames = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match=r"pass frame\['text'\]"):
+        model.transform(frames.from_pandas(pd.DataFrame({"text": NEW}), npartitions=2))
+
+
+def test_a_frame_cannot_come_of_partitions(model):
+    bag = pytest.importorskip("dask.bag")
+    wanted = clone(model).fit(TEXTS).set_output(transform="pandas")
+    with pytest.raises(InputError, match=r"set_output\(transform='default'\)"):
+        wanted.transform(bag.from_sequence(NEW, npartitions=2))
+
+
+def test_a_part_that_comes_to_a_worker_of_another_version_is_done_by_another(model, monkeypatch):
+    part = next(in_parts(Corpus.from_texts(NEW), "here"))
+    key, saved = parts._saved(model)
+    with pytest.raises(parts.OtherVersionError):
+        parts._on_worker(key, saved, part, "0.0.1")
+
+    class Later:
+        def __init__(self, function, *arguments):
+            self.call = lambda: function(*arguments)
+
+        def result(self):
+            return self.call()
+
+    begun = []
+
+    def submit(client, function, key, sent, part, version, workers):
+        begun.append(workers)
+        return Later(function, key, saved, part, version if workers else "0.0.1")  # as one that came later would
+
+    monkeypatch.setattr(parts, "submit", submit)
+    monkeypatch.setattr(parts, "usable_workers", lambda client: ["tcp://a:1"])
+    monkeypatch.setattr(parts._Workers, "_send", lambda self: setattr(self, "sent", None))
+    workers = parts._Workers(None, key, saved)
+    assert workers.end(part, workers.begin(part)).n_documents == len(NEW) and begun == [None, ["tcp://a:1"]]

@@ -71,6 +71,25 @@ def test_the_same_documents_under_two_names_are_said(folder):
     (folder / "copy.csv").write_text(FIRST)
     corpus = read_input(["a.csv", "b.csv", "copy.csv"], text_column="text")
     assert corpus.report.warnings == ("copy.csv holds the same documents as a.csv; all of them count twice.",)
+    for year in ("2023", "2024"):  # of one name
+        (folder / year).mkdir()
+        (folder / year / "a.csv").write_text(FIRST)
+    corpus = read_input(["2023/a.csv", "2024/a.csv"], text_column="text")
+    assert corpus.report.warnings == ("2024/a.csv holds the same documents as 2023/a.csv; all of them count twice.",)
+
+
+def test_one_of_several_without_a_document_is_passed_over(folder):
+    (folder / "0.csv").write_text("")
+    (folder / "header.csv").write_text("text,stars\n")
+    corpus = read_input(["0.csv", "a.csv", "header.csv", "b.csv"], text_column="text")
+    alone = read_input(["a.csv", "b.csv"], text_column="text")
+    assert list(corpus.texts) == list(alone.texts) and corpus.metadata["source"].tolist()[-1] == "b.csv"
+    first, second = corpus.report.warnings
+    assert first.startswith("passed over: '0.csv' is empty") and "'header.csv' holds no records" in second
+    assert list(read_input(["0.csv", "a.csv"], text_column="text").texts) == list(alone.texts)[:2]
+    for names in (["0.csv"], ["0.csv", "header.csv"]):
+        with pytest.raises(CorpusError, match=r"'0.csv' is empty"):
+            read_input(names)
 
 
 def test_the_limit_is_of_all(folder):
@@ -102,6 +121,39 @@ def test_a_file_that_changes_while_it_is_read_is_refused(folder, monkeypatch):
     )
     with pytest.raises(CorpusError, match="was changed"):
         read_input("a.csv", text_column="text")
+
+
+def test_a_folder_of_which_a_file_changes_while_it_is_read_is_refused(folder, monkeypatch):
+    (folder / "letters").mkdir()
+    for name in ("a", "b"):
+        (folder / "letters" / f"{name}.txt").write_text("Es brennt")
+    assert len(read_input("letters")) == 2
+
+    def slow(path, **how):
+        corpus = read_corpus(path, **how)
+        (folder / "letters" / "b.txt").write_text("Es brennt nicht")
+        return corpus
+
+    monkeypatch.setattr(inputs, "read_corpus", slow)
+    with pytest.raises(CorpusError, match=r"'letters' was changed while it was read"):
+        read_input("letters")
+
+
+def test_an_address_of_which_the_file_changes_while_it_is_read_is_refused(monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    system.pipe("/changing/a.csv", FIRST.encode())
+    with pytest.raises(CorpusError, match="is named twice"):
+        read_input(["memory://changing/a.csv", "memory:///changing/a.csv"])
+
+    def slow(stream, **how):
+        corpus = read_corpus(stream, **how)
+        system.pipe("/changing/a.csv", (FIRST + "Neu,7\n").encode())
+        return corpus
+
+    monkeypatch.setattr(inputs, "read_corpus", slow)
+    with pytest.raises(CorpusError, match="was changed while it was read"):
+        read_input("memory://changing/a.csv", text_column="text")
 
 
 def test_addresses_are_read_through_fsspec():

@@ -19,7 +19,6 @@ from cflengine.compression.shards.executors import array_bytes
 from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.shard import Shard
 from cflengine.engine import cluster as engine_cluster
-from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress
 
 if TYPE_CHECKING:
@@ -44,10 +43,12 @@ class _Place:
 
 
 class OnCluster:
-    """An executor (executors.py). client: of a cluster; folder: here, for copies of shards."""
+    """An executor (executors.py). client: of a cluster; folder: here, for copies of shards; scratch: on its workers,
+    for the shards themselves, None for the temporary folder that each has."""
 
-    def __init__(self, client: Client, shards: Iterable[Shard], folder: Path) -> None:
+    def __init__(self, client: Client, shards: Iterable[Shard], folder: Path, scratch: Path | None = None) -> None:
         self.client, self.run = client, secrets.token_hex(8)
+        self.scratch = None if scratch is None else str(scratch)
         self.progress = Progress(recording=False)
         self.exchanged = 0
         self._places: list[_Place] = []
@@ -55,7 +56,7 @@ class OnCluster:
         for k, shard in enumerate(shards):
             copy = Resting(folder / f"copy-{k}")
             copy.put(shard)
-            workers = self._workers()
+            workers = engine_cluster.usable_workers(client)
             self._places.append(_Place(workers[k % len(workers)], copy))
             with suppress(_LostError):  # the first call will find out
                 self._hold(k, shard)
@@ -81,17 +82,6 @@ class OnCluster:
         """Let the workers forget their shards."""
         with suppress(Exception):  # a cluster that is gone has forgotten them
             self.client.run(on_worker.drop, self.run)
-
-    def _workers(self) -> list[str]:
-        """Addresses, in order. Raises InputError where all are gone."""
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
-            with suppress(TimeoutError):
-                self.client.wait_for_workers(1, timeout=engine_cluster.WORKERS_S)
-            workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
-            raise InputError("the cluster has lost all of its workers.")
-        return workers
 
     def _submit(self, k: int, method: str, arguments: tuple[Any, ...]) -> Future:
         left = self.progress.time_limit
@@ -124,7 +114,7 @@ class OnCluster:
                 wait(future, timeout=_ASKED_EVERY_S)
             if future.status == "finished":
                 return future.result()
-            here = self._places[k].worker in self._workers()
+            here = self._places[k].worker in self.client.scheduler_info(n_workers=-1)["workers"]
             if future.status == "error" and here and not isinstance(future.exception(), on_worker.NotHeldError):
                 future.result()  # raises it
             if future.status != "pending" or not here:
@@ -132,12 +122,13 @@ class OnCluster:
                 raise _LostError
 
     def _hold(self, k: int, shard: Shard) -> None:
-        self._result(k, self._task(self._places[k].worker, on_worker.hold, self.run, k, shard))
+        self._result(k, self._task(self._places[k].worker, on_worker.hold, self.run, k, shard, self.scratch))
 
     def _make_again(self, k: int) -> None:
         """The shard on another worker, where there is one, from its last copy, with what was done since."""
         place, used = self._places[k], [one.worker for one in self._places]
-        place.worker = min(self._workers(), key=lambda worker: (worker == place.worker, used.count(worker)))
+        workers = engine_cluster.usable_workers(self.client)
+        place.worker = min(workers, key=lambda worker: (worker == place.worker, used.count(worker)))
         self._hold(k, place.copy.get())
         for method, arguments in place.calls:  # all of which had come to their ends
             self._result(k, self._task(place.worker, on_worker.call, self.run, k, method, arguments, None))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cflengine.compression.shards.executors import perform
-from cflengine.compression.shards.resting import Resting
+from cflengine.compression.shards.resting import Resting, shards_folder
 from cflengine.compression.shards.shard import Shard
 from cflengine.engine.cluster import threads_here
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import Progress
 
-_folders: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by run
+_folders: dict[str, tuple[ExitStack, Path]] = {}  # by run
 _held: dict[tuple[str, int], Resting] = {}
 
 
@@ -29,11 +29,12 @@ class NotHeldError(Exception):
     """A shard that this process does not hold: it is another one than that which did, at the same address."""
 
 
-def hold(run: str, k: int, shard: Shard) -> None:
+def hold(run: str, k: int, shard: Shard, scratch: str | None) -> None:
     """Take a shard; it rests on the worker's disk between its turns."""
     if run not in _folders:
-        _folders[run] = tempfile.TemporaryDirectory(prefix="cflengine-")
-    _held[run, k] = Resting(Path(_folders[run].name) / f"shard-{k}")
+        stack = ExitStack()
+        _folders[run] = stack, stack.enter_context(shards_folder(scratch))
+    _held[run, k] = Resting(_folders[run][1] / f"shard-{k}")
     _held[run, k].put(shard)
 
 
@@ -57,9 +58,8 @@ def drop(run: str) -> None:
     """Forget the shards of a run."""
     for key in [key for key in _held if key[0] == run]:
         del _held[key]
-    folder = _folders.pop(run, None)
-    if folder is not None:
-        folder.cleanup()
+    if run in _folders:
+        _folders.pop(run)[0].close()
 
 
 def _resting(run: str, k: int) -> Resting:

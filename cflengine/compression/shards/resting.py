@@ -9,14 +9,30 @@ from __future__ import annotations
 
 import mmap
 import pickle
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cflengine.engine.mapped import room_on_disk
+from cflengine.engine.output import locked_folder, remove_abandoned
 
 _ALIGNED = 64  # bytes, as vector instructions like it
+_FOLDER = "cflengine-shards-"
+
+
+@contextmanager
+def shards_folder(scratch: str | None) -> Iterator[Path]:
+    """A folder in ``scratch`` (None: the system's temporary one) that shards rest in, gone afterwards, and with the
+    next one where the process is killed. Raises InputError where none can be made."""
+    with room_on_disk(scratch):
+        remove_abandoned(Path(scratch or tempfile.gettempdir()).glob(f"{_FOLDER}*"))
+        folder = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=scratch)
+    with folder as path, locked_folder(Path(path)):
+        yield Path(path)
 
 
 class Resting:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.engine.checks import InputError, check_whole
+from cflengine.engine.cluster import check_address
 from cflengine.engine.settings import Limits
-
-_ADDRESS = re.compile(r"local|(tcp|tls|ws|wss)://[^\s/]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +50,10 @@ class ShardedSettings(Limits):
         check_whole(self, {"shards": 1, "random_state": 0})
         if self.scratch is not None and not isinstance(self.scratch, str):
             raise InputError(f"scratch must be a folder's path or None, not {self.scratch!r}.")
-        if self.cluster is not None and (not isinstance(self.cluster, str) or not _ADDRESS.fullmatch(self.cluster)):
-            raise InputError(f"cluster must be 'local' or an address such as tcp://HOST:8786, not {self.cluster!r}.")
+        if self.cluster is not None:
+            check_address(self.cluster)
+            if self.shards == 1:
+                raise InputError("a cluster has work for two shards or more; shards is 1.")
         _ = self.unsharded  # refuses what the guided solver refuses
 
     @property

@@ -23,7 +23,6 @@ Worked example: two shards that have "a b" in common, "a b a b" and "a b a b"; s
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,20 +37,18 @@ from cflengine.compression.passes.binary import Coder
 from cflengine.compression.shards.budgets import Budgets
 from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.executors import Executor, InTurn
+from cflengine.compression.shards.resting import shards_folder
 from cflengine.compression.shards.run import ShardedRun
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.shards.shard import Shard, ShardFacts
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
-from cflengine.engine.cluster import connected
+from cflengine.engine.cluster import LOCAL, connected
 from cflengine.engine.jit import threads
-from cflengine.engine.mapped import mapped_array, room_on_disk
-from cflengine.engine.output import locked_folder, remove_abandoned
+from cflengine.engine.mapped import mapped_array
 from cflengine.engine.progress import NAN, Listener, Watch
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.shared_grams import cut_into_parts, number_shared
-
-_FOLDER = "cflengine-shards-"
 
 Start = tuple[list[np.ndarray], list[np.ndarray] | None]
 
@@ -109,16 +106,12 @@ def _joined(parts: Sequence[np.ndarray], settings: ShardedSettings) -> np.ndarra
 
 @contextmanager
 def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
-    """The folder that shards rest in, gone afterwards, and with the next one where the process is killed; None for
-    memory."""
+    """The folder that shards rest in; None for memory."""
     if settings.in_memory and settings.cluster is None:
         yield None
         return
-    with room_on_disk(settings.scratch):
-        remove_abandoned(Path(settings.scratch or tempfile.gettempdir()).glob(f"{_FOLDER}*"))
-        folder = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=settings.scratch)
-    with folder as path, locked_folder(Path(path)):
-        yield Path(path)
+    with shards_folder(settings.scratch) as folder:
+        yield folder
 
 
 @contextmanager
@@ -127,7 +120,7 @@ def _executor(shards: Iterator[Shard], folder: Path | None, cluster: str | None)
         yield InTurn(shards, folder)
         return
     with connected(cluster) as client:
-        executor = OnCluster(client, shards, folder)
+        executor = OnCluster(client, shards, folder, folder.parent if cluster == LOCAL else None)
         try:
             yield executor
         finally:

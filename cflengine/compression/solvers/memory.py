@@ -13,9 +13,12 @@ the result 9 and, while that is certified, sums by K-gram 11.
 
 from __future__ import annotations
 
+import os
+
 from cflengine.compression.passes.blocks import BLOCK_TOKENS
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.engine import mapped
+from cflengine.engine.cluster import LOCAL
 from cflengine.engine.memory import fits, require_bytes
 from cflengine.engine.settings import Limits
 from cflengine.text.kgrams import index_bytes
@@ -32,6 +35,7 @@ _STATE = {
     "whole": (0, 9, 28),  # beside the shards
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
+_WORKER = 150 << 20  # bytes of a process of a local cluster before it has a shard
 _SHARDS_TRIED = (2, 4, 8, 16, 32, 64)  # of a corpus that does not fit
 # a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
 _CUT = 1
@@ -58,15 +62,19 @@ def state_bytes(
     return index_bytes(n_tokens, max_gram, grams_per_token) + int(n_tokens * per_token)
 
 
-def sharded_bytes(n_tokens: int, max_gram: int, shards: int, *, grams_per_token: float = 0.6, longest: int = 0) -> int:
+def sharded_bytes(
+    n_tokens: int, max_gram: int, shards: int, *, grams_per_token: float = 0.6, longest: int = 0, workers: int = 0
+) -> int:
     """Bytes that the index and the largest of ``shards`` hold at their peak; shards: 1 where all are in memory, else
     they are on disk, and so is what the index says of pointers. A shard is a run of documents, so that it has at most
-    ``longest`` tokens more than an equal part."""
+    ``longest`` tokens more than an equal part. workers: processes of this machine that have a shard each in memory,
+    while another one may be on its way to them; 0 where they are worked on in this one."""
     largest = min(n_tokens, -(-n_tokens // shards) + longest)
     whole = state_bytes(n_tokens, max_gram, "whole", grams_per_token=grams_per_token)
     if shards > 1:
         whole -= 4 * max_gram * n_tokens
-    return whole + state_bytes(largest, max_gram, "shard", grams_per_token=grams_per_token, longest=longest)
+    shard = state_bytes(largest, max_gram, "shard", grams_per_token=grams_per_token, longest=longest)
+    return whole + (workers + 1) * shard + workers * _WORKER
 
 
 def enough_shards(n_tokens: int, max_gram: int, longest: int) -> tuple[int, int] | None:
@@ -93,8 +101,12 @@ def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, sett
     """Raises MemoryLimitError, before any work, for a corpus that does not fit, with what would; longest: tokens of
     the longest document."""
     if isinstance(settings, ShardedSettings):
-        shards = 1 if settings.in_memory else settings.shards
-        needed = sharded_bytes(n_tokens, max_gram, shards, grams_per_token=_rate(max_gram), longest=longest)
+        shards = 1 if settings.in_memory and settings.cluster is None else settings.shards
+        workers = min(shards, os.cpu_count() or 1) if settings.cluster == LOCAL else 0
+        rate = _rate(max_gram)
+        needed = sharded_bytes(
+            n_tokens, max_gram, shards, grams_per_token=rate, longest=longest, workers=workers
+        )  # fmt: skip
     else:
         needed = needed_bytes(n_tokens, max_gram, longest, solver)
     enough = enough_shards(n_tokens, max_gram, longest)

@@ -161,7 +161,7 @@ def viterbi(emission, transition, ptr, label, chunk):
                         at = b
                 come_from[t - first, c] = at
                 following[c] = best[at] + transition[at, c] + emission[t, c]
-            best[:] = following
+            best, following = following, best
         here = np.argmax(best)
         for t in range(last - 1, first - 1, -1):
             label[t] = here

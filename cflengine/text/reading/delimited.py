@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from cflengine.text.corpus import CorpusError
+from cflengine.text.corpus import CorpusError, EmptyCorpusError
 from cflengine.text.reading.columns import NUMBER, is_text_name, unique_names
 
 # csv keeps a field at four bytes a character while it grows: half a gigabyte at most.
@@ -105,7 +105,7 @@ class DelimitedTable:
         self._dialect = _dialect(head, complete, format, stated.group(1) if stated else None)
         sample = _sample(head, self._dialect)
         if not sample:
-            raise CorpusError(f"'{name}' is empty; give a file with a header and at least one record.")
+            raise EmptyCorpusError(f"'{name}' is empty; give a file with a header and at least one record.")
         self.has_header = not _looks_like_data(sample)
         self._width = len(sample[0])
         cells = sample[0] if self.has_header else [""] * self._width

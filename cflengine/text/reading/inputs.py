@@ -2,7 +2,8 @@
 
 Several are read one after the other into one corpus, in the order given (a pattern's in that of their names): record
 numbers go on from one to the next, and one more column says where each document came from. A name stands for one file
-once; what changes while it is read is refused, as half of the one and half of the other would be no corpus.
+once; what changes while it is read is refused, as half of the one and half of the other would be no corpus. One of
+several in which there is nothing is passed over, and said.
 
 Addresses (``s3://…``, ``gs://…``, ``https://…``, ``memory://…``) are read through fsspec, if that is installed.
 """
@@ -12,8 +13,8 @@ from __future__ import annotations
 import glob
 import os
 from array import array
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,7 +24,15 @@ import pandas as pd
 
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.installed import sample_file
-from cflengine.text.corpus import MAX_EXAMPLES, Corpus, CorpusError, ReadReport, reason_of, whole_characters
+from cflengine.text.corpus import (
+    MAX_EXAMPLES,
+    Corpus,
+    CorpusError,
+    EmptyCorpusError,
+    ReadReport,
+    reason_of,
+    whole_characters,
+)
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.newsgroups import load_newsgroups
 from cflengine.text.reading.readers import read_corpus
@@ -32,6 +41,7 @@ from cflengine.text.stored import GrowingTexts
 
 SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
 _SHOWN = 3  # names of inputs
+_CHANGES = ("size", "mtime", "created", "ETag", "etag", "LastModified", "last_modified", "updated")  # of fsspec's info
 
 
 def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: Any) -> Corpus:
@@ -56,14 +66,23 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
     if len(found) == 1:
         return _read_one(found[0], limit=limit, **how)
     corpora: list[Corpus] = []
+    read: list[str] = []
+    empty: list[EmptyCorpusError] = []
     for i, name in enumerate(found):
         left = None if limit is None else limit - sum(map(len, corpora))
         if left is not None and left <= 0:
             break
-        stamp = _stamp(name)
-        tell_watch(f"reading {i + 1} of {len(found)} inputs", 0 if stamp is None else stamp[0])
-        corpora.append(_read_one(name, limit=left, **how))
-    return _together(corpora, found) if len(corpora) > 1 else corpora[0]
+        tell_watch(f"reading {i + 1} of {len(found)} inputs", os.path.getsize(name) if os.path.isfile(name) else 0)
+        try:
+            corpora.append(_read_one(name, limit=left, **how))
+            read.append(name)
+        except EmptyCorpusError as error:
+            empty.append(error)
+    if not corpora:
+        raise empty[0]
+    whole = _together(corpora, read) if len(corpora) > 1 else corpora[0]
+    passed_over = (f"passed over: {error}" for error in empty)
+    return replace(whole, report=replace(whole.report, warnings=(*whole.report.warnings, *passed_over)))
 
 
 def expanded(sources: Sequence[str]) -> list[str]:
@@ -72,13 +91,23 @@ def expanded(sources: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for source in sources:
         for name in _expanded(source):
-            key = name if _is_address(name) else str(Path(name).resolve())
+            key = _place_of(name)
             if key in found:
                 raise CorpusError(f"'{name}' is named twice; name every file once.")
             found[key] = name
     if not found:
         raise CorpusError("no input is named.")
     return list(found.values())
+
+
+def _place_of(name: str) -> str:
+    """The same for two names of one file."""
+    if not _is_address(name):
+        return str(Path(name).resolve())
+    if "::" in name:  # a chain of file systems
+        return name
+    system, path = _file_system(name)
+    return str(system.unstrip_protocol(path))
 
 
 def _is_address(name: str) -> bool:
@@ -98,26 +127,48 @@ def _expanded(source: str) -> list[str]:
 
 def _read_one(name: str, *, limit: int | None, **how: Any) -> Corpus:
     if _is_address(name):
+        before: Any = _stamp_there(name)
         with _opened(name) as (stream, there):
-            return read_corpus(stream, name=Path(there.partition("?")[0]).name, limit=limit, **how)
+            corpus = read_corpus(stream, name=Path(there.partition("?")[0]).name, limit=limit, **how)
+        return _unchanged(corpus, name, before, _stamp_there(name))
     if name == NEWSGROUPS and not Path(name).exists():
         corpus = load_newsgroups()
         return corpus.head(limit) if limit else corpus
     path = sample_file() if name == SAMPLE and not Path(name).exists() else name
     before = _stamp(path)
     corpus = read_corpus(path, limit=limit, **how)
-    if _stamp(path) != before:
+    return _unchanged(corpus, name, before, _stamp(path))
+
+
+def _unchanged(corpus: Corpus, name: str, before: Any, after: Any) -> Corpus:
+    if before != after:
         raise CorpusError(f"'{name}' was changed while it was read; read it again when nothing writes to it.")
     return corpus
 
 
-def _stamp(path: str | Path) -> tuple[int, int] | None:
-    """What changes with a file's content; None for a folder, or for none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return None if os.path.isdir(path) else (found.st_size, found.st_mtime_ns)
+def _stamp(path: str | Path) -> list[tuple[str, int, int]]:
+    """What changes with the content of a file, or of those in a folder; nothing for what cannot be looked at."""
+    if not os.path.isdir(path):
+        return _stamps([os.fspath(path)])
+    return _stamps(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+
+
+def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
+    stamps = []
+    for path in paths:
+        with suppress(OSError, ValueError):
+            found = os.stat(path)
+            stamps.append((path, found.st_size, found.st_mtime_ns))
+    return sorted(stamps)
+
+
+def _stamp_there(address: str) -> dict[str, str]:
+    """What an address's file system says of a file that changes with it; nothing where it does not know."""
+    with suppress(Exception):  # whatever the file system of another package raises; reading says what is wrong
+        system, path = _file_system(address)
+        system.invalidate_cache()
+        return {name: str(value) for name, value in system.info(path).items() if name in _CHANGES}
+    return {}
 
 
 def _file_system(address: str) -> tuple[Any, str]:
@@ -187,19 +238,19 @@ def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
     metadata = pd.concat(frames, ignore_index=True)[[*columns, origin]]
     shown = ", ".join(corpus.name for corpus in corpora[:_SHOWN]) + (" …" if len(corpora) > _SHOWN else "")
     report = _joined([corpus.report for corpus in corpora], first.tolist(), f"{len(corpora)} inputs: {shown}")
-    report = replace(report, warnings=(*report.warnings, *_repeated(corpora)))
+    report = replace(report, warnings=(*report.warnings, *repeated([one.digest for one in corpora], names)))
     return Corpus(report.source, texts.whole(), rows, metadata, report)
 
 
-def _repeated(corpora: list[Corpus]) -> list[str]:
-    """A sentence for every input whose documents are those of an earlier one."""
-    seen: dict[str, str] = {}
-    sentences = []
-    for corpus in corpora:
-        first = seen.setdefault(corpus.digest, corpus.name)
-        if first is not corpus.name:
-            sentences.append(f"{corpus.name} holds the same documents as {first}; all of them count twice.")
-    return sentences
+def repeated(digests: Sequence[str], names: Sequence[str]) -> list[str]:
+    """A sentence for every input whose documents are those of an earlier one; by input."""
+    seen: dict[str, int] = {}
+    firsts = [seen.setdefault(digest, i) for i, digest in enumerate(digests)]
+    return [
+        f"{names[i]} holds the same documents as {names[first]}; all of them count twice."
+        for i, first in enumerate(firsts)
+        if first != i
+    ]
 
 
 def _joined(reports: list[ReadReport], first: list[int], source: str) -> ReadReport:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 
 import pandas as pd
 
-from cflengine.text.corpus import Corpus, CorpusError, Intake
+from cflengine.text.corpus import Corpus, CorpusError, EmptyCorpusError, Intake
 from cflengine.text.reading.archives import FileSet, folder_files, zip_content
 from cflengine.text.reading.columns import (
     NULL_MARKS,
@@ -271,7 +271,7 @@ def _sample(table: Table, n_records: int, name: str) -> tuple[list[dict[str, Any
             break
     if not sample:
         header = f" below its header ({listed(table.columns)})" if table.columns and not table.given_text else ""
-        raise CorpusError(f"'{name}' holds no records{header}; give a source with at least one document.")
+        raise EmptyCorpusError(f"'{name}' holds no records{header}; give a source with at least one document.")
     return sample, chain(sample, records)
 
 

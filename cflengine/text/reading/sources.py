@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from cflengine.engine.progress import Watch, go_on
-from cflengine.text.corpus import CorpusError, reason_of
+from cflengine.text.corpus import CorpusError, EmptyCorpusError, reason_of
 
 MAX_BYTES = 4 << 30
 MAX_RATIO = 1000
@@ -278,7 +278,7 @@ def as_blob(source: object, name: str | None, max_bytes: int) -> Blob:
     with blob.open() as stream:
         magic = stream.read(2)
     if not magic:
-        raise CorpusError(f"'{blob.name}' is empty; give a file with at least one document.")
+        raise EmptyCorpusError(f"'{blob.name}' is empty; give a file with at least one document.")
     return replace(blob, gzipped=magic == b"\x1f\x8b")
 
 
@@ -339,7 +339,7 @@ def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
     the format.
     """
     if not head:
-        raise CorpusError(f"'{blob.name}' is empty; give a file with at least one document.")
+        raise EmptyCorpusError(f"'{blob.name}' is empty; give a file with at least one document.")
     found = next((kind for magic, kind in _SIGNATURES if head.startswith(magic)), None)
     if found is None and head[257:262] == b"ustar":
         found = "a tar archive"

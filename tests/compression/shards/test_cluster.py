@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
 import signal
+import subprocess
+import sys
+import tempfile
+import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,9 +22,17 @@ from cflengine.compression.shards import cluster as clusters
 from cflengine.compression.shards import on_worker
 from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.solver import solve_sharded
+from cflengine.compression.solvers import memory
 from cflengine.engine import cluster as engine_cluster
 from cflengine.engine.checks import InputError, MissingPackageError
-from cflengine.engine.cluster import check_workers, connected, local_cluster
+from cflengine.engine.cluster import (
+    ClusterLostError,
+    __version__,
+    check_workers,
+    connected,
+    local_cluster,
+    usable_workers,
+)
 from naive.corpora import costs_of, index_of, repeated_phrases
 
 distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
@@ -140,8 +155,28 @@ def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
         check_workers(client)
 
 
+def client_of(versions):
+    """A client whose workers answer so."""
+    return SimpleNamespace(
+        wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: versions,
+        scheduler_info=lambda **_: {"workers": dict(versions)},
+    )  # fmt: skip
+
+
+def test_workers_of_another_version_get_no_shard():
+    """Also those that come later."""
+    client = client_of({"tcp://b:1": "0.0.1", "tcp://a:1": __version__, "tcp://c:1": OSError("lost meanwhile")})
+    assert usable_workers(client) == ["tcp://a:1"]
+    with pytest.raises(InputError, match=r"worker tcp://b:1 has cflengine 0.0.1"):
+        usable_workers(client_of({"tcp://b:1": "0.0.1"}))
+    with pytest.raises(ClusterLostError, match="lost all of its workers"):
+        usable_workers(client_of({}))
+    with pytest.raises(ClusterLostError, match="lost all of its workers"):
+        usable_workers(client_of({"tcp://c:1": OSError("lost meanwhile")}))
+
+
 def test_workers_of_another_version_are_refused():
-    client = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda _: {"tcp://a:1": "0.0.1"})
+    client = client_of({"tcp://a:1": "0.0.1"})
     with pytest.raises(
         InputError, match=r"worker tcp://a:1 has cflengine 0.0.1, but this is .*: they must be the same"
     ):
@@ -149,12 +184,44 @@ def test_workers_of_another_version_are_refused():
 
 
 def test_workers_without_the_package_are_refused():
-    def run(_):
-        raise ModuleNotFoundError("No module named 'cflengine'")
-
-    client = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=run)
     with pytest.raises(InputError, match="install it there, too"):
-        check_workers(client)
+        check_workers(client_of({"tcp://a:1": ModuleNotFoundError("No module named 'cflengine'")}))
+
+
+def test_a_scheduler_that_goes_away_is_one_sentence(capfd):
+    """In the middle of the work, in a process that is killed."""
+    begin = "from distributed.cli.dask_scheduler import main; main()"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        scheduler = subprocess.Popen([sys.executable, "-c", begin, *options, str(file)], stderr=subprocess.DEVNULL)
+        try:
+            while not file.exists() and scheduler.poll() is None:
+                time.sleep(0.05)
+            address = json.loads(file.read_text())["address"]
+            with pytest.raises(ClusterLostError, match=f"scheduler at {address} is gone"), connected(address) as client:
+                future = client.submit(sum, [1])  # there is no worker for it
+                scheduler.kill()
+                future.result()
+        finally:
+            scheduler.kill()
+            scheduler.wait(30)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_folders_of_workers_are_where_they_are_asked_to_be_and_go_with_the_next(tmp_path):
+    shard = np.arange(3)
+    on_worker.hold("a", 0, shard, str(tmp_path))
+    (folder,) = tmp_path.iterdir()
+    on_worker.hold("b", 0, shard, str(tmp_path))
+    assert folder.exists()  # its run is at work
+    on_worker.drop("b")
+    on_worker._folders.pop("a")[0].pop_all()  # as if the process was killed: its lock is gone, but not its folder
+    del on_worker._held["a", 0]
+    gc.collect()
+    on_worker.hold("c", 0, shard, str(tmp_path))
+    on_worker.drop("c")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_goes_wrong_on_a_worker_is_said(cluster, tmp_path):
@@ -172,7 +239,22 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("wrong", ["here", "", 8786, "http://a:1", "tcp:// a"])
+@pytest.mark.parametrize("wrong", ["here", "", 8786, "http://a:1", "tcp:// a", "tcp://a", "tcp:/127.0.0.1:1"])
 def test_addresses_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match="cluster must be 'local' or an address"):
         ShardedSettings(cluster=wrong)
+    with pytest.raises(ValueError, match="cluster must be 'local' or an address"), connected(wrong):
+        pass
+
+
+def test_a_cluster_is_not_for_one_shard():
+    with pytest.raises(ValueError, match="two shards or more"):
+        ShardedSettings(cluster="local", shards=1)
+
+
+def test_the_workers_of_this_machine_count_in_what_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(memory, "require_bytes", lambda needed, *_: asked.append(needed))
+    for cluster in (None, "tcp://a:1", "local"):
+        memory.require_memory(10**6, 3, 1000, "sharded", ShardedSettings(shards=8, cluster=cluster))
+    assert asked[0] == asked[1] and asked[2] > asked[0] + min(8, os.cpu_count()) * memory._WORKER
