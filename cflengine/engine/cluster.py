@@ -26,6 +26,7 @@ _LOST_WORKER = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
 CONNECT_S = 10.0
 WORKERS_S = 30.0
 _MISSING = 'a cluster needs Dask: pip install "cflengine[cluster]".'
+_LOGGERS = ("distributed", "distributed.client")  # the second has a level of its own
 LOST = 5  # workers, one after the other, at the same work: then it is not the workers
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d+(/\S*)?")
 
@@ -167,10 +168,12 @@ def connected(address: str) -> Iterator[Client]:
 @contextmanager
 def _quiet_dask() -> Iterator[None]:
     """What is lost is said by this package, in a sentence; Dask logs a traceback beside it."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.level for logger in loggers]
     try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
