@@ -333,7 +333,7 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short
     page.wait_for_function(f"({count}) > 0")
     words = page.evaluate(count)
     slider = page.locator(".cfl-path-bar input")
-    slider.scroll_into_view_if_needed()
+    slider.hover()  # scrolls to it, and tries again where the page is just being drawn anew
     box = slider.bounding_box()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
     page.mouse.down()
