@@ -33,11 +33,10 @@ def draw_compare_controls(found: Solution) -> bool:
             "Compare", columns[choice.column], default=list(choice.groups), key=key, width=430,
             max_selections=MOST_GROUPS, on_change=lambda: _set(groups=tuple(st.session_state[key])),
         )  # fmt: skip
-        with st.container(width=BUTTONS):
-            run_and_stop(
-                job, lambda: start_compare(found), lambda: stop_job(COMPARE), label="Compare",
-                disabled=len(choice.groups) < 2,
-            )  # fmt: skip
+        run_and_stop(
+            job, lambda: start_compare(found), lambda: stop_job(COMPARE), label="Compare",
+            disabled=len(choice.groups) < 2, width=BUTTONS,
+        )  # fmt: skip
     if len(choice.groups) < 2:
         st.caption("Choose two groups or more.")
     elif job is not None and not job.active and job.key != _key(found):

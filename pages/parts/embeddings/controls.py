@@ -39,10 +39,9 @@ def draw_embed_controls() -> bool:
             "Compare", columns[choice.column], default=list(choice.classes), key=key, width=430,
             on_change=lambda: _set(classes=tuple(st.session_state[key])),
         )  # fmt: skip
-        with st.container(width=BUTTONS):
-            run_and_stop(
-                job, start_embed, lambda: stop_job(EMBED), label="Compare", disabled=len(choice.classes) < 2
-            )  # fmt: skip
+        run_and_stop(
+            job, start_embed, lambda: stop_job(EMBED), label="Compare", disabled=len(choice.classes) < 2, width=BUTTONS,
+        )  # fmt: skip
     what = choice.vectors[1] if choice.vectors else "learnt from this corpus"
     with st.expander(f"Vectors: {plain(what)}; kernel: {KERNELS[choice.kernel]}", key="embed_details"):
         _details(choice)

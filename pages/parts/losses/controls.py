@@ -62,8 +62,7 @@ def draw_loss_controls() -> bool:
             "by the same algorithm, with a proof.",
         )  # fmt: skip
         _level(choice)
-        with st.container(width=BUTTONS):
-            run_and_stop(job, start_loss, lambda: stop_job(LOSS), label="Fit")
+        run_and_stop(job, start_loss, lambda: stop_job(LOSS), label="Fit", width=BUTTONS)
     try:
         loss = choice.made()
     except ValueError as error:

@@ -75,8 +75,7 @@ def draw_path_controls() -> None:
         )  # fmt: skip
         with st.container(width=260):
             gram_slider()
-        with st.container(width=220):
-            run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last)
+        run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last, width=220)
     if not first < last:
         st.caption("⚠ The path goes upwards: the last λ must be above the first.")
     elif job is not None and _settings_changed(job):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
@@ -94,11 +94,19 @@ BUTTONS = 320  # pixels for both, in a row of fields: less, and they stand one a
 
 
 def run_and_stop(
-    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = ""
+    job: Job | None,
+    run: Any,
+    stop: Any,
+    *,
+    label: str = "Run",
+    disabled: bool = False,
+    key: str = "",
+    width: int | Literal["stretch"] = "stretch",
 ) -> None:
-    """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs."""
+    """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs;
+    width: pixels for both."""
     busy = job is not None and job.active
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width=width):
         st.button(
             label, type="primary", on_click=run, disabled=busy or disabled, width="stretch", key=f"run{key}",
             shortcut=None if key else RUN,

@@ -48,8 +48,7 @@ def draw_controls() -> None:
             "Lower case", choice.lowercase, key="widget_subwords_lowercase",
             on_change=lambda: _set(lowercase=state.widget_subwords_lowercase),
         )  # fmt: skip
-        with st.container(width=BUTTONS):
-            run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose pieces")
+        run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose pieces", width=BUTTONS)
     with st.expander("Hold a tokenizer of yours against the best of its size", key="subwords_own"):
         _ask_theirs()
     if job is not None and not job.active and job.key != _key():

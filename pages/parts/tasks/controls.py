@@ -51,10 +51,9 @@ def draw_task_controls() -> bool:
             on_change=_take_columns,
             help="One or several columns. Features are made once for all of them.",
         )  # fmt: skip
-        with st.container(width=BUTTONS):
-            run_and_stop(
-                job, start_tasks, lambda: stop_job(TASKS), label="Compare", disabled=not choice.columns
-            )  # fmt: skip
+        run_and_stop(
+            job, start_tasks, lambda: stop_job(TASKS), label="Compare", disabled=not choice.columns, width=BUTTONS,
+        )  # fmt: skip
     with st.expander("How: split, λ, other tools", key="tasks_details"):
         _details(choice)
     if job is not None and not job.active and job.key != _key():
