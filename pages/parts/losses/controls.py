@@ -112,7 +112,7 @@ def _details(choice: LossChoice) -> None:
         on_change=lambda: _set(C=st.session_state.widget_loss_C),
         help="Small: few, careful coefficients. Large: the training documents are followed closely.",
     )  # fmt: skip
-    kinds = {"words": "words", "kgrams": "compressive K-grams"}
+    kinds = {"words": "words", "kgrams": "K-grams"}
     st.segmented_control(
         "Features", list(kinds), default=choice.features, required=True, format_func=kinds.__getitem__,
         key="widget_loss_features", on_change=lambda: _set(features=st.session_state.widget_loss_features),

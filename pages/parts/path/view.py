@@ -17,7 +17,7 @@ from pages.parts.components.path_chart import path_chart
 from pages.parts.components.text_view import LITERAL, text_view
 from pages.parts.export.files import Shape, draw_files
 from pages.parts.read.explorer import choose_documents
-from pages.parts.shared.controls import gram_slider, queue_notes, rerun_at_end, run_and_stop
+from pages.parts.shared.controls import BUTTONS, gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import Here, PathRun
 from pages.parts.shared.state import (
@@ -71,11 +71,13 @@ def draw_path_controls() -> None:
         st.number_input("First λ", LEAST, MOST, format="%g", key="widget_first", width=130, on_change=take)
         st.number_input("Last λ", LEAST, MOST, format="%g", key="widget_last", width=130, on_change=take)
         st.number_input(
-            "How many", 2, MOST_POINTS, key="widget_count", width=120, on_change=take, help="Evenly spaced in ratio.",
+            "How many", 2, MOST_POINTS, key="widget_count", width=100, on_change=take, help="Evenly spaced in ratio.",
         )  # fmt: skip
-        with st.container(width=260):
+        with st.container(width=220):
             gram_slider()
-        run_and_stop(job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last, width=220)
+        run_and_stop(
+            job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last, width=BUTTONS
+        )
     if not first < last:
         st.caption("⚠ The path goes upwards: the last λ must be above the first.")
     elif job is not None and _settings_changed(job):

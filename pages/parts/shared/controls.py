@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -94,14 +94,7 @@ BUTTONS = 320  # pixels for both, in a row of fields: less, and they stand one a
 
 
 def run_and_stop(
-    job: Job | None,
-    run: Any,
-    stop: Any,
-    *,
-    label: str = "Run",
-    disabled: bool = False,
-    key: str = "",
-    width: int | Literal["stretch"] = "stretch",
+    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = "", width: int
 ) -> None:
     """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs;
     width: pixels for both."""
@@ -129,17 +122,16 @@ def invite(button: str, purpose: str) -> None:
 
 
 def draw_controls() -> bool:
-    """λ, K, Run and Stop in one row; the solver and its settings folded away. Whether Run would run: not where the
-    corpus is too large for the chosen solver, for which there then are shards."""
+    """λ, K, Run and Stop in one row where they fit; the solver and its settings folded away. Whether Run would run: not
+    where the corpus is too large for the chosen solver, for which there then are shards."""
     job, chosen = current_job(), solve_settings()
     needed = too_many_bytes()
-    lam, gram, buttons = st.columns([5, 3, 2.8], vertical_alignment="bottom")
-    with lam:
-        lam_slider()
-    with gram:
-        gram_slider()
-    with buttons:
-        run_and_stop(job, run_solver, stop_job, disabled=needed > 0)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width=440):
+            lam_slider()
+        with st.container(width=220):
+            gram_slider()
+        run_and_stop(job, run_solver, stop_job, disabled=needed > 0, width=220)
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
     if needed:
