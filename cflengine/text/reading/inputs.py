@@ -244,6 +244,7 @@ def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
 
 def repeated(digests: Sequence[str], names: Sequence[str]) -> list[str]:
     """A sentence for every input whose documents are those of an earlier one; by input."""
+    names = [whole_characters(name)[0] for name in names]  # of a file it need not be text
     seen: dict[str, int] = {}
     firsts = [seen.setdefault(digest, i) for i, digest in enumerate(digests)]
     return [
