@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tracemalloc
 import warnings
 
@@ -38,7 +37,6 @@ def share(monkeypatch):
             warnings.simplefilter("ignore")
             run()  # kernels are loaded, and modules imported, before memory is counted
             asked.clear()
-            gc.collect()
             tracemalloc.start()
             try:
                 run()

@@ -218,11 +218,14 @@ def units_of(index: KGramIndex, cover: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate(borders)).astype(np.int64)
 
 
-def parts_with_gap(gap: GapAttribution, index: KGramIndex, units: np.ndarray, most: int = 0) -> Iterator[np.ndarray]:
+def parts_with_gap(
+    gap: GapAttribution, index: KGramIndex, units: np.ndarray, most: int | None = None
+) -> Iterator[np.ndarray]:
     """Parts as spans, int64 (S, 2), those with most of the gap a token first. gap: by unit. A corpus of few tokens is
-    one part; else units are put together that share K-grams with a gap, as long as they have at most ``most`` tokens (0
-    for PART_TOKENS)."""
-    of_unit, sizes, most = gap.documents["gap"].to_numpy(), np.diff(units), most or PART_TOKENS
+    one part; else units are put together that share K-grams with a gap, as long as they have at most ``most`` tokens
+    (None: as many as a tree has)."""
+    of_unit, sizes = gap.documents["gap"].to_numpy(), np.diff(units)
+    most = PART_TOKENS if most is None else most
     if index.n_tokens <= most:
         yield units[[0, -1]][None]
         return
