@@ -19,7 +19,8 @@ _ENCODE = """\
 Encode other documents with a dictionary that cflengine compress has found: features of the same names.
 
 MODEL is the model.cflm of a run of cflengine compress. INPUT as for cflengine compress; several are read one after the
-other, and encoded in parts of some four million tokens, so that there may be any number of them.
+other, and encoded in parts of some four million tokens, so that there may be any number of them. One of several that
+cannot be read is passed over, and listed in report.json (not_read); the exit code is then 2.
 
 Written to DIR:
   features-00000.parquet …   document, source, row in it, feature, count (or weight)

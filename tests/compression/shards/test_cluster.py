@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -201,9 +202,11 @@ def test_a_scheduler_that_goes_away_is_one_sentence():
         file = Path(folder) / "scheduler.json"
         scheduler = subprocess.Popen([sys.executable, "-c", begin, *options, str(file)], stderr=subprocess.DEVNULL)
         try:
-            while not file.exists() and scheduler.poll() is None:
+            address = ""
+            while not address and scheduler.poll() is None:
+                with suppress(OSError, ValueError):  # it is not there yet, or not whole
+                    address = json.loads(file.read_text())["address"]
                 time.sleep(0.05)
-            address = json.loads(file.read_text())["address"]
             with pytest.raises(ClusterLostError, match=f"scheduler at {address} is gone"), connected(address) as client:
                 future = client.submit(sum, [1])  # there is no worker for it
                 scheduler.kill()
