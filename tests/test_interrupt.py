@@ -100,6 +100,25 @@ def test_interrupted_before_the_solve(capsys, tmp_path, monkeypatch, interrupts)
     assert not list(tmp_path.glob("out/*"))
 
 
+def test_interrupted_where_python_cannot_raise_it(capsys, tmp_path, monkeypatch, interrupts):
+    """As in a callback while modules are imported."""
+
+    class Finalised:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def read(arguments, clock):
+        thing = Finalised()
+        del thing
+        for _ in range(500):
+            time.sleep(0.01)
+
+    monkeypatch.setattr(compress, "read", read)
+    before = sys.unraisablehook
+    assert cli.main(["compress", str(SAMPLE), "--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err.count("\n") == 1 and sys.unraisablehook is before
+
+
 def test_what_is_read_is_shown_on_one_line_that_goes():
     stream = io.StringIO()
     with terminal.TerminalWatch(stream, show=True) as watch:

@@ -7,6 +7,7 @@ anything to keep.
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import os
 import signal
@@ -16,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from cflengine._version import __version__
 
@@ -92,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             refuse_unused(arguments, given)
             settle_tokens(arguments)
             settle_solver(arguments, given)
-        with _warnings_in_a_line(name):
+        with _warnings_in_a_line(name), _interrupts_heard():
             return arguments.run(arguments)
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()
@@ -116,6 +118,24 @@ def _warnings_in_a_line(name: str) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def _interrupts_heard() -> Iterator[None]:
+    """Ctrl-C in a callback or a finaliser, where Python can only print what is raised, comes again a moment later."""
+    before = sys.unraisablehook
+
+    def hear(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            threading.Timer(0.05, _thread.interrupt_main).start()  # not in here, where it would be lost as well
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hear
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> set[str]:
