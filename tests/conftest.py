@@ -68,17 +68,6 @@ def pytest_collection_finish(session) -> None:
     gc.enable()
 
 
-_kept = len(sys.modules)
-
-
-def pytest_runtest_logfinish() -> None:
-    """Nor is what tests have imported looked through again and again: Streamlit does so after every run of a page."""
-    global _kept
-    if len(sys.modules) > _kept:
-        gc.freeze()
-        _kept = len(sys.modules)
-
-
 @pytest.fixture(scope="session")
 def real_documents():
     """A function (folder, n) to the first n texts of a real corpus; skips where there is none.

@@ -187,7 +187,7 @@ def test_documents_that_are_left_out_and_scripts_that_are_cut_wrongly_are_said(r
 
 @pytest.mark.parametrize("lams", ["", "1:2", "0:1:5", "3:1:5", "1:2:0", "0.1,much", "-1", "1:2:1e3", "1:2:3:4"])
 def test_bad_lams_end_with_one_sentence(run, tmp_path, lams):
-    ends_with_one_line(run("path", SAMPLE, f"--lams={lams}", "--out", tmp_path / "out"), "0.01:3:10")
+    assert_one_line(run("path", SAMPLE, f"--lams={lams}", "--out", tmp_path / "out"), "0.01:3:10")
 
 
 def test_shards_are_a_solver_of_their_own(compress, tmp_path):
@@ -314,7 +314,7 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
     data, message = BAD_INPUT[name]
     (tmp_path / name).write_bytes(data)
     end = run("compress", tmp_path / name, "--out", tmp_path / "out")
-    ends_with_one_line(end, message)
+    assert_one_line(end, message)
     assert not (tmp_path / "out").exists()
 
 
@@ -360,24 +360,24 @@ def test_bad_usage_ends_with_one_sentence(run, tmp_path, arguments, message):
     (tmp_path / "input.csv").write_text(CSV)
     arguments = [argument.replace("{csv}", str(tmp_path / "input.csv")) for argument in arguments]
     end = run("compress", *arguments, "--out", tmp_path / "out")
-    ends_with_one_line(end, message)
+    assert_one_line(end, message)
     assert not list(tmp_path.glob("out/*"))
 
 
 def test_out_must_be_a_folder_and_that_is_said_before_the_work(run, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("kept")
     monkeypatch.setattr(CompressiveFeatures, "fit", lambda model, texts: pytest.fail("the corpus was solved"))
-    ends_with_one_line(run("compress", SAMPLE, "--out", tmp_path / "file"), "is a file")
-    ends_with_one_line(run("compress", SAMPLE, "--out", tmp_path / "file" / "below"), "file")
+    assert_one_line(run("compress", SAMPLE, "--out", tmp_path / "file"), "is a file")
+    assert_one_line(run("compress", SAMPLE, "--out", tmp_path / "file" / "below"), "file")
     assert (tmp_path / "file").read_text() == "kept"
 
 
 @pytest.mark.parametrize("arguments", [[], ["frobnicate"], ["--frobnicate"], ["compress", "x.csv"]])
 def test_incomplete_commands(run, arguments):
-    ends_with_one_line(run(*arguments), "see cflengine")
+    assert_one_line(run(*arguments), "see cflengine")
 
 
-def ends_with_one_line(end: SimpleNamespace, message: str) -> None:
+def assert_one_line(end: SimpleNamespace, message: str) -> None:
     assert end.code == 2 and end.out == ""
     assert end.err.startswith("cflengine") and end.err.endswith("\n") and end.err.count("\n") == 1, end.err
     assert re.search(message, end.err), end.err

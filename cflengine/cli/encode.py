@@ -123,7 +123,7 @@ def _documents(arguments: argparse.Namespace, totals: _Totals) -> Iterator[Any]:
         try:
             corpus = read(own, clock)
         except CorpusError as error:
-            if len(inputs) == 1 or (name == inputs[-1] and not totals.read):
+            if name == inputs[-1] and not totals.read:
                 raise
             totals.pass_over(name, error, empty=isinstance(error, EmptyCorpusError))
             continue

@@ -98,16 +98,13 @@ def usable_workers(client: Client) -> list[str]:
 
 
 def _versions(client: Client) -> dict[str, str]:
-    """By worker; those that are lost meanwhile are left out."""
-    try:
-        found = client.run(version, on_error="return")
-    except Exception as error:
-        raise InputError(
-            f"the workers cannot run cflengine {__version__} ({type(error).__name__}: {error})."
-        ) from error
-    wrong = next((answer for answer in found.values() if isinstance(answer, ImportError | AttributeError)), None)
+    """By worker; those that are lost meanwhile are left out. Raises InputError where one cannot say."""
+    found = client.run(version, on_error="return")
+    wrong = next((one for one in found.values() if isinstance(one, Exception) and not isinstance(one, OSError)), None)
     if wrong is not None:
-        raise InputError(f"the workers cannot run cflengine {__version__}: install it there, too ({wrong}).") from wrong
+        raise InputError(
+            f"the workers cannot run cflengine {__version__}: install it there, too ({type(wrong).__name__}: {wrong})."
+        ) from wrong
     return {address: answer for address, answer in found.items() if isinstance(answer, str)}
 
 

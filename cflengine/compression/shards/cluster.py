@@ -53,10 +53,10 @@ class OnCluster:
         self.exchanged = 0
         self._places: list[_Place] = []
         engine_cluster.check_workers(client)
+        workers = engine_cluster.usable_workers(client)
         for k, shard in enumerate(shards):
             copy = Resting(folder / f"copy-{k}")
             copy.put(shard)
-            workers = engine_cluster.usable_workers(client)
             self._places.append(_Place(workers[k % len(workers)], copy))
             with suppress(_LostError):  # the first call will find out
                 self._hold(k, shard)

@@ -24,7 +24,7 @@ Worked example: two shards that have "a b" in common, "a b a b" and "a b a b"; s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -104,14 +104,10 @@ def _joined(parts: Sequence[np.ndarray], settings: ShardedSettings) -> np.ndarra
     return np.concatenate(parts, out=whole)
 
 
-@contextmanager
-def _folder(settings: ShardedSettings) -> Iterator[Path | None]:
+def _folder(settings: ShardedSettings) -> AbstractContextManager[Path | None]:
     """The folder that shards rest in; None for memory."""
-    if settings.in_memory and settings.cluster is None:
-        yield None
-        return
-    with shards_folder(settings.scratch) as folder:
-        yield folder
+    in_memory = settings.in_memory and settings.cluster is None
+    return nullcontext() if in_memory else shards_folder(settings.scratch)
 
 
 @contextmanager

@@ -104,9 +104,7 @@ def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, sett
         shards = 1 if settings.in_memory and settings.cluster is None else settings.shards
         workers = min(shards, os.cpu_count() or 1) if settings.cluster == LOCAL else 0
         rate = _rate(max_gram)
-        needed = sharded_bytes(
-            n_tokens, max_gram, shards, grams_per_token=rate, longest=longest, workers=workers
-        )  # fmt: skip
+        needed = sharded_bytes(n_tokens, max_gram, shards, grams_per_token=rate, longest=longest, workers=workers)
     else:
         needed = needed_bytes(n_tokens, max_gram, longest, solver)
     enough = enough_shards(n_tokens, max_gram, longest)

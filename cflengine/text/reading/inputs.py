@@ -13,7 +13,7 @@ from __future__ import annotations
 import glob
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -148,18 +148,15 @@ def _unchanged(corpus: Corpus, name: str, before: Any, after: Any) -> Corpus:
 
 def _stamp(path: str | Path) -> list[tuple[str, int, int]]:
     """What changes with the content of a file, or of those in a folder; nothing for what cannot be looked at."""
-    if not os.path.isdir(path):
-        return _stamps([os.fspath(path)])
-    return _stamps(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-
-
-def _stamps(paths: Iterable[str]) -> list[tuple[str, int, int]]:
+    paths = [str(path)]
+    if os.path.isdir(path):
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
     stamps = []
-    for path in paths:
+    for one in sorted(paths):
         with suppress(OSError, ValueError):
-            found = os.stat(path)
-            stamps.append((path, found.st_size, found.st_mtime_ns))
-    return sorted(stamps)
+            found = os.stat(one)
+            stamps.append((one, found.st_size, found.st_mtime_ns))
+    return stamps
 
 
 def _stamp_there(address: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def draw_controls() -> None:
             key="widget_boilerplate_least", width=330,
             on_change=lambda: state.update(boilerplate_least=state.widget_boilerplate_least),
         )  # fmt: skip
-        run_and_stop(job, start, lambda: stop_job(BOILERPLATE), label="Look", width=220)
+        run_and_stop(job, start, lambda: stop_job(BOILERPLATE), label="Look")
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choice above, or λ, has changed since.")
 

@@ -45,7 +45,7 @@ def draw_weights_controls() -> bool:
             width=260, on_change=lambda: _set(ridge=st.session_state.widget_weights_ridge),
             help="How strongly weights are held near 0. The smaller, the longer plain L-BFGS takes.",
         )  # fmt: skip
-        run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Learn", width=220)
+        run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Learn")
     with st.expander("The clustered scheme"):
         _policies(choice)
     if job is not None and not job.active and job.key != _key():

@@ -190,7 +190,7 @@ def draw_race_controls() -> None:
             key="widget_race_limit", on_change=lambda: state.update(race_limit=state.widget_race_limit),
             format="%g", width=230,
         )  # fmt: skip
-        run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.contestants, width=220)
+        run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.contestants)
     if job is not None and not job.active and job.key != _race_key():
         st.caption("⚠ The settings have changed since this race was run.")
 

@@ -35,13 +35,9 @@ def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.markdown(f"{plain(loaded.corpus.name)}, {many(len(loaded.corpus), 'document')}", width="content")
         run_and_stop(
-            job,
-            lambda: _start(tagger, tagger_id),
-            lambda: stop_job(NAMES),
-            label="Find the names",
-            key="_names",
+            job, lambda: _start(tagger, tagger_id), lambda: stop_job(NAMES), label="Find the names", key="_names",
             width=260,
-        )
+        )  # fmt: skip
     if job is None:
         st.caption("The tagger knows names like those it has learnt from; of other kinds of text it knows less.")
         if isinstance(tagger, TaggerRun) and tagger.learnt_columns:

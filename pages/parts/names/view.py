@@ -49,7 +49,7 @@ def draw_tagger_controls() -> TaggedFile | None:
             "c₂, how strongly weights are held near 0", _FACTORS, state.setdefault("tagger_c2", 0.1), width=300,
             key="widget_tagger_c2", on_change=lambda: state.update(tagger_c2=state.widget_tagger_c2),
         )  # fmt: skip
-        run_and_stop(current_job(TAGGER), _start, lambda: stop_job(TAGGER), label="Train", width=220)
+        run_and_stop(current_job(TAGGER), _start, lambda: stop_job(TAGGER), label="Train")
     with st.expander("Your own tagged sentences"):
         uploaded = st.file_uploader(
             "A token a line, the label last, a blank line after a sentence", key="widget_tagger_file",

@@ -94,10 +94,10 @@ BUTTONS = 320  # pixels for both, in a row of fields: less, and they stand one a
 
 
 def run_and_stop(
-    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = "", width: int
+    job: Job | None, run: Any, stop: Any, *, label: str = "Run", disabled: bool = False, key: str = "", width: int = 220
 ) -> None:
     """The two buttons, at the end of a row of controls; run, stop: their callbacks; key: where a page has two pairs;
-    width: pixels for both."""
+    width: pixels for both, enough for a short label; BUTTONS for a longer one."""
     busy = job is not None and job.active
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", width=width):
         st.button(
@@ -131,7 +131,7 @@ def draw_controls() -> bool:
             lam_slider()
         with st.container(width=220):
             gram_slider()
-        run_and_stop(job, run_solver, stop_job, disabled=needed > 0, width=220)
+        run_and_stop(job, run_solver, stop_job, disabled=needed > 0)
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
     if needed:

@@ -36,14 +36,7 @@ def draw_comparison_controls() -> bool:
             max_selections=MOST_TOLD, on_change=_take_classes, args=(f"widget_classes_{column}",),
             help="Two classes, or more: then each against all others.",
         )  # fmt: skip
-        run_and_stop(
-            job,
-            start_comparison,
-            lambda: stop_job(TELLING),
-            label="Learn",
-            disabled=len(wanted.classes) < 2,
-            width=220,
-        )
+        run_and_stop(job, start_comparison, lambda: stop_job(TELLING), label="Learn", disabled=len(wanted.classes) < 2)
     if others := documents_beside(column, wanted.classes):
         st.caption(f"{many(others, 'document')} of other classes, or of none, are left out.")
     with st.expander("How the documents are split"):

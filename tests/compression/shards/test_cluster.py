@@ -9,11 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -188,9 +186,11 @@ def test_workers_of_another_version_are_refused():
 def test_workers_without_the_package_are_refused():
     with pytest.raises(InputError, match="install it there, too"):
         check_workers(client_of({"tcp://a:1": ModuleNotFoundError("No module named 'cflengine'")}))
+    with pytest.raises(InputError, match=r"cannot run cflengine .*RuntimeError: of some other kind"):
+        check_workers(client_of({"tcp://b:1": __version__, "tcp://a:1": RuntimeError("of some other kind")}))
 
 
-def test_a_scheduler_that_goes_away_is_one_sentence():
+def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
     """In the middle of the work, in a process that is killed."""
     logged = []
     handler = logging.Handler()
@@ -198,23 +198,22 @@ def test_a_scheduler_that_goes_away_is_one_sentence():
     logging.getLogger("distributed.client").addHandler(handler)
     begin = "from distributed.cli.dask_scheduler import main; main()"
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file"]
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "scheduler.json"
-        scheduler = subprocess.Popen([sys.executable, "-c", begin, *options, str(file)], stderr=subprocess.DEVNULL)
-        try:
-            address = ""
-            while not address and scheduler.poll() is None:
-                with suppress(OSError, ValueError):  # it is not there yet, or not whole
-                    address = json.loads(file.read_text())["address"]
-                time.sleep(0.05)
-            with pytest.raises(ClusterLostError, match=f"scheduler at {address} is gone"), connected(address) as client:
-                future = client.submit(sum, [1])  # there is no worker for it
-                scheduler.kill()
-                future.result()
-        finally:
+    file = tmp_path / "scheduler.json"
+    scheduler = subprocess.Popen([sys.executable, "-c", begin, *options, str(file)], stderr=subprocess.DEVNULL)
+    try:
+        address = ""
+        while not address and scheduler.poll() is None:
+            with suppress(OSError, ValueError):  # it is not there yet, or not whole
+                address = json.loads(file.read_text())["address"]
+            time.sleep(0.05)
+        with pytest.raises(ClusterLostError, match=f"scheduler at {address} is gone"), connected(address) as client:
+            future = client.submit(sum, [1])  # there is no worker for it
             scheduler.kill()
-            scheduler.wait(30)
-            logging.getLogger("distributed.client").removeHandler(handler)
+            future.result()
+    finally:
+        scheduler.kill()
+        scheduler.wait(30)
+        logging.getLogger("distributed.client").removeHandler(handler)
     assert not logged
 
 
