@@ -86,6 +86,30 @@ def exploring() -> bool:
     return False
 
 
+@pytest.fixture(scope="session")
+def solved_paths() -> dict:
+    """What paths of this process's tests have found, by what they depend on."""
+    return {}
+
+
+@pytest.fixture
+def remembered(solved_paths, monkeypatch) -> None:
+    """A path that a test before has solved is there at once: for tests of what comes after it."""
+    from pages.parts.shared.path_run import PathRun
+
+    solve, found = PathRun.solve, ("corpus", "points", "by_homotopy", "stages", "first")
+
+    def solve_once(self, table, listener, *, first=None) -> None:
+        key = (*self.texts, self.lams, self.max_gram, self.settings, self.tokens, first)
+        if key not in solved_paths:
+            solve(self, table, listener, first=first)
+            assert len(self.points) == len(self.lams)  # none was stopped
+            solved_paths[key] = {name: getattr(self, name) for name in found}
+        vars(self).update(solved_paths[key])
+
+    monkeypatch.setattr(PathRun, "solve", solve_once)
+
+
 @pytest.fixture
 def open_app(warm, visited, board, close_tab, exploring, monkeypatch) -> Iterator[Callable[..., AppTest]]:
     """A function: a page and a query to a session of the app that shows that page."""

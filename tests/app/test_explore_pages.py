@@ -34,6 +34,9 @@ def debates() -> bytes:
     return pd.DataFrame(rows, columns=["text", "party", "year"]).to_csv(index=False).encode()
 
 
+pytestmark = pytest.mark.usefixtures("remembered")
+
+
 @pytest.fixture
 def corpus(open_app):
     app = show(use(open_app(), "debates.csv", debates()), "phrases")
