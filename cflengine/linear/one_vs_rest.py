@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.gaps import open_gap
+from cflengine.engine.jit import threads
 from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
@@ -57,9 +58,14 @@ def solve_rows(
     if n_workers == 1 or len(solves) == 1:
         results = [one(k) for k in range(len(solves))]
     else:
+
+        def alone(k: int) -> Any:
+            with threads(1):  # the others have a core each
+                return one(k)
+
         with ThreadPoolExecutor(min(n_workers, len(solves))) as pool:
             try:
-                results = list(pool.map(one, range(len(solves))))
+                results = list(pool.map(alone, range(len(solves))))
             except BaseException:  # also Ctrl-C: the others are not worth waiting for
                 heard.stopped = True
                 raise

@@ -136,16 +136,15 @@ class _PLQ(LinearEstimator):
         loss, settings = self.loss_, self._check()
         n_parts, n_workers = len(loss.parts.relu) + len(loss.parts.rehu), min(len(targets), os.cpu_count() or 1)
         per_row = n_workers * (_BYTES_PER_ROW + _BYTES_PER_PART * n_parts) + 8 * n_parts * len(targets)
-        entries = X.nnz if sparse.issparse(X) else 0
-        own = n_workers * _BYTES_PER_ENTRY * entries
+        entries = X.nnz if sparse.issparse(X) else X.size
+        own = n_workers * _BYTES_PER_ENTRY * entries if sparse.issparse(X) else 0
         if self.fit_intercept and self.intercept_scaling is not None:
-            own += 12 * entries if entries else 8 * X.size
+            own += (12 if sparse.issparse(X) else 8) * entries
         require_bytes(per_row * X.shape[0] + own, f"Fitting {X.shape[0]:,} rows", "take fewer rows.")
         bounds, scaling = self._constraints(X, sensitive), self.intercept_scaling if self.fit_intercept else None
         if scaling is not None:
             X, bounds = limits.with_column(X, float(scaling)), limits.on_more_columns(bounds)
         free = bool(self.fit_intercept) and scaling is None
-        sizes = sizes_of(X)
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight
         before, self._start = self._start or [None] * len(targets), None
@@ -157,7 +156,8 @@ class _PLQ(LinearEstimator):
 
             return run
 
-        with threads(self.n_threads) as n_workers:
+        with threads(self.n_threads, entries * len(targets)) as n_workers:
+            sizes = sizes_of(X)
             solves = [solver(target, start) for target, start in zip(targets, before, strict=True)]
             results = solve_rows(solves, settings, self.listeners, n_workers=n_workers)
         warn_unless_converged(results)

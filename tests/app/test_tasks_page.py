@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,9 @@ def reviews(n: int = 90) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["text", "mood", "score", "who"])
 
 
+@cache
 def ran(*columns: str, **own) -> TasksRun:
+    """A run that is only looked at."""
     run = TasksRun(TasksChoice(columns, n_lams=3, **own))
     frame = reviews()
     run.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
@@ -123,7 +126,7 @@ def test_the_page_compares_and_hands_on(open_app):
     app = open_app()
     use(app, "mine.csv", reviews().to_csv(index=False).encode())
     app = show(app, "tasks")
-    app.session_state["tasks_choice"] = TasksChoice(("mood", "score"), n_lams=4, rivals=False)
+    app.session_state["tasks_choice"] = TasksChoice(("mood", "score"), n_lams=3, rivals=False)
     app = sound(app.run())
     press(app, "Compare")
     job = BOARD.get(app.session_state["tasks_id"])
@@ -200,7 +203,7 @@ def test_what_is_better_is_said_in_words(gain, measure, said):
 
 def test_splits_that_choose_for_themselves_are_said_under_the_figure():
     own = {"lam": 1.0}
-    alone = replace(ran("mood").findings[0], methods={"unigrams": {}, "compressed:soft": {}})
+    alone = replace(ran("mood", "score").findings[0], methods={"unigrams": {}, "compressed:soft": {}})
     assert own_choices(alone) == ""
     several = replace(alone, methods={"unigrams": {}, "compressed:soft": {"by_split": [own, own, own]}})
     assert "3 splits" in own_choices(several)

@@ -214,12 +214,15 @@ def _take_head(lines: Iterator[str]) -> tuple[list[str], bool]:
     return head, True
 
 
-def _sample(head: list[str], dialect: dict[str, Any]) -> list[list[str]]:
+def _sample(head: list[str], dialect: dict[str, Any], columns: int = 1) -> list[list[str]]:
+    """The first records; none where the first has fewer columns than that."""
     rows: list[list[str]] = []
     try:
         for row in csv.reader(head, strict=False, **dialect):
             if row:
                 rows.append(row)
+            if len(rows) == 1 and len(rows[0]) < columns:
+                return []
             if len(rows) > _HEAD_RECORDS:
                 break
     except csv.Error:
@@ -246,8 +249,8 @@ def _delimiter(head: list[str], format: str, dialect: dict[str, Any]) -> str:
     candidates = "\t" if format == "tsv" and head and "\t" in head[0] else ",;\t|"
     best, best_score = ",", (0.0, 1)
     for candidate in candidates:
-        rows = _sample(head, dialect | {"delimiter": candidate})
-        if not rows or len(rows[0]) == 1:
+        rows = _sample(head, dialect | {"delimiter": candidate}, columns=2)
+        if not rows:
             continue
         fitting = [len(row) == len(rows[0]) for row in rows[1:]]
         score = (sum(fitting) / len(fitting) if fitting else 1.0, len(rows[0]))

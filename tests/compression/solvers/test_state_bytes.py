@@ -97,7 +97,7 @@ def memory(line):
     with open("/proc/self/status") as status:
         return next(int(row.split()[1]) * 1024 for row in status if row.startswith(line))
 
-n = 200_000
+n = 100_000
 tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
 solve(tokens[:20_000], np.array([0, 10_000, 20_000]))  # kernels are loaded before memory is counted
 before = memory("VmRSS:")
