@@ -124,7 +124,7 @@ class GroupClassifier(ProbabilisticClassifier):
             _BYTES_PER_ENTRY * data.counts.nnz, f"Fitting {data.counts.nnz:,} words in sentences",
             "take fewer documents.",
         )  # fmt: skip
-        with threads(self.n_threads):
+        with threads(self.n_threads, data.counts.nnz):
             results = fit_classes(data, number, len(classes), penalty, settings, self.listeners)
         own_rule = isinstance(settings, ADMMSettings) and settings.tol is None  # the paper's: a number of steps
         if not own_rule:

@@ -108,7 +108,7 @@ def solve_vocabulary(
     offered, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
     if not required <= size <= offered:
         raise InputError(f"size must be between {required:,} and {offered:,}, pieces required and all, not {size:,}.")
-    with threads(n_threads):
+    with threads(n_threads, every.index.gram_of.size):
         return VocabularyRun(every, size, allowed, settings or VocabularySettings(), listeners).run()
 
 
