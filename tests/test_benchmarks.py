@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,17 +23,12 @@ from cflengine.text import index_kgrams
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def test_compression_prints_every_figure(tmp_path):
+def test_compression_prints_every_figure(tmp_path, capsys):
     file = tmp_path / "figures.json"
     options = ["--corpora", "sample", "--quick", "--homotopy", "--linear", "--json", str(file)]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "compression", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    assert main(["compression", *options]) == 0
+    said = capsys.readouterr().out
+    lines = said.splitlines()
     assert "numba threads" in lines[0] and "load average" in lines[0]
     everything = json.loads(file.read_text(encoding="utf-8"))
     figures = everything["corpora"]["sample"]
@@ -45,7 +39,7 @@ def test_compression_prints_every_figure(tmp_path):
             assert figure.text(figures) in row and figure.target in row
             assert np.all(np.isfinite(figures[figure.key])), figure.key
     assert figures["bound"] <= figures["value"] <= figures["bound"] * (1 + compression.RELAXATION_GAP)
-    assert str(ROOT) not in done.stdout + file.read_text(encoding="utf-8")
+    assert str(ROOT) not in said + file.read_text(encoding="utf-8")
 
 
 def test_absent_corpora_are_named(tmp_path, capsys):

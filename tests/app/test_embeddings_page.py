@@ -28,6 +28,7 @@ from pages.parts.embeddings.figures import (
     witness_figure,
 )
 from pages.parts.embeddings.run import (
+    SHARES,
     SIZES,
     EmbedChoice,
     EmbedRun,
@@ -106,7 +107,8 @@ def test_a_training_and_its_film():
     assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
 
 
-def test_a_simulation_shows_the_linear_kernel_blind():
+def test_a_simulation_shows_the_linear_kernel_blind(monkeypatch):
+    monkeypatch.setattr("pages.parts.embeddings.run.SHARES", SHARES[:2])
     run = SimulationRun(SimulationChoice())
     run.run(Job("s", ("c",), print))
     gaussian, linear = (run.frames[name] for name in ("gaussian", "linear"))
@@ -139,6 +141,8 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
     app = sound(app.run())
     assert {"Right, of training", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
     app.session_state["simulation_choice"] = SimulationChoice(n_words=40)
+    monkeypatch.setattr("pages.parts.embeddings.run.SIZES", SIZES[:1])
+    monkeypatch.setattr("pages.parts.embeddings.run.SHARES", SHARES[:2])
     press(app, "Simulate")
     simulated = BOARD.get(app.session_state["simulation_job"])
     until(lambda: not simulated.active, 120)

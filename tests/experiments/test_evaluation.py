@@ -273,7 +273,7 @@ def test_the_same_seed_gives_the_same_figures_on_one_thread_and_two():
     texts, frame = corpus(48)
     frames = []
     for n_threads in (1, 2):
-        settings = EvaluationSettings(lams=LAMS, rivals=False, n_threads=n_threads)
+        settings = EvaluationSettings(lams=LAMS[1:], rivals=False, n_threads=n_threads)
         run = Evaluation(texts, tasks_of(texts, frame, "mood", "score"), settings)
         run.run()
         frames.append(run.frame().drop(columns="seconds").sort_values(["target", "method", "lam", "temperature"]))

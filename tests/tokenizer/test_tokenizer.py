@@ -329,7 +329,7 @@ def test_one_word_is_a_corpus():
 def test_what_it_asks_for_is_what_it_takes(pattern, longest, monkeypatch):
     asked: list[int] = []
     monkeypatch.setattr(candidates, "require_bytes", lambda needed, *_: asked.append(needed))
-    texts = texts_at_random(400)
+    texts = texts_at_random(150)
 
     def fit() -> None:
         SubwordTokenizer(400, pattern=pattern, longest=longest, tol=0.2, time_limit=5).fit(texts)

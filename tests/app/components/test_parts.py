@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np

@@ -83,35 +83,22 @@ def test_a_cluster_answers_as_this_process_does(cluster, expected):
     assert set(held.values()) == {0}  # the workers have forgotten the shards
 
 
-@pytest.mark.parametrize("copies", [False, True])
-def test_a_worker_that_is_killed_changes_nothing(cluster, expected, monkeypatch, copies):
-    """Its process, by its id, in mid-run; with and without copies of shards that were taken on the way."""
+@pytest.mark.parametrize(("n_killed", "copies"), [(1, True), (2, False)], ids=["one", "all"])
+def test_workers_that_are_killed_change_nothing(cluster, expected, monkeypatch, n_killed, copies):
+    """Their processes, in mid-run: the other takes over, or they come back; with copies of shards that were taken on
+    the way, and from the beginning."""
     if copies:
         monkeypatch.setattr(clusters, "_COPY_AFTER_S", 0.0)
-    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
-        killed = []
-
-        def kill(stats) -> None:
-            if stats.stage == "annealing" and not killed:
-                killed.append(next(iter(client.run(os.getpid).values())))
-                os.kill(killed[0], signal.SIGKILL)
-
-        result = solve(cluster, listeners=[kill])
-    assert killed
-    check_same(result, expected)
-
-
-def test_all_workers_are_killed_and_come_back(cluster, expected):
     killed = []
 
     def kill(stats) -> None:
         if stats.stage == "annealing" and not killed:
-            killed.extend(worker.pid for worker in cluster.workers.values())
+            killed.extend([worker.pid for worker in cluster.workers.values()][:n_killed])
             for process in killed:
                 os.kill(process, signal.SIGKILL)
 
     result = solve(cluster, listeners=[kill])
-    assert len(killed) == 2
+    assert len(killed) == n_killed
     check_same(result, expected)
 
 

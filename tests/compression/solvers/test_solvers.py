@@ -224,8 +224,8 @@ SHORT = GuidedSettings(relaxation_iterations=60, annealings=1, anneal_rounds=2, 
 
 @pytest.fixture(scope="module")
 def several_blocks():
-    """20,000 tokens: several blocks and bins, so that threads have something to disagree on."""
-    index = index_of(random_words(5, 400, 50, 1_000), 3)
+    """10,000 tokens: several blocks and bins, so that threads have something to disagree on."""
+    index = index_of(random_words(5, 200, 50, 1_000), 3)
     return index, costs_of(index)
 
 
