@@ -265,7 +265,7 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     solver.add_argument("--rounds", type=number(int, 1), metavar="N", help="reweighting: rounds, at most (default: 20)")
     solver.add_argument(
-        "--polish", action="store_true", help="homotopy, reweighting: better the result by guided's local search"
+        "--polish", action="store_true", help="homotopy, reweighting: improve the result by guided's local search"
     )
     add_limits(solver)
 

@@ -4,7 +4,7 @@ from .analysis.foreign_vocabulary import encode_with_vocabulary, match_sequences
 from .analysis.gap import GapAttribution, attribute_gap, gap_of
 from .analysis.keyness import keyness
 from .analysis.ledger import GramExplanation, explain, ledger
-from .analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
+from .analysis.overtime import Periods, bursts, periods_of, permuted_weight, rates
 from .checkpoint import Checkpoint, read_checkpoint
 from .codebook import count_matrix
 from .counting import COUNTINGS, count_occurrences, places_of
@@ -113,6 +113,7 @@ __all__ = [
     "objective",
     "path_lams",
     "periods_of",
+    "permuted_weight",
     "places_of",
     "pointer_table",
     "pointers_by_length",
@@ -127,7 +128,6 @@ __all__ = [
     "solve_sharded",
     "storage_costs",
     "warm_up",
-    "weight_by_chance",
     "without_passages",
     "write_lambda_path",
     "write_path",

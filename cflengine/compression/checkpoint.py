@@ -56,7 +56,7 @@ class Checkpoint:
     def __call__(self, stats: IterationStats) -> None:
         """Events say nothing of where things are."""
 
-    def offered(self, run: _Run) -> None:
+    def shown(self, run: _Run) -> None:
         """Keep what is better than what is in the file, now and then."""
         began = time.monotonic()
         now = run.best_objective, run.lower_bound

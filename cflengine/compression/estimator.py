@@ -98,7 +98,7 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         :class:`~cflengine.GuidedSettings`, HomotopySettings, ReweightingSettings, RelaySettings, ShardedSettings or
         ExactSettings: every other parameter of the solver, random_state included.
     polish : bool, default: False
-        Better the solution of the homotopy or of reweighting by the guided solver's local search.
+        Improve the solution of the homotopy or of reweighting by the guided solver's local search.
 
     Attributes
     ----------

@@ -144,7 +144,7 @@ def weigh_tile(left, turned, F):
 
 
 @kernel
-def pull_rows(W, x, y, gradient, product):
+def add_gradient_rows(W, x, y, gradient, product):
     """gradient_v += 2 Σ_w W_vw (m_w − m_v); x: of v, y: of w, so that Wy holds Wm and, beside it, the sums of W."""
     out = product[: len(x)]
     np.dot(W, y, out)
@@ -183,9 +183,9 @@ def add_tile(words, classes, tile, lane, buffers):
         return
     weigh_tile(classes.left[a0:a1], classes.turned[:, b0:b1], F)
     gradient, product = classes.gradient[lane], buffers.product[lane]
-    pull_rows(F, words.x[a0:a1], words.y[b0:b1], gradient[a0:a1], product)
+    add_gradient_rows(F, words.x[a0:a1], words.y[b0:b1], gradient[a0:a1], product)
     if a0 != b0:
-        pull_rows(F.T, words.x[b0:b1], words.y[a0:a1], gradient[b0:b1], product)
+        add_gradient_rows(F.T, words.x[b0:b1], words.y[a0:a1], gradient[b0:b1], product)
 
 
 @parallel_kernel()
@@ -250,7 +250,7 @@ def gather(table, rows, out):
 
 @kernel
 def scatter(product, x, rows, gradient):
-    """Add 2 (W m − (sum of W) m_v) to the gradient of each v in rows; product: Wy, as in :func:`pull_rows`."""
+    """Add 2 (W m − (sum of W) m_v) to the gradient of each v in rows; product: Wy, as in :func:`add_gradient_rows`."""
     sums = x.shape[1] - 2
     for i in range(len(rows)):
         total, out = product[i, sums], gradient[rows[i]]

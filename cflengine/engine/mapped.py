@@ -25,7 +25,7 @@ _AT_ONCE = 64 << 20  # a single write or read of more than 2 GB ends early
 
 
 @contextmanager
-def room_on_disk(folder: str | Path | None) -> Iterator[None]:
+def disk_errors_said(folder: str | Path | None) -> Iterator[None]:
     """Errors of a folder (None: the system's temporary one) that is full or cannot be written to, as one sentence: an
     InputError."""
     where = folder or tempfile.gettempdir()
@@ -57,13 +57,13 @@ def mapped_array(shape: tuple[int, ...], dtype: Any, folder: str | Path | None =
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size == 0:
         return np.zeros(shape, dtype)
-    with room_on_disk(folder), tempfile.TemporaryFile(prefix="cflengine-", dir=folder) as file:
-        _take_room(file, size)
+    with disk_errors_said(folder), tempfile.TemporaryFile(prefix="cflengine-", dir=folder) as file:
+        _reserve(file, size)
         mapped = np.memmap(file, dtype=dtype, mode="r+", shape=shape)
     return np.asarray(mapped)
 
 
-def _take_room(file: IO[bytes], size: int) -> None:
+def _reserve(file: IO[bytes], size: int) -> None:
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
         return
@@ -94,7 +94,7 @@ class GrowingArray:
         if self._file is None and self._bytes <= IN_MEMORY:
             self._parts.append(part)
             return
-        with room_on_disk(None):
+        with disk_errors_said(None):
             if self._file is None:
                 self._file = nameless_file()
             _write((*self._parts, part), self._file)
@@ -104,7 +104,7 @@ class GrowingArray:
         """All of it; nothing can be added afterwards."""
         if self._file is None:
             return np.concatenate([np.zeros(0, self._dtype), *self._parts])
-        with room_on_disk(None):
+        with disk_errors_said(None):
             self._file.flush()
             return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+"))
 

@@ -172,14 +172,14 @@ class Progress:
         self._heed(listener for listener, answer in zip(self.listeners, answers, strict=True) if answer is False)
         return self._in_time()
 
-    def offer(self, run: object) -> None:
-        """Show the run itself to listeners with a method ``offered(run)``, which may copy what they want of its best
+    def show(self, run: object) -> None:
+        """Show the run itself to listeners with a method ``shown(run)``, which may copy what they want of its best
         solution; when, and how often, is theirs to say."""
         began = time.perf_counter()
         for listener in self.listeners:
-            offered = getattr(listener, "offered", None)
-            if offered is not None:
-                offered(run)
+            shown = getattr(listener, "shown", None)
+            if shown is not None:
+                shown(run)
         self._listening += time.perf_counter() - began
 
     __call__ = report  # so that it can listen to the parts of a solve; it goes on saying stop once it was told to
@@ -235,9 +235,9 @@ class EventForwarder:
         """Why the whole is to stop."""
         return self.progress.reason
 
-    def offered(self, run: object) -> None:
-        """What a part offers is the whole's."""
-        self.progress.offer(run)
+    def shown(self, run: object) -> None:
+        """What a part shows, the whole does."""
+        self.progress.show(run)
 
 
 def trace_frame(records: Iterable[IterationStats]) -> pd.DataFrame:

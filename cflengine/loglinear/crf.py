@@ -253,7 +253,7 @@ class ChainCRF(SavedModel, BaseEstimator):
             if not (is_number(value) and 0 <= value < float("inf")):
                 raise InputError(f"{name} must be a number of at least 0, not {value!r}.")
         if self.c1 == 0 and self.c2 == 0:
-            raise InputError("c1 and c2 are both 0: sentences that can be told apart would have no best weights.")
+            raise InputError("c1 and c2 are both 0: sentences that can be separated would have no best weights.")
         if self.c2 == 0 and self.solver != "lbfgs":
             raise InputError(f"solver {self.solver!r} needs c2 above 0.")
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}

@@ -23,7 +23,7 @@ def derivative_at(parts, n_relu, i, z):
 
 
 @kernel
-def bends_within(parts, n_relu, i, lo, hi):
+def changes_piece_within(parts, n_relu, i, lo, hi):
     """Whether L_i has a kink between two scores lo < hi."""
     for k in range(n_relu):
         u, v = parts[i, k], parts[i, n_relu + k]
@@ -69,13 +69,13 @@ def derivative_and_size(losses, z, shift):
 
 
 @kernel
-def keep_bending(losses, z, some, count, lo, hi, line):
+def keep_changing(losses, z, some, count, lo, hi, line):
     """Of ``some``, keep those whose loss has a kink at a shift between lo and hi, and return how many; the others'
     derivatives there, lines in the shift, are added to line (float64 (2,)): their value at lo and their rise."""
     (parts, n_relu), left = losses, 0
     for p in range(count):
         i = some[p]
-        if bends_within(parts, n_relu, i, z[i] + lo, z[i] + hi):
+        if changes_piece_within(parts, n_relu, i, z[i] + lo, z[i] + hi):
             some[left] = i
             left += 1
         else:

@@ -48,7 +48,7 @@ def best_shift(losses: object, z: np.ndarray, near: float = 0.0) -> float:
     while derivative(hi) < 0 and hi < _FURTHEST:
         lo, hi, step = hi, hi + step, 4 * step
     while count and np.nextafter(lo, hi) < hi:
-        count = kernels_shift.keep_bending(losses, z, some, count, lo, hi, line)
+        count = kernels_shift.keep_changing(losses, z, some, count, lo, hi, line)
         middle = 0.5 * (lo + hi)
         if not lo < middle < hi:
             break

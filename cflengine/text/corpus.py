@@ -175,7 +175,7 @@ class Corpus:
             raise CorpusError("One string was given where a list of texts is needed; put it in a list.")
         intake = Intake(min_words)
         for text in texts:
-            intake.offer(text)
+            intake.add(text)
         if metadata is not None and len(metadata) != intake.n_records:
             raise CorpusError(
                 f"There are {intake.n_records} texts but {len(metadata)} rows of metadata; give one for each."
@@ -229,7 +229,7 @@ class Intake:
         """Whether the limit is reached."""
         return self.limit is not None and len(self.texts) >= self.limit
 
-    def offer(self, value: object) -> bool:
+    def add(self, value: object) -> bool:
         """Take the next record's text; True if it is kept. Raises CorpusError if it is no text at all."""
         text = self._as_text(value)
         reason = "missing" if text is None else self._why_not(text)

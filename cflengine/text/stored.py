@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from cflengine.engine import mapped
-from cflengine.engine.mapped import nameless_file, room_on_disk
+from cflengine.engine.mapped import disk_errors_said, nameless_file
 
 _ENCODING, _ERRORS = "utf-8", "surrogatepass"  # a lone surrogate is bad text, but it is the user's
 
@@ -34,7 +34,7 @@ class StoredTexts(Sequence[str]):
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        with room_on_disk(None):
+        with disk_errors_said(None):
             self._file = nameless_file()
         self._growing = array("q", [0])
         self._bounds: np.ndarray | None = None  # int64 (N+1,), once they are read
@@ -45,7 +45,7 @@ class StoredTexts(Sequence[str]):
     def append(self, text: str) -> None:
         """Add a text."""
         data = text.encode(_ENCODING, _ERRORS)
-        with room_on_disk(None):
+        with disk_errors_said(None):
             self._file.write(data)
         self._growing.append(self._growing[-1] + len(data))
         self._bounds = None
@@ -90,7 +90,7 @@ class StoredTexts(Sequence[str]):
 
     def _read(self) -> tuple[np.ndarray, mmap.mmap | bytes]:
         if self._bounds is None:
-            with room_on_disk(None):
+            with disk_errors_said(None):
                 self._file.flush()
             # mapped before bounds are set: another thread may come in between
             self._bytes = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) if self._growing[-1] else b""

@@ -71,12 +71,12 @@ def test_the_file_is_written_now_and_then_and_only_where_something_is_better(tmp
 
     run, path = Run(), tmp_path / "best.npz"
     late = Checkpoint(path, "d", every_s=1e6)
-    late.offered(run)
+    late.shown(run)
     assert not path.exists() and run.asked == 0
     soon = Checkpoint(path, "d", every_s=0.0)
     for expected, best in ((1, 10.0), (1, 10.0), (2, 9.0)):
         run.best_objective, soon._next = best, 0.0
-        soon.offered(run)
+        soon.shown(run)
         assert run.asked == expected
     cover, alpha = read_checkpoint(path, "d")
     assert (
@@ -111,11 +111,11 @@ def test_a_disk_that_does_not_take_it_is_said_once_and_ends_nothing(tmp_path):
     kept = Checkpoint(tmp_path / "gone" / "best.npz", "d", every_s=0.0, say=said.append)
     for _ in range(2):
         kept._next = 0.0
-        kept.offered(Run())
+        kept.shown(Run())
     assert len(said) == 1 and "cannot be kept" in said[0] and "No such file" in said[0]
     (tmp_path / "gone").mkdir()
     kept._next = 0.0
-    kept.offered(Run())
+    kept.shown(Run())
     assert read_checkpoint(kept.path, "d") is not None
 
 

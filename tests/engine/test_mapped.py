@@ -12,7 +12,7 @@ import pytest
 
 from cflengine.engine import mapped
 from cflengine.engine.checks import InputError
-from cflengine.engine.mapped import SetAside, mapped_array, room_on_disk
+from cflengine.engine.mapped import SetAside, disk_errors_said, mapped_array
 from cflengine.text.kgrams import index_kgrams
 
 
@@ -49,7 +49,7 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
 
 
 def test_other_errors_are_said_as_they_are():
-    with pytest.raises(InputError, match="nothing can be kept in /x: strange"), room_on_disk("/x"):
+    with pytest.raises(InputError, match="nothing can be kept in /x: strange"), disk_errors_said("/x"):
         raise OSError("strange")
 
 

@@ -201,7 +201,7 @@ def cost_given_others(
     extra = np.empty(index.gram_of.shape, dtype=np.float32)
     for k, grams in enumerate(index.gram_of):
         at = np.maximum(grams, 0)
-        own = (only[at] == document) | (only[at] == _NOBODY)
+        own = (only[at] == document) | (only[at] == _NONE)
         extra[k] = np.where(own, cost[at], 0.0)
     blocks = cut_documents(index.doc_ptr)
     best = np.zeros(index.n_tokens, dtype=np.uint8)
@@ -215,18 +215,18 @@ def cost_given_others(
     return total
 
 
-_NOBODY, _SEVERAL = -2, -1
+_NONE, _SEVERAL = -2, -1
 
 
 def _only_user(index: KGramIndex, cover: np.ndarray, document: np.ndarray) -> np.ndarray:
-    """int32 (G,): the one document whose pointers stand for a K-gram; _NOBODY for none, _SEVERAL for more."""
+    """int32 (G,): the one document whose pointers stand for a K-gram; _NONE for none, _SEVERAL for more."""
     low = np.full(index.n_grams, np.iinfo(np.int32).max, dtype=np.int32)
     high = np.full(index.n_grams, -1, dtype=np.int32)
     for k, grams in enumerate(index.gram_of):
         used = np.flatnonzero(cover >> k & 1)
         np.minimum.at(low, grams[used], document[used])
         np.maximum.at(high, grams[used], document[used])
-    return np.where(high < 0, _NOBODY, np.where(low == high, low, _SEVERAL)).astype(np.int32)
+    return np.where(high < 0, _NONE, np.where(low == high, low, _SEVERAL)).astype(np.int32)
 
 
 def without_passages(text: str, spans: list[tuple[int, int]]) -> str:

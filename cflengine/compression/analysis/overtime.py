@@ -117,7 +117,7 @@ def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, le
     return pd.concat(found).sort_values(["weight", "phrase"], ascending=[False, True], kind="stable", ignore_index=True)
 
 
-def weight_by_chance(
+def permuted_weight(
     counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, trials: int = 19, seed: int = 0
 ) -> float:
     """The largest weight of any phrase's burst after the documents' periods are exchanged at random, ``trials`` times:

@@ -67,7 +67,7 @@ def theta_blocks(data, slot, theta, blocks, chunk, pieces_alone, zeta, carry):
 
 
 @kernel
-def pull_towards_theta(v, u, cover, a, zeta, u_scale):
+def move_towards_theta(v, u, cover, a, zeta, u_scale):
     """Update u, rows of the block, and turn v into θ − u_next; u_scale = ρ/ρ_next rescales the multiplier."""
     for k in range(v.shape[0]):
         for i in range(v.shape[1]):
@@ -105,7 +105,7 @@ def homotopy_pass(iterate, theta, d, blocks, borders, chunk, step, sums):
             reach, choice = np.empty(e - a + 1, np.float64), np.empty(e - a + 1, theta.cover.dtype)
             cover_documents(theta_costs(v, slot, a, step.zeta), blocks, b, reach, choice, theta.cover)
         binary_costs[b], _ = use_cover(theta.gram_of, theta.cover, a, e, d, theta.used)
-        pull_towards_theta(v, theta.u, theta.cover, a, step.zeta, step.rho / step.rho_next)
+        move_towards_theta(v, theta.u, theta.cover, a, step.zeta, step.rho / step.rho_next)
         descend(w, lo, covered, window, d, step)
         for k in range(w.shape[0]):
             for i in range(e - a):

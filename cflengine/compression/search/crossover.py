@@ -29,7 +29,7 @@ from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.minimum_cut import minimum_cut
 from cflengine.text.kgrams import KGramIndex
 
-_ROOM = 1 << 16  # segments listed at a time
+_SEGMENTS = 1 << 16  # segments listed at a time
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Differences:
     ) -> Differences:
         """Compare two covers; only_one: uint8 (G,)."""
         ints, floats = np.int32, np.float64
-        buffers = [np.empty(_ROOM, kind) for kind in (ints, ints, floats)]
-        buffers += [np.empty(2 * index.max_gram * _ROOM, ints) for _ in range(2)]
+        buffers = [np.empty(_SEGMENTS, kind) for kind in (ints, ints, floats)]
+        buffers += [np.empty(2 * index.max_gram * _SEGMENTS, ints) for _ in range(2)]
         pieces = [[buffer[:0].copy() for buffer in buffers]]
         token = listed = 0
         while token < index.n_tokens:

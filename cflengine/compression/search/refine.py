@@ -1,7 +1,7 @@
 """From any binary solution or fractional w to a better binary solution: rounding, local search, recombination.
 
 Shared by the guided solver and, as ``polish=True``, by the homotopy and by reweighting, so that the three can be
-compared. Everything found is offered to the :class:`~cflengine.compression.solvers.run.CompressionRun`, whose best
+compared. Everything found is given to the :class:`~cflengine.compression.solvers.run.CompressionRun`, whose best
 solution never gets worse.
 """
 
@@ -56,7 +56,7 @@ class Recombination(ABC):
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
 
     @abstractmethod
-    def offer(self, stage: str) -> bool:
+    def combine_with_best(self, stage: str) -> bool:
         """Combine the search's solution with the best one before it, keep what is cheaper, and report."""
 
     def recombine(self) -> None:
@@ -64,7 +64,7 @@ class Recombination(ABC):
         quiet = i = 0
         while not self.done and quiet < self.patience:
             before = self.run.best_objective
-            if not self.perturb(adding=i % 2 == 0) or not self.offer(RECOMBINATION):
+            if not self.perturb(adding=i % 2 == 0) or not self.combine_with_best(RECOMBINATION):
                 return
             enough = before - self.run.best_objective > self.least_gain * before
             quiet = 0 if enough else quiet + 1
@@ -117,7 +117,7 @@ class Refinement(Recombination):
         going = search.evaluate(dictionary, progress) and search.descend(
             DESCENT_ROUNDS, progress, each=lambda: self.run.update_incumbent(search.objective, search.cover)
         )
-        return self.offer(SEARCH) and going
+        return self.combine_with_best(SEARCH) and going
 
     def perturb(self, *, adding: bool) -> bool:
         """Leave the best solution's dictionary by many small steps at once, then descend; False if stopped."""
@@ -136,7 +136,7 @@ class Refinement(Recombination):
         going = all(search.improve(adding=kind, progress=progress, protect=grams) >= 0 for kind in kinds)
         return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)
 
-    def offer(self, stage: str) -> bool:
+    def combine_with_best(self, stage: str) -> bool:
         """Combine the search's solution with the best one before it, keep what is cheaper, and report."""
         run, search = self.run, self.search
         if np.isfinite(search.objective) and run.progress.reason is None:
@@ -151,7 +151,7 @@ class Refinement(Recombination):
 
 
 def polish(run: CompressionRun, groups: Groups, data: np.ndarray) -> None:
-    """Better the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
+    """Improve the best solution of a finished run by local search and recombination; ``data`` as for Refinement."""
     if run.progress.reason is None:
         refinement = Refinement(run, groups, data, tol=0.0, patience=PATIENCE, least_gain=LEAST_GAIN, seed=0)
         _, _, used = run.coder.evaluate(run.best_cover)

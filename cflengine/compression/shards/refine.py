@@ -101,7 +101,7 @@ class ShardedRefinement(Recombination):
         best so far. False if stopped."""
         self._begin(noted=noted)
         going = self._evaluate() and alternate(DESCENT_ROUNDS, self._improve_and_note, self.value)
-        return self.offer(SEARCH) and going
+        return self.combine_with_best(SEARCH) and going
 
     def _begin(self, *, noted: bool) -> None:
         run = self.run
@@ -167,7 +167,7 @@ class ShardedRefinement(Recombination):
         going = all(self._improve(adding=kind, drawn=drawn) >= 0 for kind in kinds)
         return going and all(self._improve(adding=kind) >= 0 for kind in (False, True) * 2)
 
-    def offer(self, stage: str) -> bool:
+    def combine_with_best(self, stage: str) -> bool:
         """Combine the searched solution with the one before, keep what is cheaper, and report."""
         run = self.run
         if np.isfinite(self.value) and run.progress.reason is None:

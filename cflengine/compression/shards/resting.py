@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.mapped import room_on_disk
+from cflengine.engine.mapped import disk_errors_said
 from cflengine.engine.output import locked_folder, remove_abandoned
 
 _ALIGNED = 64  # bytes, as vector instructions like it
@@ -28,7 +28,7 @@ _FOLDER = "cflengine-shards-"
 def shards_folder(scratch: str | None) -> Iterator[Path]:
     """A folder in ``scratch`` (None: the system's temporary one) that shards rest in, gone afterwards, and with the
     next one where the process is killed. Raises InputError where none can be made."""
-    with room_on_disk(scratch):
+    with disk_errors_said(scratch):
         remove_abandoned(Path(scratch or tempfile.gettempdir()).glob(f"{_FOLDER}*"))
         folder = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=scratch)
     with folder as path, locked_folder(Path(path)):
@@ -53,7 +53,7 @@ class Resting:
         places = [view.__array_interface__["data"][0] - begin if len(view) else -1 for view in views]
         there = [0 <= place < size for place in places]
         free = _Gaps([(p, len(v)) for p, v, kept in zip(places, views, there, strict=True) if kept])
-        with room_on_disk(self.path.parent), open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+        with disk_errors_said(self.path.parent), open(self.path, "r+b" if self.path.exists() else "w+b") as file:
             for i, view in enumerate(views):
                 if not there[i]:
                     places[i] = free.take(len(view))

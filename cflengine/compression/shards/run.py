@@ -143,7 +143,7 @@ class ShardedRun(GuidedPhases, Run):
         self.work += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}
         exchanged = {"exchanged_bytes": float(self.executor.exchanged)}
-        self.progress.offer(self)
+        self.progress.show(self)
         return self.report(stage, support=self.support, extra=extra | exchanged)
 
     def update_bound(self, *, last: bool = False) -> list[np.ndarray]:

@@ -91,7 +91,7 @@ class HomotopySettings(Limits):
     weights_bytes : int, default: 268435456
         Most bytes for the w of all snapshots.
     polish : bool, default: False
-        Better the solution by local search at the end.
+        Improve the solution by local search at the end.
     """
 
     rho: float | None = None

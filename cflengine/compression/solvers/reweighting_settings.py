@@ -58,7 +58,7 @@ class ReweightingSettings(Limits):
     bound_every : int, default: 20
         Steps between bounds in the first round.
     polish : bool, default: False
-        Better the solution by the guided solver's local search at the end.
+        Improve the solution by the guided solver's local search at the end.
     """
 
     rho: float | None = None

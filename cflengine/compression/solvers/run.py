@@ -89,7 +89,7 @@ class CompressionRun(Run):
         own = {"zeta": zeta, "rho": rho, "relaxation": self.unit * relaxation}
         going = self.report(stage, objective, support=support, extra=own | dict(extra or {}))
         if not stage.endswith((FINISHED, SEARCH, BRANCHING)):  # then the solver's arrays are gone
-            self.progress.offer(self)
+            self.progress.show(self)
         return going
 
     def picture(self) -> tuple[np.ndarray, np.ndarray | None]:

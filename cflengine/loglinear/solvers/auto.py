@@ -1,6 +1,6 @@
 """The default solver: whichever is fastest to a certified gap, found out on the way.
 
-Two classes: dual coordinate descent, which is fastest wherever the classes can (nearly) be told apart, as they mostly
+Two classes: dual coordinate descent, which is fastest wherever the classes can (nearly) be separated, as they mostly
 can in text. Where they cannot, or the ridge is small, it crawls; so after 17 passes, and every 5 from then on, the rate
 at which its proved gap fell says how many more passes it will take, and if that is more than 60, Newton's method goes
 on from where it stands. Other models: L-BFGS.
@@ -54,5 +54,5 @@ def explain(stages: Iterable[str]) -> str:
     if "newton-cg" in ran:
         return "dual coordinate descent fell behind, so Newton's method took over"
     if "dual" in ran:
-        return "dual coordinate descent, since the classes are easy to tell apart"
+        return "dual coordinate descent, since the classes are easy to separate"
     return "L-BFGS, since there are more than two classes at once"

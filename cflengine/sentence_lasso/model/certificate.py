@@ -122,9 +122,9 @@ def _terms(problem: SentenceProblem) -> float:
 
 def _bent(problem: SentenceProblem, r: np.ndarray) -> float:
     """Σ_{κ_j > 0} S(r_j)²/(2 κ_j)."""
-    bends = problem.kappa > 0
-    excess = soft_threshold(r[bends], problem.lam_las)
-    return 0.5 * float(excess @ (excess / problem.kappa[bends]))
+    curved = problem.kappa > 0
+    excess = soft_threshold(r[curved], problem.lam_las)
+    return 0.5 * float(excess @ (excess / problem.kappa[curved]))
 
 
 def clipped(problem: SentenceProblem, u: np.ndarray) -> np.ndarray:

@@ -163,7 +163,7 @@ def read_corpus(
             if number % _RECORDS_AT_ONCE == 0:
                 ask_watch()
             text = record.pop(column, None)
-            if intake.offer(None if isinstance(text, str) and text in marks else text):
+            if intake.add(None if isinstance(text, str) and text in marks else text):
                 metadata.add(record)
             if intake.full:
                 break

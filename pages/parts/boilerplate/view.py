@@ -145,7 +145,7 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             },
         )  # fmt: skip
         if run.cost is None:
-            st.caption("Prices are there once the corpus is compressed, and this is looked for again.")
+            st.caption("Prices are shown once the corpus is compressed and you press **Look** once more.")
     with right:
         row = new_row(event, len(shown), "boilerplate_documents")
         if row is not None:

@@ -54,7 +54,7 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
                 ("Decided", percent(stage.binary_share, 1), "Of the pointers with w > 0.01, those with w ≥ 0.99."),
                 ("Pointers chosen", number(stage.n_pointers)),
                 ("Cost, rounded here", number(stage.objective)),
-                ("Re-encoded", number(stage.repaired), "The same dictionary, used as cheaply as it can be."),
+                ("Re-encoded", number(stage.repaired), "The same dictionary, every document at its least cost."),
             ]
         )
         bound = model.result_.lower_bound

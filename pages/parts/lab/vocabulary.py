@@ -222,7 +222,7 @@ def ask_vocabulary() -> Brought | None:
     """The box and the uploader; what was last sent, kept while other pages are visited, and found after a reload."""
     state = st.session_state
     if "vocabulary" not in state:
-        _take_up()
+        _restore()
     generation = state.setdefault("vocabulary_upload", 0)
     with st.form("vocabulary_form"):
         typed, sent = st.columns(2)
@@ -256,7 +256,7 @@ def ask_vocabulary() -> Brought | None:
     return brought
 
 
-def _take_up() -> None:
+def _restore() -> None:
     """A session begins with the vocabulary that its address names, if there is one."""
     state, job = st.session_state, current_job(WORD_LIST)
     state.vocabulary = None if job is None else job.result

@@ -43,7 +43,7 @@ def draw_tagger_controls() -> TaggedFile | None:
     """File, template, ℓ2 penalty, Train and Stop; None where the file cannot be read, which is said."""
     state = st.session_state
     if "tagger_file" not in state:
-        _take_up(current_job(TAGGER))
+        _restore(current_job(TAGGER))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.select_slider(
             "c₂, how strongly weights are held near 0", _FACTORS, state.setdefault("tagger_c2", 0.1), width=300,
@@ -67,7 +67,7 @@ def draw_tagger_controls() -> TaggedFile | None:
         st.text_area(
             "Attributes of a token (CRF++ template)", state.tagger_template, height=200, key=key,
             on_change=lambda: state.update(tagger_template=state[key]),
-            help="%x[row,column]: what stands that many tokens further on, in that column (from 0). B: transitions.",
+            help="%x[row,column]: the cell that many tokens further on, in that column (from 0). B: transitions.",
         )  # fmt: skip
     job = current_job(TAGGER)
     if job is not None and not job.active and job.key != _key():
@@ -75,7 +75,7 @@ def draw_tagger_controls() -> TaggedFile | None:
     return file
 
 
-def _take_up(job: Job | None) -> None:
+def _restore(job: Job | None) -> None:
     """A session begins with what the tagger at its address, if there is one, was trained on: its file is not uploaded
     anew after a reload."""
     state = st.session_state

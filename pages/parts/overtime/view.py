@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.compression import Periods, bursts, count_matrix, periods_of, rates, weight_by_chance
+from cflengine.compression import Periods, bursts, count_matrix, periods_of, permuted_weight, rates
 from cflengine.engine import InputError, frame_csv
 from cflengine.text import find_words
 from pages.parts.overtime.figures import rates_figure
@@ -144,7 +144,7 @@ def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float] | N
 
     def work() -> tuple[pd.DataFrame, float]:
         counts, sizes = count_matrix(model.encoding_, len(model.grams_)), np.diff(model.table_.doc_ptr)
-        return bursts(counts, sizes, periods), weight_by_chance(counts, sizes, periods)
+        return bursts(counts, sizes, periods), permuted_weight(counts, sizes, periods)
 
     key = (found.id, periods.names, st.session_state.get("time_column"))
     return asked("bursts", key, work, waiting="Looking for bursts …")

@@ -335,8 +335,8 @@ class _Watcher:
     def __call__(self, stats: IterationStats) -> None:
         """Events by themselves say nothing of the solution."""
 
-    def offered(self, run: Any) -> None:
-        """From :meth:`~cflengine.engine.progress.Progress.offer`."""
+    def shown(self, run: Any) -> None:
+        """From :meth:`~cflengine.engine.progress.Progress.show`."""
         now = time.perf_counter()
         if now < self.next:
             return

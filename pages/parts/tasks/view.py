@@ -250,8 +250,8 @@ def draw_table(finding: Finding) -> None:
     st.dataframe(frame, hide_index=True, column_config=config, alt="A row a method")
     st.caption(
         "★ recommended: the best compressed one on the documents to choose by. Each method's own λ, size and "
-        "regularisation are chosen on those documents, and told is the test. The p is of a paired test on the same "
-        "documents; the gap is that of the learner, 0 where nothing is optimised."
+        "regularisation are chosen on those documents; the table is of the test documents. The p is of a paired test "
+        "on the same documents; the gap is that of the learner, 0 where nothing is optimised."
     )
     unseen = finding.unseen
     if unseen:

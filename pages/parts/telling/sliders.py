@@ -36,7 +36,7 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
         state.update(comparison_here=(state.widget_lam_sen, state.widget_lam_las), comparison_moved=True)
 
     columns = st.columns(2, gap="medium")
-    titles = ("λ_sen: how much whole sentences are let go", "λ_las: how much single words are let go")
+    titles = ("λ_sen: penalty on whole sentences", "λ_las: penalty on single words")
     for column, title, key in zip(columns, titles, ("lam_sen", "lam_las"), strict=True):
         column.select_slider(
             plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}", on_change=take

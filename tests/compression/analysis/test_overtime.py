@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from cflengine.compression.analysis import overtime
-from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, rates, weight_by_chance
+from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, permuted_weight, rates
 from cflengine.engine.checks import InputError
 
 
@@ -109,6 +109,6 @@ def test_what_chance_reaches():
     burst[40:60, 0] += 3
     for counts, wanted in ((even, 0), (burst, 1)):
         matrix = sparse.csr_matrix(counts)
-        chance = weight_by_chance(matrix, sizes, periods)
+        chance = permuted_weight(matrix, sizes, periods)
         assert (bursts(matrix, sizes, periods)["weight"] > chance).sum() == wanted
-    assert weight_by_chance(sparse.csr_matrix((120, 1), dtype=np.int64), sizes, periods) == 0.0
+    assert permuted_weight(sparse.csr_matrix((120, 1), dtype=np.int64), sizes, periods) == 0.0

@@ -321,7 +321,7 @@ def test_segments_of_one_long_document_fit_into_any_room(monkeypatch):
     only_one = (coder.evaluate(first)[2] != coder.evaluate(second)[2]).astype(np.uint8)
     whole = crossover.Differences.of(index, costs, first, second, only_one)
     for room in (1, 2, 7):
-        monkeypatch.setattr(crossover, "_ROOM", room)
+        monkeypatch.setattr(crossover, "_SEGMENTS", room)
         listed = crossover.Differences.of(index, costs, first, second, only_one)
         for name in ("first", "last", "segment", "gram"):
             np.testing.assert_array_equal(getattr(listed, name), getattr(whole, name))

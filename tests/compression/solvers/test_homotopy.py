@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cflengine.compression.model.certificate import binary_solution, certify
+from cflengine.compression.model.certificate import binary_solution
 from cflengine.compression.passes import layout
 from cflengine.compression.solvers.homotopy import HOMOTOPY, RELAXATION, HomotopySettings, solve_homotopy
 from cflengine.compression.solvers.run import FINISHED
@@ -20,6 +20,7 @@ from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
 from naive.cover import by_document, cheapest, prices_from
 from naive.programs import solve_relaxation
+from naive.results import assert_relaxation_estimated, assert_result_sound
 
 COSTS = ["pointers free", "pointers cheap", "pointers as a word", "pointers expensive", "by length", "by pointer",
          "dictionary free", "external macro"]  # fmt: skip
@@ -37,24 +38,9 @@ TIGHT = HomotopySettings(
 
 def assert_sound(result, index, costs, optimum: float) -> None:
     """Everything that must hold of any result, however its run ended; optimum: of the relaxation."""
-    proof = certify(result.cover, result.alpha, index.gram_of, costs)
-    assert proof.covered and proof.objective == result.objective
-    assert result.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
-    assert result.lower_bound <= optimum * (1 + 1e-7) + 1e-9 <= result.objective * (1 + 2e-7) + 2e-9
-    if not math.isnan(result.relaxation_upper):
-        assert result.relaxation_upper >= optimum * (1 - 2e-6)
-    else:
-        assert result.n_iterations == 0 or result.reason is TerminationReason.NUMERICAL_ERROR
+    assert_result_sound(result, index, costs, optimum)
+    assert_relaxation_estimated(result, optimum)
     assert result.certificate.shrink > 1 - 1e-9, "prices of the encoding programme are feasible as they are"
-    used = binary_solution(result.cover, index.gram_of, costs)[3]
-    assert result.dictionary.tolist() == np.flatnonzero(used).tolist()
-    trace = result.trace
-    bounds = trace["lower_bound"].dropna()
-    assert (bounds <= optimum * (1 + 1e-6)).all() and bounds.is_monotonic_increasing
-    best = trace["best_objective"].dropna()
-    assert (np.diff(best) <= 1e-9 * best[1:]).all() and best.iloc[-1] == pytest.approx(result.objective, rel=1e-9)
-    known = trace.dropna(subset=["best_objective", "lower_bound"])
-    np.testing.assert_allclose(known["gap"], known["best_objective"] / known["lower_bound"] - 1, atol=1e-12)
 
 
 @pytest.mark.parametrize("cost", COSTS)

@@ -50,7 +50,7 @@ SOLVES = {
 def test_state_bytes_are_the_peak_of_a_whole_solve(monkeypatch, solver):
     # temporaries of fixed size, small beside any corpus for which memory matters: keep them so here
     monkeypatch.setattr(certificate, "_CHUNK_TOKENS", 1 << 14)
-    monkeypatch.setattr(crossover, "_ROOM", 1 << 12)
+    monkeypatch.setattr(crossover, "_SEGMENTS", 1 << 12)
     monkeypatch.setattr(lifting, "RECENT", 4)  # some trees take what many do, one after the other
     if solver == "guided on disk":
         monkeypatch.setattr(mapped, "IN_MEMORY", 1 << 19)  # small arrays stay in memory
@@ -97,7 +97,7 @@ def memory(line):
     with open("/proc/self/status") as status:
         return next(int(row.split()[1]) * 1024 for row in status if row.startswith(line))
 
-n = 100_000
+n = 200_000
 tokens = np.minimum(np.random.default_rng(0).zipf(1.25, n), 30_000).astype(np.int32)
 solve(tokens[:20_000], np.array([0, 10_000, 20_000]))  # kernels are loaded before memory is counted
 before = memory("VmRSS:")

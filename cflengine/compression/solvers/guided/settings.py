@@ -46,7 +46,7 @@ class GuidedSettings(Limits):
     least_gain : float, default: 1e-05
         Share of the objective that a recombination has to bring.
     tighten : bool, default: True
-        After each annealing, take up the relaxation again for a better bound.
+        After each annealing, continue the relaxation for a better bound.
     branching : bool, default: True
         In the end, where the gap is not reached, solve small parts exactly, all else fixed, and lift the bound by
         branching trees, for the documents, or windows of long ones, that have most of it; only of a single solve.
