@@ -28,13 +28,16 @@ from cflengine import (
     RelaySettings,
     ReweightingSettings,
     SentenceLassoClassifier,
+    ShardedSettings,
+    SubwordTokenizer,
     read_input,
 )
 from cflengine.engine import sample_file
 from cflengine.text import read_columns
 
 BASELINES = Path(__file__).with_name("baselines.json")
-MORE_COST, MORE_GAP, MORE_STEPS = 1e-3, 1.5, 1.3  # what is let pass: relative to the stored objective, times the others
+#: what is let pass: relative to the stored objective, times the others; no gap is held to less than rounding
+MORE_COST, MORE_GAP, MORE_STEPS, ROUNDING = 1e-4, 1.5, 1.3, 1e-9
 
 
 @cache
@@ -66,23 +69,34 @@ def by_admm() -> Any:
     return SentenceLassoClassifier(0.03, 0.1, solver="admm", settings=settings).fit(*reviews()[:2]).result_
 
 
+def exactly() -> Any:
+    return CompressiveFeatures(solver="exact").fit(reviews()[0][:12]).result_
+
+
 CASES: dict[str, Callable[[], Any]] = {
-    "guided": lambda: grams(GuidedSettings(tol=2e-3), "guided"),
-    "guided, λ 0.2, K 5": lambda: grams(GuidedSettings(tol=2e-3), "guided", 0.2, 5),
+    "guided": lambda: grams(GuidedSettings(tol=0.0, branching=False), "guided"),  # all of its phases
+    "guided, λ 0.2, K 5": lambda: grams(GuidedSettings(tol=0.0, branching=False), "guided", 0.2, 5),
+    "guided, trees": lambda: grams(GuidedSettings(tol=0.0, annealings=1), "guided"),
+    "exact": exactly,
+    "sharded": lambda: grams(ShardedSettings(tol=0.0, shards=3, in_memory=True), "sharded"),
     "homotopy": lambda: grams(HomotopySettings(), "homotopy"),
     "reweighting": lambda: grams(ReweightingSettings(rounds=4), "reweighting"),
     "relay": lambda: grams(RelaySettings(tol=1.2e-3), "relay"),
     "sentence lasso": lambda: SentenceLassoClassifier(0.003, 0.01).fit(*reviews()[:2]).result_,
     "sentence lasso, ADMM": by_admm,
     "elastic net": lambda: classified(PenalisedClassifier("elastic", l1=0.01, l2=0.01)),
+    "lasso": lambda: classified(PenalisedClassifier("lasso", l1=0.01)),
+    "ridge": lambda: classified(PenalisedClassifier("ridge", l2=0.01)),
     "logistic, L-BFGS": lambda: classified(LogisticClassifier(solver="lbfgs")),
     "logistic, clustered": lambda: classified(LogisticClassifier(solver="clustered")),
     "logistic, Newton": lambda: classified(LogisticClassifier(solver="newton-cg")),
     "logistic, dual": lambda: classified(LogisticClassifier(solver="dual")),
     "logistic, OWL-QN": lambda: classified(LogisticClassifier(solver="lbfgs", l1_ratio=0.5)),
     "chain": lambda: ChainCRF().fit(*tagged()).result_,
+    "chain, clustered": lambda: ChainCRF(solver="clustered").fit(*tagged()).result_,
     "hinge": lambda: classified(PLQClassifier("hinge")),
     "quantile": lambda: PLQRegressor("quantile:0.9").fit(reviews()[3], reviews()[2]).result_,
+    "tokenizer": lambda: SubwordTokenizer(600).fit(reviews()[0]).result_,
 }  # fmt: skip
 
 
@@ -94,7 +108,7 @@ def figures(result: Any) -> dict[str, float]:
 def test_a_solver_is_as_good_as_it_was(name):
     stored, found = json.loads(BASELINES.read_text(encoding="utf-8"))[name], figures(CASES[name]())
     assert found["objective"] <= stored["objective"] * (1 + MORE_COST) + 1e-9
-    assert found["gap"] <= MORE_GAP * stored["gap"] + 1e-5
+    assert found["gap"] <= MORE_GAP * stored["gap"] + ROUNDING
     assert found["steps"] <= MORE_STEPS * stored["steps"] + 2
 
 

@@ -19,7 +19,7 @@ WORST = 0.008  # above the relaxation, as the paper reports
 
 def parts(evidence: Evidence) -> list[Part]:
     """A row a corpus and solver."""
-    rows, quicker, close = [], [], []
+    rows, quicker, said_of, close = [], [], [], []
     for title, body in evidence.cases().items():
         case = title.removeprefix("solvers: ")
         if "solvers" not in body:
@@ -30,18 +30,27 @@ def parts(evidence: Evidence) -> list[Part]:
             steps, said = f"{row.get('steps') or 0:,}", str(paper.get(solver, "–"))
             rows.append((case, solver, seconds(row.get("seconds")), said, steps, share(gap, 3), reason))
         first, second = (body["solvers"].get(name, {}) for name in ("homotopy", "reweighting"))
-        ended = [row.get("seconds") is not None and "limit" not in str(row.get("reason")) for row in (first, second)]
-        if ended[0] and second.get("seconds"):  # a limit that the second ran into is a lower bound of its seconds
-            quicker.append(second["seconds"] / first["seconds"])
+        if not (first.get("seconds") and second.get("seconds")):
+            continue
+        at_limit = ["limit" in str(row.get("reason")) for row in (first, second)]
+        if all(at_limit):  # neither is done: by what it has, the better one is ahead
+            quicker.append(first["gap"] < second["gap"])
+            said_of.append(f"{case}: both at their limit, {share(first['gap'], 2)} and {share(second['gap'], 2)} open")
+        else:  # a limit that one ran into is a lower bound of its seconds
+            quicker.append(second["seconds"] > first["seconds"])
+            said_of.append(f"{case}: {second['seconds'] / first['seconds']:.1f} times")
         close += [row["gap"] <= WORST for row in (first, second) if row.get("gap") is not None]
     claims = [
         Claim("The homotopy is faster than iterative reweighting (Table 3: 1.7 to 4.4 times)",
-              f"{min(quicker):.1f} to {max(quicker):.1f} times", verdict(sum(x > 1 for x in quicker), len(quicker))),
+              "; ".join(said_of) or "not measured", verdict(sum(quicker), len(quicker))),
         Claim("Both end within 0.5 to 0.8 % of the relaxation (§5.2); ours is the gap to a proved bound",
               f"at most {share(WORST)} in {sum(close)} of {len(close)} runs", verdict(sum(close), len(close))),
-    ] if quicker else []  # fmt: skip
+    ]  # fmt: skip
     head = ("corpus", "solver", "seconds, 2 cores", "the paper's", "steps", "proved gap", "why it ended")
-    note = "λ = 1. The Beer corpus of the paper is not ours (1.5 million reviews): RateBeer stands in its place."
+    note = (
+        "λ = 1, each solver within a limit of seconds. The Beer corpus of the paper is not ours (1.5 million reviews): "
+        "RateBeer stands in its place."
+    )
     return [Part("Compression: Table 3 of the AISTATS paper", note, head, rows, claims)]
 
 

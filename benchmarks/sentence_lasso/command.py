@@ -1,7 +1,8 @@
 """The sentence regulariser: the paper's tables, solvers and peers on its objective, 2.5 million sentences.
 
 Sections, each printed as soon as it is done: "tables" (Tables 1 and 2 for the tasks whose data is there, every model's
-grid in full, over seeds), "solvers" (majorise and the paper's ADMM at several rho to the same certified gaps), "peers"
+grid in full, over seeds), "groups" (clauses, paragraphs and documents in the place of sentences, λ by length),
+"solvers" (majorise and the paper's ADMM at several rho to the same certified gaps), "peers"
 (cvxpy with SCS and Clarabel, scikit-learn's saga and liblinear; those not installed are shown as absent), "scale"
 (a generated corpus of the size of the paper's bills task).
 """
@@ -12,6 +13,7 @@ import argparse
 from typing import Any
 
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
+from benchmarks.sentence_lasso import groups as sentence_groups
 from benchmarks.sentence_lasso import peers as sentence_peers
 from benchmarks.sentence_lasso import scale as sentence_scale
 from benchmarks.sentence_lasso import solvers as sentence_solvers
@@ -20,13 +22,13 @@ from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS, Grid
 from cflengine.engine import threads
 from cflengine.sentence_lasso import warm_up
 
-SECTIONS = ("tables", "solvers", "peers", "scale")
+SECTIONS = ("tables", "groups", "solvers", "peers", "scale")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options beside the common ones."""
     parser.add_argument("--sections", default=",".join(SECTIONS), metavar="A,B", help="(default: %(default)s)")
-    parser.add_argument("--tasks", default="", metavar="A,B", help="tables: only these (default: all)")
+    parser.add_argument("--tasks", default="", metavar="A,B", help="tables, groups: only these (default: all)")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="tables: how many (default: 5)")
     parser.add_argument(
         "--admm", choices=("none", "one", "full"), default="one",
@@ -59,8 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[str, Any]], str]:
     quick, data = arguments.quick, arguments.data
+    tasks = [task for task in arguments.tasks.split(",") if task]
+    if name == "groups":
+        measured = sentence_groups.measure(tasks, data, arguments.limit, quick, say)
+        return measured, sentence_groups.show(measured)
     if name == "tables":
-        tasks = [task for task in arguments.tasks.split(",") if task]
         rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
         seeds = range(1 if quick else arguments.seeds)
         measured = sentence_tables.measure(

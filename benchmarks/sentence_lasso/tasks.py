@@ -73,11 +73,12 @@ def science(data: str | None, say: Callable[[str], None]) -> SentenceComparison 
         return None
 
 
-def comparison_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int) -> SentenceComparison:
-    """The task's documents cut and split: by date and 80/20, or, as in the paper's other tasks, 80/10/10."""
+def comparison_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: int, **groups: str) -> SentenceComparison:
+    """The task's documents cut and split: by date and 80/20, or, as in the paper's other tasks, 80/10/10; groups: of
+    words, and their weights, as :func:`~cflengine.sentence_lasso.prepare` takes them."""
     labels: Labels = read_labels(metadata, "label")
     if task.by_date:
         split: Split = split_documents(labels, metadata, dev=0.2, test="split=test", seed=seed)
     else:
         split = split_documents(labels, metadata, dev=1 / 9, test=0.1, seed=seed)
-    return prepare(texts, labels, split)
+    return prepare(texts, labels, split, **groups)

@@ -27,7 +27,7 @@ from cflengine.cli.values import number, penalty_values
 from cflengine.engine import InputError, locked_folder, output_path
 
 _SENTENCES = """\
-Learn to tell labels apart, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
+Learn to predict labels, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
 
 INPUT as for cflengine compress. Regularisation is chosen by accuracy on a development set; of equally accurate models
 the smallest is kept. A fit ends when its relative duality gap is proved to be small enough.
@@ -93,6 +93,14 @@ def add_command(commands: Any) -> None:
         help="kgrams: as cflengine compress finds them in the training documents (default: words)",
     )  # fmt: skip
     model.add_argument("--max-gram", type=number(int, 1, 8), default=3, metavar="K", help="of kgrams (default: 3)")
+    model.add_argument(
+        "--groups", choices=("sentence", "clause", "paragraph", "document"), default="sentence", metavar="UNIT",
+        help="what the words of a group stand in: sentence (default), clause, paragraph or document",
+    )  # fmt: skip
+    model.add_argument(
+        "--group-weights", choices=("equal", "length"), default="equal",
+        help="length: λ_sen √n for a group of n tokens (default: equal)",
+    )  # fmt: skip
     solver = command.add_argument_group("solver")
     solver.add_argument(
         "--solver", choices=("majorise", "admm"), default="majorise",
@@ -181,6 +189,7 @@ def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: 
         features = GramFeatures(gram_features(arguments))
     return prepare(
         corpus.texts, labels, split, features=features, language=arguments.language,
+        groups=arguments.groups, group_weights=arguments.group_weights,
         token_pattern=arguments.token_pattern or WORD_PATTERN, lowercase=not arguments.keep_case,
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.compression.kernels import count as kernels
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.text.kgrams import KGramIndex
 
 COUNTINGS = ("pointers", "occurrences", "soft")
@@ -34,8 +34,7 @@ _CHUNK_TOKENS = 1 << 20
 
 def check_counting(counting: str, temperature: float) -> None:
     """ValueError for a way to count that is none of COUNTINGS, or a temperature that is not above 0 and finite."""
-    if counting not in COUNTINGS:
-        raise InputError(f"counting must be one of {', '.join(COUNTINGS)}, not {counting!r}.")
+    check_choice(counting, "counting", COUNTINGS)
     if not (isinstance(temperature, Real) and not isinstance(temperature, bool) and 0 < temperature < np.inf):
         raise InputError(f"temperature must be a number above 0, not {temperature!r}.")
 

@@ -30,7 +30,7 @@ from cflengine.embedding.words import (
     stop_word_set,
     word_ids,
 )
-from cflengine.engine.checks import InputError, check_whole
+from cflengine.engine.checks import InputError, check_choice, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
@@ -298,8 +298,7 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
     def _settings(self) -> TrainSettings:
         check_whole(self, {"min_count": 1})
         check_pattern(self.token_pattern)
-        if self.initial not in INITIAL:
-            raise InputError(f"initial must be one of {', '.join(INITIAL)}, not {self.initial!r}.")
+        check_choice(self.initial, "initial", INITIAL)
         if self.groups and any(isinstance(group, str) for group in self.groups):
             raise InputError("groups are lists of words: [['good', 'bad'], ['day']].")
         if self.checkpoint is not None and not Path(self.checkpoint).resolve().parent.is_dir():

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.embedding.problem import kernel_matrix
-from cflengine.engine.checks import InputError, MissingPackageError, check_positive, check_whole, is_number
+from cflengine.engine.checks import (
+    InputError,
+    MissingPackageError,
+    check_choice,
+    check_positive,
+    check_whole,
+    is_number,
+)
 from cflengine.engine.settings import Limits
 
 FAMILIES = ("gaussian", "laplace", "linear")
@@ -26,8 +33,7 @@ class Kernel:
     widths: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise InputError(f"kernel must be one of {', '.join(FAMILIES)}, not {self.family!r}.")
+        check_choice(self.family, "kernel", FAMILIES)
         if not all(is_number(width) and 0 < width < math.inf for width in self.widths):
             raise InputError(f"a width must be a number above 0, not {self.widths!r}.")
         if (self.family == "linear") == bool(self.widths):
@@ -110,10 +116,8 @@ class TrainSettings(Limits):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.network not in NETWORKS:
-            raise InputError(f"network must be one of {', '.join(NETWORKS)}, not {self.network!r}.")
-        if self.regulariser not in REGULARISERS:
-            raise InputError(f"regulariser must be one of {', '.join(REGULARISERS)}, not {self.regulariser!r}.")
+        check_choice(self.network, "network", NETWORKS)
+        check_choice(self.regulariser, "regulariser", REGULARISERS)
         least = dict.fromkeys(("dimension", "epochs", "batch_size", "hidden"), 1)
         check_whole(self, least | {"max_length": 5, "random_state": 0})
         check_whole(self, {"patience": 1}, optional=("patience",))

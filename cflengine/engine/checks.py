@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,13 @@ class MissingPackageError(ImportError):
 def is_number(value: object) -> bool:
     """Whether it is a real number; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
+    """``value``. Raises InputError unless it is one of the choices; name: of the parameter."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    return value
 
 
 def check_positive(settings: object, names: Collection[str], *, optional: Collection[str] = ()) -> None:

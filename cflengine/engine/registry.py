@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.engine.settings import Limits
 
 #: what a solver may be able to do:
@@ -76,9 +76,7 @@ class Registry(Mapping[str, Solver]):
 
     def find(self, name: Any) -> Solver:
         """The solver of that name. ValueError if there is none."""
-        if not isinstance(name, str) or name not in self._solvers:
-            raise InputError(f"solver must be one of {', '.join(self._solvers)}, not {name!r}.")
-        return self._solvers[name]
+        return self._solvers[check_choice(name, "solver", self._solvers)]
 
     def able(self, ability: str) -> list[str]:
         """The names of those that can."""

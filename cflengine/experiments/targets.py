@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.linear.labels import Labels, as_numbers, read_labels, read_numbers
 
 TASKS = ("auto", "class", "number", "author")
@@ -73,8 +73,7 @@ def read_target(metadata: pd.DataFrame, column: str, task: str = "auto") -> Targ
     Raises ValueError for a column that is not there, without a value, with one value only, with another value in nearly
     every document, and one that does not hold what ``task`` says, or numbers with a unit.
     """
-    if task not in TASKS:
-        raise InputError(f"the task must be one of {', '.join(TASKS)}, not {task!r}.")
+    check_choice(task, "task", TASKS)
     if column in metadata.columns and not metadata[column].notna().any():
         raise InputError(f"column {column!r} has no value at all: there is nothing to predict.")
     if task == "auto":

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.gaps import open_gap
-from cflengine.engine.jit import threads
 from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
@@ -58,6 +57,7 @@ def solve_rows(
     if n_workers == 1 or len(solves) == 1:
         results = [one(k) for k in range(len(solves))]
     else:
+        from cflengine.engine.jit import threads  # with it comes the compiler, which a check does without
 
         def alone(k: int) -> Any:
             with threads(1):  # the others have a core each

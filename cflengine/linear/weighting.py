@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import check_choice
 
 WEIGHTINGS = ("count", "tf", "idf", "tf-idf", "damped")
 
@@ -21,9 +21,7 @@ WEIGHTINGS = ("count", "tf", "idf", "tf-idf", "damped")
 def check_weighting(weighting: str) -> str:
     """``weighting`` as one of WEIGHTINGS (``"tfidf"`` is ``"tf-idf"``); ValueError otherwise."""
     name = "tf-idf" if weighting == "tfidf" else weighting
-    if name not in WEIGHTINGS:
-        raise InputError(f"weighting must be one of {', '.join(WEIGHTINGS)}, not {weighting!r}.")
-    return name
+    return check_choice(name, "weighting", WEIGHTINGS)
 
 
 def document_frequency(counts: sparse.csr_matrix) -> np.ndarray:

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.engine.estimators import clone_sharing_listeners
 from cflengine.engine.files import finite
 from cflengine.engine.jit import threads
@@ -245,9 +245,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         return self._table.matrix(attributes_of(sentence) for sentence in sentences)
 
     def _settings(self) -> Settings:
-        names = SOLVERS.able("sentences")
-        if self.solver not in names:
-            raise InputError(f"solver must be one of {', '.join(names)}, not {self.solver!r}.")
+        check_choice(self.solver, "solver", SOLVERS.able("sentences"))
         for name in ("c1", "c2"):
             value = getattr(self, name)
             if not (is_number(value) and 0 <= value < float("inf")):

@@ -3,7 +3,7 @@ from .estimator import PenalisedClassifier, SentenceLassoClassifier, estimator_o
 from .export import sentence_report, sentence_weights, sentences_frame, write_sentences
 from .grid import PAPER_GRID, fit_classes
 from .model.certificate import certify
-from .model.penalties import PENALTIES, Penalty, TrainingData
+from .model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData
 from .model.problem import SentenceProblem
 from .model.result import SentenceResult
 from .sentences import GramFeatures, sum_by
@@ -13,6 +13,7 @@ from .solvers.settings import ADMMSettings, MajoriseSettings
 from .warm import warm_up
 
 __all__ = [
+    "GROUP_WEIGHTS",
     "PAPER_GRID",
     "PENALTIES",
     "ADMMSettings",

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.engine.estimators import checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -23,12 +23,13 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
-from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.solvers.registry import SOLVERS
 from cflengine.sentence_lasso.solvers.settings import ADMMSettings, Settings
+from cflengine.text.sentences import UNITS
 
 _BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 
@@ -37,6 +38,8 @@ class GroupClassifier(ProbabilisticClassifier):
     """What all penalties share."""
 
     language: str
+    groups: str = "sentence"
+    group_weights: str = "equal"
     token_pattern: str
     lowercase: bool
     n_threads: int | None
@@ -51,6 +54,12 @@ class GroupClassifier(ProbabilisticClassifier):
     def _check(self) -> Settings:
         settings: Settings = self._solver_settings(SOLVERS["majorise"], None)
         return settings
+
+    @property
+    def _by_length(self) -> bool:
+        """Whether λ_sen goes by the length of a group."""
+        check_choice(self.groups, "groups", UNITS)
+        return check_choice(self.group_weights, "group_weights", GROUP_WEIGHTS) == "length"
 
     def fit(self, X: Any, y: Any, sentences: Any = None, sample_weight: Any = None) -> Any:
         """Learn from documents ``X`` and their labels ``y``.
@@ -77,8 +86,8 @@ class GroupClassifier(ProbabilisticClassifier):
         found = features.fit(texts)
         if not len(found[0]):
             raise InputError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
-        table = cut_sentences(texts, found, len(features.names()), self.language)
-        data = TrainingData(table.by_document(), table.counts, weight)
+        table = cut_sentences(texts, found, len(features.names()), self.language, self.groups)
+        data = TrainingData(table.by_document(), table.counts, weight, self._by_length)
         self._fit(data, classes, number, penalty, settings)
         self._features, self.sentences_ = features, table
         if hasattr(self, "feature_names_in_"):
@@ -103,7 +112,7 @@ class GroupClassifier(ProbabilisticClassifier):
             raise InputError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
         if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
             raise InputError("counts of sentences must be finite and at least 0.")
-        self._fit(TrainingData(X, counts, weight), classes, number, penalty, settings)
+        self._fit(TrainingData(X, counts, weight, self._by_length), classes, number, penalty, settings)
         self._features = None
         if hasattr(self, "sentences_"):
             del self.sentences_
@@ -115,7 +124,7 @@ class GroupClassifier(ProbabilisticClassifier):
         if self._features is None:
             raise InputError("this model was fitted to a matrix, and knows no words.")
         texts = _documents(documents)
-        return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language)
+        return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language, self.groups)
 
     def _fit(
         self, data: TrainingData, classes: np.ndarray, number: np.ndarray, penalty: Penalty, settings: Settings
@@ -191,7 +200,7 @@ class GroupClassifier(ProbabilisticClassifier):
         reads = header.get("reads")
         model._features = None
         if reads is not None:
-            require(isinstance(reads, dict) and isinstance(model.language, str), name)
+            require(isinstance(reads, dict) and isinstance(model.language, str) and model.groups in UNITS, name)
             if reads.get("kind") == "words":
                 words = WordFeatures(str(reads["token_pattern"]), bool(reads["lowercase"]))
                 words.vocabulary = [str(word) for word in reads["vocabulary"]]

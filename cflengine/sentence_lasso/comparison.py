@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.labels import Labels, Split
@@ -16,10 +16,11 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.model_comparison import ModelComparison, labelled_rows
 from cflengine.linear.search import BestModel, GridPoint
 from cflengine.sentence_lasso.grid import PAPER_GRID, LabelledSentences, find_best
-from cflengine.sentence_lasso.model.penalties import TrainingData
+from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, SentenceTable, WordFeatures, cut_sentences
 from cflengine.sentence_lasso.solvers.settings import Settings
+from cflengine.text.sentences import UNITS
 from cflengine.text.token_table import WORD_PATTERN
 
 _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 200 bytes a word
@@ -28,12 +29,13 @@ _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 20
 @dataclass(frozen=True, kw_only=True)
 class SentenceComparison(ModelComparison):
     """A comparison whose documents are cut into sentences: table: those of all documents; data: of the training part;
-    features: what finds them in a text; language: of the texts."""
+    features: what finds them in a text; language: of the texts; groups: what they are cut into."""
 
     table: SentenceTable = field(repr=False)
     data: TrainingData = field(repr=False)
     features: Features = field(repr=False)
     language: str = "en"
+    groups: str = "sentence"
 
     @property
     def occurrences(self) -> np.ndarray:
@@ -99,10 +101,13 @@ def prepare(
     *,
     features: Features | None = None,
     language: str = "en",
+    groups: str = "sentence",
+    group_weights: str = "equal",
     token_pattern: str = WORD_PATTERN,
     lowercase: bool = True,
 ) -> SentenceComparison:
-    """Cut the documents of a split; the features (words by default) are learnt from those for training.
+    """Cut the documents of a split; the features (words by default) are learnt from those for training. groups and
+    group_weights: as :class:`~cflengine.SentenceLassoClassifier` has them.
 
     Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
     """
@@ -114,9 +119,10 @@ def prepare(
     if not len(features.fit([chosen[i] for i in rows["train"].tolist()])[0]):
         raise InputError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
     names = np.array(features.names(), dtype=object)
-    table = cut_sentences(chosen, features.find(chosen), len(names), language)
+    table = cut_sentences(chosen, features.find(chosen), len(names), language, check_choice(groups, "groups", UNITS))
     own = table.documents(rows["train"])
-    data = TrainingData(own.by_document(), own.counts)
+    by_length = check_choice(group_weights, "group_weights", GROUP_WEIGHTS) == "length"
+    data = TrainingData(own.by_document(), own.counts, by_length=by_length)
     return SentenceComparison(
         labels=labels,
         X=table.by_document(),
@@ -125,5 +131,6 @@ def prepare(
         data=data,
         features=features,
         language=language,
+        groups=groups,
         **rows,
     )

@@ -22,7 +22,8 @@ class SentenceLassoClassifier(GroupClassifier):
     """Logistic regression with one overlapping group for every training sentence (Yogatama & Smith, ICML 2014).
 
     Minimises Σ_d log(1 + exp(−y_d (wᵀx_d + b))) + λ_las‖w‖₁ + λ_sen Σ_{d,s} ‖w_{d,s}‖₂, equation (1) of the paper,
-    where w_{d,s} has the weight of a word for each of its tokens in sentence s of document d; the bias b is free.
+    where w_{d,s} has the weight of a word for each of its tokens in sentence s of document d; the bias b is free. Other
+    parts of a document may be the groups (section 5.4), and λ_sen may go by their lengths (section 3).
 
     Parameters
     ----------
@@ -45,6 +46,11 @@ class SentenceLassoClassifier(GroupClassifier):
         without settings stops by the paper's rule, not by tol.
     features : object, default: None
         None for words; or a :class:`~cflengine.CompressiveFeatures`, whose K-grams are then the features.
+    groups : str, default: 'sentence'
+        What the words of a group stand in: "sentence", "clause" (a part of one, up to a comma, semicolon, colon or
+        dash), "paragraph" (between blank lines) or "document". Of texts only.
+    group_weights : str, default: 'equal'
+        "equal", λ_sen for every group; "length", λ_sen √n for a group of n tokens.
     token_pattern : str, default: '\\w+'
         What a word is.
     lowercase : bool, default: True
@@ -89,6 +95,8 @@ class SentenceLassoClassifier(GroupClassifier):
         time_limit: float | None = None,
         settings: Settings | None = None,
         features: Any = None,
+        groups: str = "sentence",
+        group_weights: str = "equal",
         token_pattern: str = WORD_PATTERN,
         lowercase: bool = True,
         language: str = "en",
@@ -104,6 +112,8 @@ class SentenceLassoClassifier(GroupClassifier):
         self.time_limit = time_limit
         self.settings = settings
         self.features = features
+        self.groups = groups
+        self.group_weights = group_weights
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.language = language
@@ -217,10 +227,14 @@ def estimator_of(
     data: TrainingData,
     features: Features,
     language: str = "en",
+    groups: str = "sentence",
 ) -> GroupClassifier:
     """The estimator that has these results: to predict, and to be saved."""
     if penalty.kind == "sentence":
-        model: GroupClassifier = SentenceLassoClassifier(penalty.lam_sen, penalty.lam_las, language=language)
+        model: GroupClassifier = SentenceLassoClassifier(
+            penalty.lam_sen, penalty.lam_las, language=language, groups=groups,
+            group_weights="length" if data.by_length else "equal",
+        )  # fmt: skip
     else:
         half = 2.0 if penalty.kind in ("ridge", "elastic") else 1.0
         model = PenalisedClassifier(

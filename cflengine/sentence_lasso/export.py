@@ -94,8 +94,9 @@ def write_sentences(
     first = models[0].model
     for best in models:
         own = estimator_of(
-            best.penalty, comparison.classes, best.results, comparison.data, comparison.features, comparison.language
-        )
+            best.penalty, comparison.classes, best.results, comparison.data, comparison.features, comparison.language,
+            comparison.groups,
+        )  # fmt: skip
         own.save(folder / f"{best.penalty.kind}.cflm", about=about_comparison(comparison, corpus))
     tables = {
         "models": comparison_frame(models),

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.engine.progress import Listener
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
 from cflengine.linear.search import BestModel, GridPoint, GridSearch, search_chains
@@ -75,8 +75,7 @@ def grid_search(
     on_point: called with each finished point, in that thread; False ends the search with the points so far.
     Raises ValueError for one class only, an empty development set, no values, or a kind that is unknown.
     """
-    if kind not in PENALTIES:
-        raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {kind!r}.")
+    check_choice(kind, "penalty", PENALTIES)
     by_name = {name: values[name] if isinstance(values, Mapping) else values for name in PENALTIES[kind]}
     if not all(map(len, by_name.values())):
         raise InputError("the grid is empty: give at least one value for every parameter.")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from cflengine.text.sentences import sentence_spans
+from cflengine.text.sentences import unit_spans
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
 
 #: Occurrences of features: document, start (code point in it), feature, end (code point behind it); four int arrays.
@@ -125,9 +125,12 @@ def sum_by(document: np.ndarray, counts: sparse.csr_matrix, n_documents: int) ->
     return summed
 
 
-def cut_sentences(documents: Sequence[str], occurrences: Occurrences, n_features: int, language: str) -> SentenceTable:
-    """The sentences of the documents (every one, also those without a feature) with the counts of their features."""
-    spans = [sentence_spans(text, language=language) for text in documents]
+def cut_sentences(
+    documents: Sequence[str], occurrences: Occurrences, n_features: int, language: str, unit: str = "sentence"
+) -> SentenceTable:
+    """The sentences of the documents (every one, also those without a feature) with the counts of their features; unit:
+    what stands in the place of a sentence, see :func:`~cflengine.text.sentences.unit_spans`."""
+    spans = [unit_spans(text, unit, language=language) for text in documents]
     document = np.repeat(np.arange(len(spans), dtype=np.int32), [len(span) for span in spans])
     span = np.concatenate([*spans, np.zeros((0, 2), dtype=np.int32)])
     where, start, feature = (np.asarray(column, dtype=np.int64) for column in occurrences[:3])

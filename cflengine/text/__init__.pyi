@@ -10,7 +10,7 @@ from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input, repeated
 from .reading.newsgroups import load_newsgroups
 from .reading.readers import READING, preview_corpus, read_corpus
 from .reading.sources import reading_until, reading_watched
-from .sentences import sentence_spans
+from .sentences import UNITS, sentence_spans, unit_spans
 from .tagging.conll import read_columns, write_columns
 from .tagging.tags import Score, entities, evaluate
 from .tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template, usual_template
@@ -27,6 +27,7 @@ __all__ = [
     "PRESETS",
     "READING",
     "SAMPLE",
+    "UNITS",
     "USUAL_TOKENS",
     "WORD_PATTERN",
     "Corpus",
@@ -76,6 +77,7 @@ __all__ = [
     "sentence_spans",
     "sort_places",
     "suggested_tokens",
+    "unit_spans",
     "usual_template",
     "whole_characters",
     "write_columns",

@@ -1,4 +1,5 @@
-"""Sentences with character offsets, by sentencex (MIT; no download at run time, about 300 languages).
+"""Sentences, and larger and smaller parts, with character offsets; sentences by sentencex (MIT; no download at run
+time, about 300 languages).
 
 Blank lines always end a sentence, whatever the language's rules say: in reviews, posts and letters they
 separate thoughts. Abbreviations are sentencex's business.
@@ -6,12 +7,18 @@ separate thoughts. Abbreviations are sentencex's business.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import numpy as np
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+# a comma, semicolon or colon before white space, whatever closes behind it; those of East Asia; a dash
+_CLAUSE_END = re.compile("[,;:][\"'”’»)\\]]*\\s+|[，；：、]|\\s[-–—]+\\s+|—")
+
+#: What a text can be cut into.
+UNITS = ("sentence", "clause", "paragraph", "document")
 
 
 def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
@@ -25,15 +32,39 @@ def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
     spans: list[tuple[int, int]] = []
     text = _SURROGATE.sub("\ufffd", text)  # same length; sentencex is Rust and takes no lone surrogates
     for a, b in _paragraphs(text):
-        paragraph = text[a:b]
-        for boundary in get_sentence_boundaries(language, paragraph):
-            start, end = boundary["start_index"], boundary["end_index"]
-            sentence = paragraph[start:end]
-            start += len(sentence) - len(sentence.lstrip())
-            end -= len(sentence) - len(sentence.rstrip())
-            if start < end:
-                spans.append((a + start, a + end))
-    return np.array(spans, dtype=np.int32).reshape(-1, 2)
+        found = get_sentence_boundaries(language, text[a:b])
+        spans += [(a + boundary["start_index"], a + boundary["end_index"]) for boundary in found]
+    return _trimmed(text, spans)
+
+
+def unit_spans(text: str, unit: str = "sentence", *, language: str = "en") -> np.ndarray:
+    """Spans of the parts of ``text``, as :func:`sentence_spans` answers: int32 (S, 2).
+
+    unit: one of :data:`UNITS`: sentences; clauses, which are sentences cut after commas, semicolons, colons and at
+    dashes; paragraphs, between blank lines; or the document, one span unless it is blank.
+    """
+    if unit == "sentence":
+        return sentence_spans(text, language=language)
+    if unit == "document":
+        return _trimmed(text, [(0, len(text))])
+    if unit == "paragraph":
+        return _trimmed(text, _paragraphs(text))
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text, language=language).tolist():
+        borders = [start, *(match.end() for match in _CLAUSE_END.finditer(text, start, end)), end]
+        spans += itertools.pairwise(borders)
+    return _trimmed(text, spans)
+
+
+def _trimmed(text: str, spans: list[tuple[int, int]]) -> np.ndarray:
+    """Without the white space around each, and without those that are nothing else."""
+    found = []
+    for start, end in spans:
+        part = text[start:end]
+        left, right = len(part) - len(part.lstrip()), len(part) - len(part.rstrip())
+        if left < len(part):
+            found.append((start + left, end - right))
+    return np.array(found, dtype=np.int32).reshape(-1, 2)
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:

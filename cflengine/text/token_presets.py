@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 
 _URL = r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]}'’]"
 _CONTRACTIONS = r"\w+(?:['’]\w+)*"
@@ -71,8 +71,7 @@ KNOWN_PATTERNS = frozenset(
 
 def preset_pattern(name: str, *, punctuation: bool = True) -> str:
     """The pattern of a preset. Raises ValueError for a name that is none, or for a dictionary that is not installed."""
-    if name not in PRESETS:
-        raise InputError(f"tokens must be one of {', '.join(PRESETS)}, not {name!r}.")
+    check_choice(name, "tokens", PRESETS)
     if name == DICTIONARY:
         check_dictionary()
     return PRESETS[name].pattern if punctuation else PRESETS[name].words

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 import regex
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.tokenizer.patterns import portable
 
 PATTERNS = {
@@ -49,8 +49,7 @@ class Cutting:
     normalisation: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.unit not in UNITS:
-            raise InputError(f"unit must be one of {', '.join(UNITS)}, not {self.unit!r}.")
+        check_choice(self.unit, "unit", UNITS)
         for step in self.normalisation:
             if step not in NORMALISATIONS:
                 raise InputError(f"normalisation must be of {', '.join(NORMALISATIONS)}, not {step!r}.")

@@ -92,14 +92,16 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     train = np.sort(split.train)
     texts = [corpus.texts[d] for d in train.tolist()]
     notes: tuple[str, ...] = ()
+    groups, by_length = arguments.get("groups", "sentence"), arguments.get("group_weights") == "length"
     if arguments["features"] == "words":
         words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
-        table = cut_sentences(texts, words.fit(texts), len(words.names()), arguments["language"])
-        data = TrainingData(table.by_document(), table.counts)
+        table = cut_sentences(texts, words.fit(texts), len(words.names()), arguments["language"], groups)
+        data = TrainingData(table.by_document(), table.counts, by_length=by_length)
         require_same(report.get("n_features"), len(words.names()), "the number of features is")
         require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     else:
-        data, words, notes = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts")), None, KEPT_GRAMS
+        data = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts"), by_length=by_length)
+        words, notes = None, KEPT_GRAMS
     y = labels.y[train]
     signs = class_signs(y, len(labels.classes))
     found = []
@@ -120,7 +122,8 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         own = found[-len(signs) :]
         require_gap_of(model["gap"], max(relative_gap(*pair) for pair in own))
         path = folder / f"{penalty.kind}.cflm"
-        header = _check_sentence_model(path, model, fitted, labels, words)
+        own_groups = (groups, "length" if by_length else "equal")
+        header = _check_sentence_model(path, model, fitted, labels, words, own_groups)
         check_claims(path, header, own, len(train))
     check_table(folder / "models.csv", report["models"], ("gap", "features"))
     checked = (
@@ -132,15 +135,24 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
 
 
 def _check_sentence_model(
-    path: Path, said: dict[str, Any], fitted: list[tuple[np.ndarray, float]], labels: Any, words: Any
+    path: Path,
+    said: dict[str, Any],
+    fitted: list[tuple[np.ndarray, float]],
+    labels: Any,
+    words: Any,
+    groups: tuple[str, str],
 ) -> dict[str, Any]:
-    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did. Its
-    header."""
+    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did, cut
+    into the same groups. Its header."""
     header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
     coef, intercept = arrays["coef"], arrays["intercept"]
     same = np.array_equal(coef, [w for w, _ in fitted]) and np.array_equal(intercept, [bias for _, bias in fitted])
     require(same, f"{path.name} holds other weights than those that were proved.")
     require(header["classes"] == list(labels.classes), f"the classes of {path.name} are not those of the labels.")
+    if path.stem == "sentence":
+        given = header["parameters"]
+        own = (given.get("groups", "sentence"), given.get("group_weights", "equal"))
+        require(own == groups, f"{path.name} has other groups than the run.")
     if words is not None:
         check_words(path, header, words)
     check_intercepts(list(said["intercepts"].values()), intercept)

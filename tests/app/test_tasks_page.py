@@ -126,7 +126,7 @@ def test_the_page_compares_and_hands_on(open_app):
     app = open_app()
     use(app, "mine.csv", reviews().to_csv(index=False).encode())
     app = show(app, "tasks")
-    app.session_state["tasks_choice"] = TasksChoice(("mood", "score"), n_lams=3, rivals=False)
+    app.session_state["tasks_choice"] = TasksChoice(("mood", "score"), n_lams=4, rivals=False)
     app = sound(app.run())
     press(app, "Compare")
     job = BOARD.get(app.session_state["tasks_id"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cflengine.text.sentences import sentence_spans
+from cflengine.text.sentences import UNITS, sentence_spans, unit_spans
 
 PIECES = st.sampled_from(
     [
@@ -27,10 +27,12 @@ def sentences(text: str, **options) -> list[str]:
     return [text[a:b] for a, b in sentence_spans(text, **options)]
 
 
+@pytest.mark.parametrize("unit", UNITS)
 @given(TEXTS)
 @example("A.\n\nB. 👍🏽 C")
-def test_every_character_but_white_space_stands_in_exactly_one_sentence(text):
-    spans = sentence_spans(text)
+@example("one, (two), 1,000; three — four: five、six")
+def test_every_character_but_white_space_stands_in_exactly_one_part(unit, text):
+    spans = unit_spans(text, unit)
     inside = np.zeros(len(text), dtype=int)
     for a, b in spans:
         inside[a:b] += 1
@@ -38,9 +40,10 @@ def test_every_character_but_white_space_stands_in_exactly_one_sentence(text):
     assert inside.max(initial=0) <= 1
 
 
+@pytest.mark.parametrize("unit", UNITS)
 @given(TEXTS)
-def test_spans_ascend_and_are_trimmed(text):
-    spans = sentence_spans(text)
+def test_spans_ascend_and_are_trimmed(unit, text):
+    spans = unit_spans(text, unit)
     assert spans.dtype == np.int32 and spans.shape == (len(spans), 2)
     assert (spans[:, 0] < spans[:, 1]).all() and (spans[1:, 0] >= spans[:-1, 1]).all()
     for a, b in spans:
@@ -101,3 +104,25 @@ def test_rare_language_falls_back():
 def test_lone_surrogates_are_kept_inside_their_sentence():
     text = "Half a face \ud83d here. And a second one."
     assert sentences(text) == ["Half a face \ud83d here.", "And a second one."]
+
+
+RAIN = ["If it rains,", "we stay (1,000 of us);", "if not –", "we go."]
+
+
+@pytest.mark.parametrize(
+    ("unit", "parts"),
+    [
+        ("clause", [*RAIN, "New:", "this", "«yes,»", "or no.", "甲、", "乙"]),
+        ("sentence", [" ".join(RAIN), "New: this", "«yes,» or no.", "甲、乙"]),
+        ("paragraph", [" ".join(RAIN) + " New: this", "«yes,» or no.", "甲、乙"]),
+        ("document", [" ".join(RAIN) + " New: this\n\n«yes,» or no.\n\n甲、乙"]),
+    ],
+)
+def test_parts_of_every_size(unit, parts):
+    text = " If it rains, we stay (1,000 of us); if not – we go. New: this\n\n«yes,» or no.\n\n甲、乙\n"
+    assert [text[a:b] for a, b in unit_spans(text, unit)] == parts
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_blank_text_has_no_part(unit):
+    assert unit_spans(" \n\n ", unit).shape == (0, 2)

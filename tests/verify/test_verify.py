@@ -423,6 +423,8 @@ LEARNERS = {
     "sentences": ("sentences", "--label-column", "label", "--grid", "0.1,1", "--dev-split", "0.3"),
     "admm": ("sentences", "--label-column", "label", "--models", "sentence", "--lam-sen", "0.1", "--lam-las", "0.1",
              "--solver", "admm", "--dev-split", "0.3"),
+    "clauses": ("sentences", "--label-column", "label", "--models", "sentence", "--grid", "0.1", "--dev-split", "0.3",
+                "--groups", "clause", "--group-weights", "length"),
     "grams": ("sentences", "--label-column", "label", "--grid", "0.1", "--features", "kgrams", "--dev-split", "0.3"),
     "logistic": ("train-logistic", "--label-column", "label"),
     "binary": ("train-logistic", "--label-column", "label", "--classes", "x,y", "--weighting", "tf-idf"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_choice, check_positive, check_whole, is_number
 from cflengine.engine.settings import Limits
 
 
@@ -119,8 +119,8 @@ class ClusteredSettings(LBFGSSettings):
         if not (is_number(self.cluster_factor) and 1 <= self.cluster_factor < float("inf")):
             raise InputError(f"cluster_factor must be a number of at least 1, not {self.cluster_factor!r}.")
         if not callable(self.clustering):
-            _check_choice(self, "clustering", CLUSTERINGS)
-        _check_choice(self, "lift", ("replicate", "increment"))
+            check_choice(self.clustering, "clustering", CLUSTERINGS)
+        check_choice(self.lift, "lift", ("replicate", "increment"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +161,3 @@ def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> in
 
 
 Settings = LBFGSSettings | NewtonSettings | DualSettings
-
-
-def _check_choice(settings: object, name: str, choices: tuple[str, ...]) -> None:
-    value = getattr(settings, name)
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProblem, merge_sentences, no_sentences
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ PENALTIES = {
     "ridge": ("lam_rid",),
     "lasso": ("lam_las",),
 }
+
+#: what λ_sen is multiplied by for a group: 1, or the square root of its number of tokens
+GROUP_WEIGHTS = ("equal", "length")
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,7 @@ class Penalty:
     lam_rid: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kind, str) or self.kind not in PENALTIES:
-            raise InputError(f"penalty must be one of {', '.join(PENALTIES)}, not {self.kind!r}.")
+        check_choice(self.kind, "penalty", PENALTIES)
         for name in ("lam_sen", "lam_las", "lam_rid"):
             value = getattr(self, name)
             if name in PENALTIES[self.kind]:
@@ -57,11 +59,12 @@ class Penalty:
 @dataclass(frozen=True)
 class TrainingData:
     """X: CSR float64 (D, V), counts by document; counts: CSR float64 (S, V), by training sentence; weight: of the
-    documents, float64 (D,), above 0, or None for 1."""
+    documents, float64 (D,), above 0, or None for 1; by_length: whether λ_sen goes by the sentences' lengths."""
 
     X: sparse.csr_matrix
     counts: sparse.csr_matrix
     weight: np.ndarray | None = None
+    by_length: bool = False
 
     @cached_property
     def columns(self) -> Columns:
@@ -73,7 +76,7 @@ class TrainingData:
     @cached_property
     def groups(self) -> SentenceGroups:
         """The sentences, equal ones merged."""
-        return merge_sentences(self.counts)
+        return merge_sentences(self.counts, self.by_length)
 
     @cached_property
     def occurrences(self) -> np.ndarray:

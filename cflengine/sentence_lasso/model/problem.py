@@ -4,7 +4,8 @@
 
 over weights w of V features and a free bias b. Every training sentence is a group g; M copies w once for each of its
 tokens, so ‖(Mw)_g‖² = Σ_j c_gj w_j² where feature j occurs c_gj times in it. a_g counts equal sentences, which are one
-group. The dual, with u_g the multipliers of the copies of group g, α_d of document d and r = Xᵀ(y∘α) − Mᵀu:
+group, times √n for n tokens where λ is to go by length. The dual, with u_g the multipliers of the copies of group g,
+α_d of document d and r = Xᵀ(y∘α) − Mᵀu:
 
     maximise   −Σ_d α_d log α_d + (1 − α_d) log(1 − α_d)  −  Σ_{j: κ_j > 0} S_{λ_las}(r_j)²/(2 κ_j)             (D)
     subject to   Σ_d y_d α_d = 0,   |r_j| ≤ λ_las where κ_j = 0,   ‖u_g‖₂ ≤ λ_sen a_g,   0 ≤ α ≤ 1,
@@ -161,10 +162,11 @@ def no_sentences() -> SentenceGroups:
     return SentenceGroups(np.zeros(1, np.int64), np.zeros(0, np.int32), empty, empty, np.zeros(0, np.int64))
 
 
-def merge_sentences(counts: sparse.csr_matrix) -> SentenceGroups:
+def merge_sentences(counts: sparse.csr_matrix, by_length: bool = False) -> SentenceGroups:
     """Groups from a CSR matrix (S, V) of counts by sentence; equal sentences become one group, empty ones none.
 
-    Θ(E); a group stands where the first of its sentences stood.
+    by_length: λ_{d,s} = λ_sen √n for a sentence of n tokens (section 3), so that long sentences are set to 0 as
+    readily as short ones; a_g has that factor. Θ(E); a group stands where the first of its sentences stood.
     """
     counts = sparse.csr_matrix(counts, dtype=np.float64, copy=True)
     counts.sum_duplicates()
@@ -181,6 +183,8 @@ def merge_sentences(counts: sparse.csr_matrix) -> SentenceGroups:
         of_sentence[s] = g
     kept = counts[rows] if rows else counts[:0]
     weight = np.bincount(of_sentence[of_sentence >= 0], minlength=len(rows)).astype(np.float64)
+    if by_length:
+        weight *= np.sqrt(np.asarray(kept.sum(axis=1)).ravel())
     return SentenceGroups(
         kept.indptr.astype(np.int64), kept.indices.astype(np.int32), kept.data.copy(), weight, of_sentence
     )

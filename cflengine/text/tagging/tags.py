@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_choice
 
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 Span = tuple[int, int, str]
@@ -40,8 +40,7 @@ def entities(tags: Sequence[str]) -> list[Span]:
 
 def tags_of(spans: Iterable[Span], n: int, scheme: str) -> list[str]:
     """The tags of n tokens with these entities. Raises ValueError for an unknown scheme, or spans that overlap."""
-    if scheme not in SCHEMES:
-        raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}.")
+    check_choice(scheme, "scheme", SCHEMES)
     tags = ["O"] * n
     last_end, last_kind = -1, ""
     for first, end, kind in sorted(spans):

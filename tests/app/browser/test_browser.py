@@ -47,7 +47,7 @@ def long_corpus(reviews, tmp_path_factory) -> Path:
 def short_corpus(reviews, tmp_path_factory) -> Path:
     """A file whose λ-path takes seconds."""
     path = tmp_path_factory.mktemp("corpora") / "short.csv"
-    pd.DataFrame({"text": reviews[:150]}).to_csv(path, index=False)
+    pd.DataFrame({"text": reviews[:60]}).to_csv(path, index=False)
     return path
 
 
@@ -199,7 +199,7 @@ def test_hostile_text_from_upload_to_features(open_tab, reviews):
 
 
 def upload(page, reviews: list[str]) -> None:
-    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(150)]
+    texts = HOSTILE + [f"{reviews[n]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(50)]
     data = io.StringIO(newline="")
     frame = pd.DataFrame({"text": texts, "note": ["=cmd()", "<b>bold</b>", *[""] * (len(texts) - 2)]})
     frame.to_csv(data, index=False, quoting=csv.QUOTE_ALL)
