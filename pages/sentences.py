@@ -1,4 +1,4 @@
-"""Telling sentences: which sentences the labels of documents hang on."""
+"""Telling sentences: which sentences decide the labels of documents."""
 
 from pages.parts.shared.guard import through_router
 
@@ -17,9 +17,9 @@ from pages.parts.telling.view import draw_document, draw_others, draw_share, dra
 
 st.title("Telling sentences")
 st.markdown(
-    "Which sentences do the labels of your documents hang on? A classifier learns from the labels with one idea more: "
-    "the words of every training sentence form a group, and a group that helps to tell nothing apart is let go as a "
-    "whole (Yogatama and Smith, 2014)."
+    "Which sentences decide the labels of your documents? A classifier learns from the labels with one idea more: the "
+    "words of every training sentence form a group, and the weights of a group that does not help to separate the "
+    "classes are set to 0 together (Yogatama and Smith, 2014)."
 )
 labelled = draw_comparison_controls()
 job = current_job(TELLING)

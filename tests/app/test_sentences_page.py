@@ -262,6 +262,16 @@ def test_a_changed_choice_is_said(page):
     assert "have changed since" in captions(page)
 
 
+def test_other_groups_are_learnt_from(page):
+    learnt(page)
+    sound(page.selectbox(key="widget_groups").set_value("document").run())
+    assert "have changed since" in captions(page)
+    learnt(page)
+    comparison = BOARD.get(page.session_state["telling_id"]).so_far.comparison
+    assert comparison.groups == "document" and comparison.data.counts.shape[0] == len(comparison.train)
+    assert any("--groups=document" in block.value for block in page.code)
+
+
 def test_hostile_labels_and_texts_are_shown_as_they_are(open_app):
     app = show(use(open_app(), "reviews.csv", csv(reviews(up=HOSTILE))), "sentences")
     learnt(app)

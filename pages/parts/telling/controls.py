@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from cflengine.sentence_lasso import warm_up
+from cflengine.sentence_lasso import GROUP_WEIGHTS, warm_up
+from cflengine.text import UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, documents_beside, own_split
@@ -39,8 +40,9 @@ def draw_comparison_controls() -> bool:
         run_and_stop(job, start_comparison, lambda: stop_job(TELLING), label="Learn", disabled=len(wanted.classes) < 2)
     if others := documents_beside(column, wanted.classes):
         st.caption(f"{many(others, 'document')} of other classes, or of none, are left out.")
-    with st.expander("How the documents are split"):
+    with st.expander("How the documents are split, and what a group of words is"):
         _split(wanted)
+        _groups(wanted)
     if job is not None and not job.active and job.key != comparison_key():
         st.caption("⚠ The choices above have changed since these models were learnt.")
     return True
@@ -101,6 +103,23 @@ def _split(wanted: Wanted) -> None:
             "Seed", 0, 9999, wanted.seed, key="widget_seed", width=120,
             on_change=lambda: _set(seed=st.session_state.widget_seed),
             help="Another seed draws other documents.",
+        )  # fmt: skip
+
+
+def _groups(wanted: Wanted) -> None:
+    """What stands in the place of sentences, and how λ goes by length."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            "Words of a group stand in one", UNITS, index=UNITS.index(wanted.groups), width=220, key="widget_groups",
+            on_change=lambda: _set(groups=st.session_state.widget_groups),
+            help="The paper's groups are sentences. A clause ends at a comma, semicolon, colon or dash; a paragraph at "
+            "a blank line. What is called a sentence below is then one of these.",
+        )  # fmt: skip
+        st.selectbox(
+            "λ_sen", GROUP_WEIGHTS, index=GROUP_WEIGHTS.index(wanted.group_weights), width=220,
+            format_func={"equal": "the same for all", "length": "times √n, n its words"}.get,
+            key="widget_group_weights",
+            on_change=lambda: _set(group_weights=st.session_state.widget_group_weights),
         )  # fmt: skip
 
 

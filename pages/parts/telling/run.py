@@ -53,7 +53,8 @@ Rows = tuple[SentenceResult, ...]
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which classes of which column, and how the documents are split: shares, or COLUMN=VALUE for the test set."""
+    """Which classes of which column; how the documents are split: shares, or COLUMN=VALUE for the test set; what the
+    groups of words are, and their weights."""
 
     column: str
     classes: tuple[str, ...]
@@ -61,6 +62,8 @@ class Wanted:
     test: float | str = 0.2
     seed: int = 0
     tokens: TokenChoice = USUAL_TOKENS
+    groups: str = "sentence"
+    group_weights: str = "equal"
 
 
 @dataclass
@@ -102,7 +105,7 @@ class ComparisonRun:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
-        self.stage = "Cutting the documents into sentences"
+        self.stage = f"Cutting the documents into {wanted.groups}s"
         self.comparison: SentenceComparison | None = None
         self.first: GridPoint | None = None  # the best of the quick models
         self.progress: dict[str, GridProgress] = {}
@@ -125,7 +128,10 @@ class ComparisonRun:
         wanted = self.wanted
         labels = read_labels(metadata, wanted.column, wanted.classes)
         split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, seed=wanted.seed)
-        comparison = prepare(texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase)
+        comparison = prepare(
+            texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase,
+            groups=wanted.groups, group_weights=wanted.group_weights,
+        )  # fmt: skip
         self.stage = "Looking for a first model"
         search = self._quick(comparison, job)
         if not job.poll() and not any(point.whole and point.model.size for point in search.points):

@@ -99,7 +99,10 @@ def draw_files(run: ComparisonRun, loaded: LoadedCorpus, are_shown: bool) -> Non
     about = about_comparison(comparison, loaded.corpus)
     with st.container(horizontal=True, gap="small"):
         for best in models:
-            own = estimator_of(best.penalty, comparison.classes, best.results, comparison.data, comparison.features)
+            own = estimator_of(
+                best.penalty, comparison.classes, best.results, comparison.data, comparison.features,
+                comparison.language, comparison.groups,
+            )  # fmt: skip
             model_download(own, about, key=f"comparison_model_{best.penalty.kind}", label=f"Model: {best.penalty.kind}")
     with st.container(horizontal=True, gap="small"):
         for label, (name, make) in files.items():
@@ -115,4 +118,7 @@ def comparison_command(loaded: LoadedCorpus, wanted: Wanted) -> str:
         "label_column": wanted.column, "classes": class_list(wanted.classes), "dev_split": f"{wanted.dev:g}",
         "test_split": wanted.test, "seed": wanted.seed,
     }  # fmt: skip
+    usual = Wanted(wanted.column, wanted.classes)
+    own = {name: getattr(wanted, name) for name in ("groups", "group_weights")}
+    options |= {name: value for name, value in own.items() if value != getattr(usual, name)}
     return command_line("sentences", loaded, options, "sentences")

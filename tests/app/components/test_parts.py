@@ -422,7 +422,9 @@ def test_what_pages_print_can_be_run(tmp_path, monkeypatch):
     options = {"text_column": "what was said", "min_words": 2, "limit": 60, "documents": "line"}
     corpus = read_corpus(folder / "-texts.csv", **{k: v for k, v in options.items() if k != "documents"})
     loaded = LoadedCorpus(id="x", corpus=corpus, source="-texts.csv", options=options)
-    wanted = Wanted(column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3)
+    wanted = Wanted(
+        column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3, groups="clause", group_weights="length"
+    )
     lines = [
         comparison_command(loaded, wanted) + " --grid=1 --models=ridge",
         command_line("train-logistic", loaded, {"label_column": "who", "classes": class_list(["a, b", "-c"])}, "model"),
