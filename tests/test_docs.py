@@ -26,8 +26,11 @@ PROBLEMS = (
 SOLVERS = (
     "cflengine.compression.solvers.guided.solver", "cflengine.compression.solvers.homotopy",
     "cflengine.compression.solvers.reweighting", "cflengine.compression.solvers.exact",
-    "cflengine.sentence_lasso.solvers.majorise", "cflengine.loglinear.solvers.lbfgs",
-    "cflengine.loglinear.solvers.clustered", "cflengine.plq.descent",
+    "cflengine.compression.solvers.relay", "cflengine.compression.solvers.lambda_path",
+    "cflengine.sentence_lasso.solvers.majorise", "cflengine.sentence_lasso.solvers.admm",
+    "cflengine.loglinear.solvers.lbfgs", "cflengine.loglinear.solvers.clustered", "cflengine.loglinear.solvers.dual",
+    "cflengine.loglinear.solvers.newton", "cflengine.loglinear.solvers.owlqn", "cflengine.plq.descent",
+    "cflengine.tokenizer.solve",
 )  # fmt: skip
 #: of numpydoc: parameters that are not described, that there are not, in another order, without type or description
 CHECKS = {"PR01", "PR02", "PR03", "PR04", "PR07", "PR09", "PR10", "SS01", "GL06", "GL07"}

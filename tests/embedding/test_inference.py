@@ -72,6 +72,13 @@ def test_a_stop_leaves_the_permutations_that_were_done():
     np.testing.assert_array_equal(found, whole[:256])
 
 
+def test_a_tie_is_what_rounding_can_do_to_the_largest_term():
+    """1e-12 of it for each pair of classes: nothing where there is nothing, and of the size of the terms."""
+    assert tie_tolerance(np.empty(0)) == 0.0
+    assert tie_tolerance(np.array([2.0, -5.0])) == pytest.approx(4 * 5e-12)
+    assert tie_tolerance(np.array([2.0, 5e6]), 3) == pytest.approx(9 * 5e-6)
+
+
 def test_p_values():
     assert p_value(np.array([1.0, 0.5, 2.0, 1.0])) == 3 / 4
     assert p_value(np.array([3.0, *np.zeros(99)])) == 1 / 100

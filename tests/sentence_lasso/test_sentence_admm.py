@@ -7,11 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 
 from cflengine import ADMMSettings, MajoriseSettings
 from cflengine.engine.progress import TerminationReason
+from cflengine.sentence_lasso.model.problem import SentenceProblem, merge_sentences
 from cflengine.sentence_lasso.solvers import admm, majorise
+from cflengine.sentence_lasso.solvers.iterate import Iterate
 from naive.sentence_lasso import Case, random_case, shrink
 
 
@@ -146,3 +149,13 @@ def test_problems_that_are_not_the_papers_raise():
 def test_where_zero_is_the_solution_the_first_step_says_so():
     result = admm.solve(random_case(0, lam_las=1e3).start())
     assert result.reason == TerminationReason.CONVERGED and result.n_iterations == 1 and result.gap < 1e-9
+
+
+def test_with_a_gap_to_reach_it_does_not_end_by_the_rule_of_the_paper():
+    """Which it meets after some 60 steps, at a gap of 2e-5."""
+    X, y = sparse.csr_matrix(np.eye(2)), np.array([-1.0, 1.0])
+    problem = SentenceProblem(X, y, merge_sentences(X), lam_las=0.125, lam_sen=0.125, kappa=np.zeros(2))
+    by_gap = admm.solve(Iterate(problem), ADMMSettings(tol=1e-12, max_iter=80))
+    assert by_gap.reason is TerminationReason.ITERATION_LIMIT and by_gap.n_iterations == 80
+    by_rule = admm.solve(Iterate(problem), ADMMSettings(max_iter=80))
+    assert by_rule.reason is TerminationReason.CONVERGED and by_rule.n_iterations < 80 and by_gap.gap < by_rule.gap

@@ -3,6 +3,15 @@
 Upwards, from the lowest λ: the relaxation and the dictionary of one λ start the next (guided/solver.py). Then
 downwards: the solution of each λ is tried at the one below, searched there and combined with what was found on the way
 up, and its dual prices are tried as a bound. Every point is certified by itself.
+
+Worked example: "a b a b" at K = 2 (model/problem.py). With single words it costs 2 + 4λ, with "a b" 2 + 2λ, which is
+less at every λ > 0; both points are proved to be optimal.
+
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)
+>>> path = solve_path(index, [0.1, 1.0], GuidedSettings(tol=0.0))
+>>> [(point.lam, round(point.result.objective, 9), point.result.gap < 1e-6) for point in path]
+[(0.1, 2.2, True), (1.0, 4.0, True)]
 """
 
 from __future__ import annotations

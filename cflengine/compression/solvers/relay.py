@@ -6,6 +6,16 @@ becomes binary, and the second how near to optimal that is.
 
 Events of the second part have "guided: " before their stage. The result is the guided solver's, with the stages of the
 homotopy; its trace, seconds, passes and iterations are those of both.
+
+Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+
+>>> import numpy as np
+>>> from cflengine.compression import storage_costs
+>>> from cflengine.text import index_kgrams
+>>> index = index_kgrams(np.array([0, 1, 0, 1], dtype=np.int32), np.array([0, 4]), 2)
+>>> result = solve_relay(index, storage_costs(index.gram_of, index.lengths()))
+>>> result.objective, result.dictionary.tolist(), result.reason.name
+(4.0, [2], 'CONVERGED')
 """
 
 from __future__ import annotations

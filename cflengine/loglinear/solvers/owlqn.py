@@ -3,6 +3,19 @@
 There every weight may only move as the pseudo-gradient points. Here that is asked of weights that are 0 alone: along a
 narrow valley, which two features that nearly cancel each other make, every aligned step is a small one across it. Where
 the others' freedom brings no decrease, the steepest step is taken, as in any step that fails.
+
+Worked example: 1 and −1 of either class; 2 log(1 + exp(−w)) + c₁|w| + ridge/2 w² at w = 1 has the derivative
+c₁ + ridge − 2/(1 + e), so that halves of that in either penalty make 1 the best weight; c₁ ≥ 1 leaves none.
+
+>>> from scipy import sparse
+>>> from cflengine.linear.design import Design
+>>> from cflengine.loglinear.model.losses import BinaryModel
+>>> from cflengine.loglinear.solvers.registry import solve
+>>> from cflengine.loglinear.solvers.settings import LBFGSSettings
+>>> settings = LBFGSSettings(tol=1e-9)
+>>> model, half = BinaryModel(Design(sparse.csr_matrix([[1.0], [-1.0]])), np.array([1.0, -1.0])), 1.0 / (1.0 + np.e)
+>>> [round(float(solve(model, half, "lbfgs", settings, lasso=lasso).w[0]), 3) for lasso in (half, 1.0)]
+[1.0, 0.0]
 """
 
 from __future__ import annotations

@@ -11,6 +11,17 @@ certified gap says by how much it misses the optimum. Our multipliers have the p
 sentences have equal copies, so a_g of them are one group here, too. (P) is taken with κ = 0, as in the paper.
 
 Shapes: v, u float64 (E,), the copies of a feature in a sentence together, multiplied by √c_gj.
+
+Worked example: two documents of a word each, one sentence each, which adds λ_sen|w_j| to either penalty: with λ_las =
+λ_sen = 1/8 the best weights are ±log 3 (model/problem.py).
+
+>>> from scipy import sparse
+>>> from cflengine.sentence_lasso.model.problem import SentenceProblem, merge_sentences
+>>> X, y = sparse.csr_matrix(np.eye(2)), np.array([-1.0, 1.0])
+>>> problem = SentenceProblem(X, y, merge_sentences(X), lam_las=0.125, lam_sen=0.125, kappa=np.zeros(2))
+>>> result = solve(Iterate(problem), ADMMSettings(tol=1e-6, w_tol=1e-9, max_iter=5000))
+>>> bool(np.allclose(result.w, np.log(3) * y, atol=1e-3)), result.gap <= 1e-6
+(True, True)
 """
 
 from __future__ import annotations
@@ -66,7 +77,7 @@ def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterab
         run.iteration += 1
         here.work += 2
         run.multipliers.u = -u * problem.groups.weight[problem.groups.group]
-        settled = _change(before, here.w) <= settings.w_tol
+        settled = settings.tol is None and _change(before, here.w) <= settings.w_tol
         last = settled or run.iteration >= settings.max_iter
         certify = last or run.iteration % _CERTIFY_EVERY == 0  # it costs more than a step
         going = run.certify("admm", rho=rho) if certify else run.note("admm", rho=rho)

@@ -60,7 +60,7 @@ class ADMMSettings(Limits):
     Parameters
     ----------
     tol : float or None, default: None
-        Relative duality gap at which it ends, or None for the paper's rule alone.
+        Relative duality gap at which it ends, or None for the paper's rule.
     time_limit : float or None, default: None
         Seconds, or None.
     rho : float, default: 1.0
@@ -68,7 +68,8 @@ class ADMMSettings(Limits):
     max_iter : int, default: 100
         The paper's 100.
     w_tol : float, default: 1e-05
-        The paper's rule, relative change of w in the ℓ2 norm, and the precision to which every w is minimised.
+        Relative change of w in the ℓ2 norm: the precision to which every w is minimised, and the paper's rule, at which
+        it ends without tol.
     relaxation : float, default: 1.0
         Of over-relaxation, 1 for none.
     """
