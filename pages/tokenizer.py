@@ -24,7 +24,7 @@ job = current_job(SUBWORDS)
 if job is not None and job.state == FAILED:
     st.error(plain(job.error))
 if job is None:
-    invite("Choose pieces", "find the vocabularies that cut {} into the fewest tokens")
+    invite("Choose", "find the vocabularies that cut {} into the fewest tokens")
 elif job.active:
     draw_live(job)
 elif job.so_far.models:
@@ -42,4 +42,4 @@ elif job.so_far.models:
     with files:
         draw_files(run, size, loaded)
 elif job.state != FAILED:
-    st.info("Stopped before the first vocabulary was there: press **Choose pieces** again.")
+    st.info("Stopped before the first vocabulary was there: press **Choose** again.")

@@ -145,8 +145,8 @@ def test_a_run_that_is_stopped_keeps_what_it_has():
 
 def test_the_page_from_button_to_command(tiny, tmp_path, monkeypatch):
     app = show(tiny, "tokenizer")
-    assert any("Choose pieces" in info.value for info in app.info)
-    app = press(app, "Choose pieces")
+    assert any("Choose" in info.value for info in app.info)
+    app = press(app, "Choose")
     until(lambda: not state.BOARD.get(app.session_state["subwords_id"]).active, 120)
     app = app.run()
     assert not app.exception and not app.error

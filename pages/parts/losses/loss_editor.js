@@ -126,8 +126,8 @@ class Editor {
       this.say(String(v), BOX.left - 8, this.y(v) + 4, "end");
     }
     this.say(this.data.axis, (BOX.left + BOX.right) / 2, this.zoom > 1 ? 306 : 296, "middle");
-    this.data.parts.forEach(({ curve }, k) => this.line(curve, `part p${k % 4}`));
     this.line(this.data.sum, "sum");
+    this.data.parts.forEach(({ curve }, k) => this.line(curve, `part p${k % 4}`)); // dashed: the sum shows through
     this.label(0, "sum", this.data.parts.length > 1 ? "the loss, their sum" : "the loss");
     this.data.parts.forEach(({ name }, k) => this.label(k + 1, `part p${k % 4}`, name));
     if (!this.points) return;

@@ -10,7 +10,7 @@ from cflengine.engine import InputError, MissingPackageError
 from cflengine.tokenizer import ForeignTokenizer
 from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import corpora
-from pages.parts.shared.controls import BUTTONS, run_and_stop
+from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import SUBWORDS, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many, plain
@@ -29,7 +29,7 @@ def draw_controls() -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.select_slider(
             "Entries, up to", SIZES, choice.largest, format_func=lambda s: f"{s:,}", key="widget_subwords_largest",
-            width=260, on_change=lambda: _set(largest=state.widget_subwords_largest),
+            width=190, on_change=lambda: _set(largest=state.widget_subwords_largest),
             help="All smaller sizes of the scale are solved, too: 20 seconds each at most.",
         )  # fmt: skip
         st.segmented_control(
@@ -48,8 +48,8 @@ def draw_controls() -> None:
             "Lower case", choice.lowercase, key="widget_subwords_lowercase",
             on_change=lambda: _set(lowercase=state.widget_subwords_lowercase),
         )  # fmt: skip
-        run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose pieces", width=BUTTONS)
-    with st.expander("Hold a tokenizer of yours against the best of its size", key="subwords_own"):
+        run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose", width=250)
+    with st.expander("Compare a tokenizer of yours with the best of its size", key="subwords_own"):
         _ask_theirs()
     if job is not None and not job.active and job.key != _key():
         st.caption("⚠ The choices above have changed since these vocabularies were chosen.")
@@ -80,7 +80,7 @@ def _ask_theirs() -> None:
     if kept is not None:
         said, button = st.columns([4, 1], vertical_alignment="center")
         kind = f"**{plain(kept.name)}** ({plain(state.subwords_kind)})"
-        said.markdown(f"{kind} is held against the best when you press **Choose pieces**.")
+        said.markdown(f"{kind} is compared with the best when you press **Choose**.")
         button.button("Leave it out", on_click=lambda: state.pop("subwords_theirs"), key="subwords_drop")
 
 

@@ -176,7 +176,7 @@ def draw_theirs(run: SubwordRun) -> None:
         return
     if report is None:
         st.info(
-            "Drop a `tokenizer.json` or a SentencePiece model above and press **Choose pieces**: it is held against "
+            "Drop a `tokenizer.json` or a SentencePiece model above and press **Choose**: it is compared with "
             "the best vocabulary of its size for this corpus."
         )
         return

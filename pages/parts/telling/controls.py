@@ -110,14 +110,14 @@ def _groups(wanted: Wanted) -> None:
     """What stands in the place of sentences, and how λ goes by length."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "Words of a group stand in one", UNITS, index=UNITS.index(wanted.groups), width=220, key="widget_groups",
+            "Group words by", UNITS, index=UNITS.index(wanted.groups), width=220, key="widget_groups",
             on_change=lambda: _set(groups=st.session_state.widget_groups),
             help="The paper's groups are sentences. A clause ends at a comma, semicolon, colon or dash; a paragraph at "
             "a blank line. What is called a sentence below is then one of these.",
         )  # fmt: skip
         st.selectbox(
-            "λ_sen", GROUP_WEIGHTS, index=GROUP_WEIGHTS.index(wanted.group_weights), width=220,
-            format_func={"equal": "the same for all", "length": "times √n, n its words"}.get,
+            "λ_sen, on a group of n words", GROUP_WEIGHTS, index=GROUP_WEIGHTS.index(wanted.group_weights), width=220,
+            format_func={"equal": "the same for all", "length": "times √n"}.get,
             key="widget_group_weights",
             on_change=lambda: _set(group_weights=st.session_state.widget_group_weights),
         )  # fmt: skip
