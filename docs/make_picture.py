@@ -1,8 +1,9 @@
-"""The moving picture of the README: ``python -m docs.make_picture`` starts the app, drives it in headless Chromium and
-writes docs/first.webp. Needs ``pip install -e ".[test]"`` and Debian's package chromium."""
+"""The moving picture of the README: ``python -m docs.make_picture [--out FILE]`` starts the app, drives it in headless
+Chromium and writes docs/first.webp. Needs ``pip install -e ".[test]"`` and Debian's package chromium."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import tempfile
 from pathlib import Path
@@ -75,6 +76,9 @@ def run_homotopy(film: Film) -> None:
 
 def main() -> None:
     """Drive the app and write the picture."""
+    parser = argparse.ArgumentParser(prog="python -m docs.make_picture", description="Film the app for the README.")
+    parser.add_argument("--out", type=Path, default=PICTURE, help="an animated WebP (default: docs/first.webp)")
+    out = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _), sync_playwright() as player:
         browser = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--headless"])
         page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()  # type: ignore[arg-type]
@@ -87,9 +91,9 @@ def main() -> None:
         page.get_by_role("button", name="Run").first.wait_for()
         page.wait_for_timeout(60_000)  # the engine is compiled once after an installation
         run_homotopy(film)
-        film.save(PICTURE)
+        film.save(out)
         browser.close()
-    print(f"{PICTURE.name}: {len(film.frames)} frames, {PICTURE.stat().st_size / 1e6:.1f} MB")
+    print(f"{out.name}: {len(film.frames)} frames, {out.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
