@@ -64,6 +64,36 @@ def test_public_names_describe_their_parameters():
     assert checked > 25
 
 
+#: methods of public classes whose parameters are told of in a sentence
+TOLD_OTHERWISE = {
+    "PLQClassifier": {"fit", "path", "along"}, "PLQRegressor": {"fit", "path", "along", "predict"},
+    "WordMMDEmbedding": {
+        "fit", "cut", "predict", "predict_proba", "decision_function", "transform", "discrepancies",
+    },
+    "SubwordTokenizer": {"fit", "table", "text_of", "save_tokenizer_json", "save_sentencepiece_vocab"},
+}  # fmt: skip
+PLUMBING = {"to_parts", "from_parts", "adopt", "of", "search_only", "get", "get_feature_names_out"}
+
+
+def test_methods_of_estimators_describe_their_parameters_and_answers():
+    """Of every public class with a ``fit``, all that takes anything."""
+    checked = 0
+    for name in cflengine.__all__:
+        kind = getattr(cflengine, name)
+        if not inspect.isclass(kind) or not hasattr(kind, "fit"):
+            continue
+        for method in sorted(set(dir(kind)) - PLUMBING - TOLD_OTHERWISE.get(name, set())):
+            found = inspect.unwrap(getattr(kind, method)) if not method.startswith("_") else None
+            if not inspect.isroutine(found) or not getattr(found, "__module__", "").startswith("cflengine"):
+                continue
+            if len(inspect.signature(getattr(kind, method)).parameters) > (not inspect.ismethod(found)):
+                errors = validate(f"cflengine.{name}.{method}")["errors"]
+                asked = CHECKS | (set() if method == "save" else {"RT01"})
+                assert not [error for error in errors if error[0] in asked], f"{name}.{method}: {errors}"
+                checked += 1
+    assert checked > 40
+
+
 def test_no_docstring_describes_a_parameter_that_there_is_not():
     """Whatever else has a section of parameters."""
     for package in PACKAGES:

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from cflengine.compression import saved
 from cflengine.compression.checkpoint import Known, check_known
-from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
-from cflengine.compression.counting import check_counting, count_occurrences, count_places, places_of
+from cflengine.compression.counting import check_counting
 from cflengine.compression.feature_path import FeaturePath
+from cflengine.compression.fitted import FittedFeatures
 from cflengine.compression.model.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
-from cflengine.compression.model.problem import StorageCosts, check_lam, mean_pointer_cost
+from cflengine.compression.model.problem import StorageCosts, check_lam
 from cflengine.compression.model.result import CompressionResult
-from cflengine.compression.saved import dictionary_frame
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.lambda_path import solve_path
@@ -30,18 +27,16 @@ from cflengine.compression.solvers.memory import require_memory
 from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
-from cflengine.engine.jit import threads
 from cflengine.engine.progress import Listener, Watch
-from cflengine.linear.saving import SavedModel
-from cflengine.linear.weighting import check_weighting, document_frequency, inverse_document_frequency, weigh
-from cflengine.text.kgrams import Indexer, KGramIndex, index_kgrams
+from cflengine.linear.weighting import check_weighting
+from cflengine.text.kgrams import Indexer, index_kgrams
 from cflengine.text.stored import as_documents
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
 
 MAX_WORDS = 8  # of a K-gram; files of models and paths have covers of a byte a token
 
 
-class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
+class CompressiveFeatures(FittedFeatures):
     """Bag of K-grams whose K-grams are chosen by lossless compression, with a certified gap.
 
     ``fit`` finds a dictionary of K-grams and a set of pointers that reconstructs the documents at a low cost,
@@ -163,12 +158,43 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         self.polish = polish
 
     def fit(self, X: Iterable[str] | TokenTable, y: Any = None) -> CompressiveFeatures:
-        """Learn the dictionary from documents ``X``, strings or their tokens. ``y`` is ignored."""
+        """Learn the dictionary.
+
+        Parameters
+        ----------
+        X : Iterable[str] or TokenTable
+            The documents, or their tokens.
+        y : object, default: None
+            Not read.
+
+        Returns
+        -------
+        CompressiveFeatures
+            Itself.
+
+        Raises
+        ------
+        ValueError for wrong settings, or documents without a token; TypeError for documents that are no strings;
+        MemoryLimitError, before any work, for a corpus that does not fit.
+        """
         self._check_settings()
         return self.fit_tokens(self.tokenize(X))
 
     def tokenize(self, X: Iterable[str] | TokenTable, watch: Watch | None = None) -> TokenTable:
-        """Documents as tokens, as ``fit`` cuts them; tokens as they are. watch: told how many documents are done."""
+        """Documents as tokens, as ``fit`` cuts them.
+
+        Parameters
+        ----------
+        X : Iterable[str] or TokenTable
+            Documents; tokens are returned as they are.
+        watch : Callable or None, default: None
+            Told how many documents are done.
+
+        Returns
+        -------
+        TokenTable
+            The tokens.
+        """
         return X if isinstance(X, TokenTable) else self._tokenizer()(as_documents(X), watch)
 
     def fit_tokens(
@@ -176,10 +202,26 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     ) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow).
 
-        known: a solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
-        (:mod:`~cflengine.compression.checkpoint`). watch: told how far what comes before the solver's first event is,
-        and asked whether to go on. indexer: takes the place of :func:`~cflengine.text.kgrams.index_kgrams`. Raises
-        Stopped where ``watch`` says no, ValueError where what is known is no solution of these documents, or where the
+        Parameters
+        ----------
+        table : TokenTable
+            The tokens.
+        known : tuple or None, default: None
+            A solution of these documents, uint8 (n,), and dual prices, (n,), to begin from
+            (:mod:`~cflengine.compression.checkpoint`).
+        watch : Callable or None, default: None
+            Told how far what comes before the solver's first event is, and asked whether to go on.
+        indexer : Callable, default: index_kgrams
+            Takes the place of :func:`~cflengine.text.kgrams.index_kgrams`.
+
+        Returns
+        -------
+        CompressiveFeatures
+            Itself.
+
+        Raises
+        ------
+        Stopped where ``watch`` says no; ValueError where what is known is no solution of these documents, or where the
         solver cannot begin from it.
         """
         corpus = self.prepare(table, watch, indexer)
@@ -201,10 +243,23 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         return self.adopt(corpus, result)
 
     def path(self, X: Iterable[str] | TokenTable, lams: Iterable[float]) -> FeaturePath:
-        """Fit for every λ in ``lams`` (any order), each from its neighbours; far cheaper than one by one.
+        """Fit for every λ, each from its neighbours; far cheaper than one by one. Nothing that was fitted changes.
 
-        X: documents, or a token table. The guided solver's; ``lam`` of the estimator is left aside, and nothing that
-        was fitted changes. Raises ValueError as ``fit`` does, and for another solver or costs given by pointer.
+        Parameters
+        ----------
+        X : Iterable[str] or TokenTable
+            The documents, or their tokens.
+        lams : Iterable[float]
+            Every λ, in any order; ``lam`` of the estimator is left aside.
+
+        Returns
+        -------
+        FeaturePath
+            A model for each λ; the guided solver's.
+
+        Raises
+        ------
+        ValueError as ``fit`` does, and for another solver or costs given by pointer.
         """
         if self.solver != "guided":
             raise InputError(f"a path is the guided solver's; solver is {self.solver!r}.")
@@ -221,7 +276,23 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def prepare(self, table: TokenTable, watch: Watch | None = None, indexer: Indexer = index_kgrams) -> PreparedCorpus:
         """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted.
 
-        watch, indexer: as for :meth:`fit_tokens`.
+        Parameters
+        ----------
+        table : TokenTable
+            The tokens.
+        watch : Callable or None, default: None
+            As for :meth:`fit_tokens`.
+        indexer : Callable, default: index_kgrams
+            As for :meth:`fit_tokens`.
+
+        Returns
+        -------
+        PreparedCorpus
+            Tokens, index and costs, which do not change.
+
+        Raises
+        ------
+        ValueError for wrong settings, or no token; MemoryLimitError, before any work, for a corpus that does not fit.
         """
         self._check_settings()
         max_gram = int(self.max_gram)
@@ -240,78 +311,42 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         return corpus
 
     def costs_at(self, lam: float) -> StorageCosts:
-        """The fitted corpus's costs with another pointer cost; the dictionary's stay."""
+        """The fitted corpus's costs with another pointer cost; the dictionary's stay.
+
+        Parameters
+        ----------
+        lam : float
+            λ, at least 0.
+
+        Returns
+        -------
+        StorageCosts
+            Of the fitted corpus.
+        """
         return self.corpus_.costs(lam)
 
     def adopt(self, corpus: PreparedCorpus, result: CompressionResult) -> CompressiveFeatures:
         """Be fitted with a result for a prepared corpus at λ = ``lam``. All at once: what stops it changes nothing."""
-        fitted = self._fitted(corpus, replace(result, digest=corpus.digest))
+        fitted = self._state(corpus, replace(result, digest=corpus.digest))
         self.__dict__.update(fitted)
         return self
 
-    @property
-    def table_(self) -> TokenTable:
-        return self.corpus_.table
-
-    @property
-    def index_(self) -> KGramIndex:
-        return self.corpus_.index
-
-    def transform(self, X: Any) -> Any:
-        """Documents to features: CSR (documents, features), or a sparse DataFrame under ``set_output``. A Dask bag of
-        documents, or a series of them, becomes a Dask array of CSR matrices, one for each partition."""
-        if hasattr(X, "to_delayed"):
-            from cflengine.compression.parts import transform_partitions
-
-            return transform_partitions(self, X)
-        return self._output(self.features(X), X)
-
     def fit_transform(self, X: Iterable[str] | TokenTable, y: Any = None) -> sparse.csr_matrix | pd.DataFrame:
-        """``fit`` and the features of the same documents, without encoding them again."""
+        """``fit`` and the features of the same documents, without encoding them again.
+
+        Parameters
+        ----------
+        X : Iterable[str] or TokenTable
+            The documents, or their tokens.
+        y : object, default: None
+            Not read.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix or pandas.DataFrame
+            As :meth:`transform` answers.
+        """
         return self._output(self.fit(X, y).features(), X)
-
-    def features(
-        self, X: Iterable[str] | TokenTable | None = None, *, weighting: str | None = None
-    ) -> sparse.csr_matrix:
-        """The features of documents, or of their tokens, None for those of ``fit``: CSR (documents, features), counted
-        by ``counting``; weighting: None for the model's own."""
-        check_is_fitted(self, "grams_")
-        if X is None and not hasattr(self, "corpus_"):
-            raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
-        with threads(self.n_threads):
-            counts = self._counted(None if X is None else self.tokenize(X))
-        return weigh(counts, weighting or self.weighting, self.idf_)
-
-    def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
-        """Counts of tokens, or of those of ``fit``."""
-        n = len(self.grams_)
-        if self.counting == "pointers":
-            return count_matrix(self.encoding_ if table is None else self._codebook.encode(table)[0], n)
-        places = places_of(self.index_, self.gram_ids_) if table is None else self._codebook.find(table)
-        doc_ptr = (self.table_ if table is None else table).doc_ptr
-        return count_places(places, doc_ptr, n, self.counting, self.temperature, self.literal_cost)
-
-    def encode(self, X: Iterable[str] | TokenTable) -> Encoding:
-        """The cheapest pointers for each document, given the dictionary; words it lacks become literals."""
-        check_is_fitted(self, "grams_")
-        with threads(self.n_threads):
-            encoding, _ = self._codebook.encode(self.tokenize(X))
-        return encoding
-
-    def places(self, X: Iterable[str] | TokenTable) -> np.ndarray:
-        """int32 (K, n): the feature that stands at each of n tokens, by length; -1 for none."""
-        check_is_fitted(self, "grams_")
-        return self._codebook.find(self.tokenize(X))
-
-    def decode(self, encoding: Encoding) -> list[list[str]]:
-        """Pointers back to token lists: ``decode(encode(X))`` gives the token forms of X exactly."""
-        check_is_fitted(self, "grams_")
-        return decode(encoding, self.grams_)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The K-grams, words joined by blanks: object array (features,)."""
-        check_is_fitted(self, "grams_")
-        return self.dictionary_["gram"].to_numpy(dtype=object)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The features as values that JSON has, and arrays."""
@@ -346,46 +381,6 @@ class CompressiveFeatures(SavedModel, TransformerMixin, BaseEstimator):
         solver = SOLVERS.find(self.solver)
         own = {"random_state": seed_of(self.random_state)} if hasattr(solver.settings, "random_state") else {}
         return solver.check(self.settings, polish=self.polish, **own)
-
-    def _fitted(self, corpus: PreparedCorpus, result: CompressionResult) -> dict[str, Any]:
-        """What a fit leaves: features in alphabetical order, the corpus's pointers in their terms, the codebook."""
-        index, costs = corpus.index, corpus.costs(float(self.lam))
-        chosen = result.dictionary
-        found = corpus.words_of(chosen)
-        order = sorted(range(len(found)), key=found.__getitem__)
-        grams, gram_ids = [found[i] for i in order], chosen[order]
-        feature_of = np.full(index.n_grams, -1, dtype=np.int32)
-        feature_of[gram_ids] = np.arange(len(order), dtype=np.int32)
-        encoding = collect_pointers(result.cover, index.gram_of, corpus.table)
-        encoding.gram[:] = feature_of[encoding.gram]
-        frequency = document_frequency(count_matrix(encoding, len(order)))
-        counted = frequency
-        if self.counting != "pointers":  # softly counted is all that occurs
-            occurrences = count_occurrences(places_of(index, gram_ids), corpus.table.doc_ptr, len(order))
-            counted = document_frequency(occurrences)
-        count = np.bincount(encoding.gram, minlength=len(order))
-        dictionary = dictionary_frame(grams, count, frequency, costs.dictionary[gram_ids])
-        by_length = mean_pointer_cost(costs, index.gram_of)
-        plain_word = 1.0 if self.plain_cost is None else 0.0  # what an unseen word costs beside its pointer
-        literal = by_length[0] + plain_word if self.literal_cost is None else self.literal_cost
-        return {
-            "corpus_": corpus,
-            "result_": result,
-            "duality_gap_": result.gap,
-            "grams_": grams,
-            "gram_ids_": gram_ids,
-            "encoding_": encoding,
-            "idf_": inverse_document_frequency(counted, encoding.n_documents),
-            "dictionary_": dictionary,
-            "_codebook": Codebook(grams, by_length, literal),
-        }
-
-    def _output(self, features: sparse.csr_matrix, X: Any) -> sparse.csr_matrix | pd.DataFrame:
-        # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here
-        if _get_output_config("transform", self)["dense"] == "pandas":
-            index = X.index if isinstance(X, pd.Series) else None
-            return pd.DataFrame.sparse.from_spmatrix(features, index=index, columns=self.get_feature_names_out())
-        return features
 
     def __sklearn_clone__(self) -> CompressiveFeatures:
         return clone_sharing_listeners(self)

@@ -89,13 +89,32 @@ class CompressionSession:
         listeners: Iterable[Listener] = (),
         known: CompressionResult | None = None,
     ) -> CompressiveFeatures:
-        """The fitted estimator at ``lam``. force, forbid: numbers of K-grams in ``index_``.
+        """The fitted estimator at another λ, or with K-grams that must or must not be in the dictionary.
 
-        lam: None for the estimator's own, as it must be where every pointer has a cost of its own. known: an earlier
-        result, where the search starts; for the same λ and constraints this one is at least as good. With
-        ``QUICK`` as settings the bound is what its prices prove, and the answer is there at once. Raises ValueError for
-        a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered without it, and for
-        a λ that would mean nothing.
+        Parameters
+        ----------
+        lam : float or None, default: None
+            λ; None for the estimator's own, as it must be where every pointer has a cost of its own.
+        force : Sequence[int], default: ()
+            Numbers of K-grams in ``index_`` that the dictionary must have.
+        forbid : Sequence[int], default: ()
+            Those that it must not have.
+        settings : GuidedSettings or None, default: None
+            With ``QUICK`` the bound is what the prices of the last solve prove, and the answer is there at once.
+        listeners : Iterable[Listener], default: ()
+            Called with every event.
+        known : CompressionResult or None, default: None
+            An earlier result, where the search starts; for the same λ and constraints this one is at least as good.
+
+        Returns
+        -------
+        CompressiveFeatures
+            Fitted, with the certificate of its own solution.
+
+        Raises
+        ------
+        ValueError for a K-gram that is both forced and forbidden, or forbidden although the text cannot be covered
+        without it, and for a λ that would mean nothing.
         """
         if lam is None:
             lam = float(self.estimator.lam)

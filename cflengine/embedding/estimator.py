@@ -111,8 +111,24 @@ class WordMMD(BaseEstimator):
     def fit(self, texts: Sequence[str], labels: Any, vectors: Any = None) -> WordMMD:
         """Compare the classes of labelled texts.
 
-        vectors: a mapping from words to vectors, a pair (words, array), the path of a file (word2vec or GloVe text,
-        npz), or None: learnt from these texts.
+        Parameters
+        ----------
+        texts : object
+            Strings.
+        labels : object
+            (texts,), classes.
+        vectors : object, default: None
+            A mapping from words to vectors, a pair (words, float64 (V, r)), the path of a file (word2vec or GloVe text,
+            npz), or None: learnt from these texts.
+
+        Returns
+        -------
+        WordMMD
+            Itself.
+
+        Raises
+        ------
+        ValueError for one class, a class with fewer than two documents that have a word, or vectors that are none.
         """
         check_whole(self, {"n_components": 1, "min_count": 1})
         check_positive(self, ("time_limit",), optional=("time_limit",))

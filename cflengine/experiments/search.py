@@ -83,7 +83,20 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.transductive = transductive
 
     def fit(self, X: Iterable[str], y: Any) -> CompressiveSearchCV:
-        """Judge every λ on documents ``X`` that its dictionary has not seen, and fit the best one to all of them."""
+        """Judge every λ on documents that its dictionary has not seen, and fit the best one to all of them.
+
+        Parameters
+        ----------
+        X : object
+            Documents: strings.
+        y : object
+            (documents,), labels or numbers.
+
+        Returns
+        -------
+        CompressiveSearchCV
+            Itself.
+        """
         texts, y, lams = list(X), np.asarray(y), list(self.lams)
         scorer = self._scorer(self.estimator)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))
@@ -144,8 +157,19 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         return make_pipeline(self.features_, self.estimator_)
 
     def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
-        """Write :attr:`pipeline_` to a file, from which :func:`cflengine.load_model` reads a pipeline that predicts the
-        same. Raises ValueError for an estimator that a file cannot hold."""
+        """Write :attr:`pipeline_` to a file: what :func:`cflengine.load_model` reads of it predicts the same.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file, which is replaced as a whole.
+        about : Mapping or None, default: None
+            Anything that JSON has, kept beside the model.
+
+        Raises
+        ------
+        ValueError for an estimator that a file cannot hold.
+        """
         save_model(self.pipeline_, path, about=about)
 
     def __sklearn_tags__(self) -> Any:
@@ -160,29 +184,86 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.features_.transform(X)
 
     def predict(self, X: Iterable[str]) -> np.ndarray:
-        """The estimator's answer for documents ``X``."""
+        """The estimator's answer.
+
+        Parameters
+        ----------
+        X : object
+            Documents: strings.
+
+        Returns
+        -------
+        numpy.ndarray
+            (documents,), of the kind of ``y``.
+        """
         matrix = self._transformed(X)
         return self.estimator_.predict(matrix)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: Iterable[str]) -> np.ndarray:
-        """The estimator's probabilities of the classes."""
+        """The estimator's probabilities of the classes.
+
+        Parameters
+        ----------
+        X : Iterable[str]
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (documents, classes).
+        """
         matrix = self._transformed(X)
         return self.estimator_.predict_proba(matrix)
 
     @available_if(_has("predict_log_proba"))
     def predict_log_proba(self, X: Iterable[str]) -> np.ndarray:
-        """The logarithms of the estimator's probabilities."""
+        """The logarithms of the estimator's probabilities.
+
+        Parameters
+        ----------
+        X : Iterable[str]
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (documents, classes).
+        """
         matrix = self._transformed(X)
         return self.estimator_.predict_log_proba(matrix)
 
     @available_if(_has("decision_function"))
     def decision_function(self, X: Iterable[str]) -> np.ndarray:
-        """The estimator's scores."""
+        """The estimator's scores.
+
+        Parameters
+        ----------
+        X : Iterable[str]
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (documents,) or (documents, classes).
+        """
         matrix = self._transformed(X)
         return self.estimator_.decision_function(matrix)
 
     def score(self, X: Iterable[str], y: Any) -> float:
-        """The score of ``scoring``, or the estimator's own, on documents ``X``."""
+        """The score of ``scoring``, or the estimator's own.
+
+        Parameters
+        ----------
+        X : object
+            Documents: strings.
+        y : object
+            (documents,), labels or numbers.
+
+        Returns
+        -------
+        float
+            The more the better.
+        """
         check_is_fitted(self, "estimator_")
         return float(self._scorer(self.estimator_)(self.estimator_, self._transformed(X), y))

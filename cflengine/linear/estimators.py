@@ -89,7 +89,18 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         return solver.check(given, **chosen)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The columns of the matrix, in the order of coef_."""
+        """The columns of the matrix, in the order of coef_.
+
+        Parameters
+        ----------
+        input_features : object, default: None
+            Names, where the model was fitted to a matrix without any.
+
+        Returns
+        -------
+        numpy.ndarray
+            object (d,).
+        """
         check_is_fitted(self, "coef_")
         return _check_feature_names_in(self, input_features)
 
@@ -102,8 +113,18 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     ) -> None:
         """Write the model to a file that holds data alone, never code (linear/saving.py).
 
-        features: what the columns of the matrix are, in order, where it was not a DataFrame that named them: without,
-        a loaded model needs columns in the same order. about: anything that JSON has, kept beside the model. Raises
+        Parameters
+        ----------
+        path : str or path
+            Of the file, which is replaced as a whole.
+        features : Sequence[str] or None, default: None
+            What the columns of the matrix are, in order, where it was not a DataFrame that named them: without, a
+            loaded model needs columns in the same order.
+        about : Mapping or None, default: None
+            Anything that JSON has, kept beside the model.
+
+        Raises
+        ------
         ValueError for labels that JSON has not, and for another number of features.
         """
         check_is_fitted(self, "coef_")
@@ -232,12 +253,34 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return sparse.csr_matrix(self._data(X, reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: float64 (N,) of classes_[1], or (N, classes)."""
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse, or texts where the model was fitted to texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N,), above 0 for classes_[1]; or (N, classes).
+        """
         matrix = self._matrix(X)
         return self._model.scores(matrix)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score, for each document."""
+        """The class with the largest score.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse, or texts where the model was fitted to texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,), of classes_.
+        """
         matrix = self._matrix(X)
         found: np.ndarray = self.classes_[self._model.predict(matrix)]
         return found
@@ -262,11 +305,33 @@ class ProbabilisticClassifier(LinearClassifier):
     """One whose scores are log-odds."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
+        """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse, or texts where the model was fitted to texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
         return class_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Their logarithms, also of those that are too small for a number."""
+        """Logarithms of the probabilities, also of those that are too small for a number.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse, or texts where the model was fitted to texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
         return class_log_probabilities(self.decision_function(X))
 
 

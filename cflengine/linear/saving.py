@@ -139,9 +139,18 @@ class SavedModel:
         raise NotImplementedError
 
     def save(self, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file that holds data alone, never code. about: anything that JSON has, kept beside it.
+        """Write the model to a file that holds data alone, never code.
 
-        Raises NotFittedError, and ValueError for labels, and parameters such as functions, that JSON has not.
+        Parameters
+        ----------
+        path : str or path
+            Of the file, which is replaced as a whole.
+        about : Mapping or None, default: None
+            Anything that JSON has, kept beside the model.
+
+        Raises
+        ------
+        NotFittedError; ValueError for labels, and parameters such as functions, that JSON has not.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -151,8 +160,22 @@ class SavedModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A saved model, ready for use: the same bytes. Raises ModelFileError for a file of another kind or version, or
-        a damaged one."""
+        """A saved model, ready for use: it predicts the same bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            Of the file.
+
+        Returns
+        -------
+        object
+            The model.
+
+        Raises
+        ------
+        ModelFileError for a file of another kind or version, or a damaged one.
+        """
         header, arrays = read_model(path, cls.kind)
         with damage_said(path) as name:
             return cls.from_parts(header, arrays, name)

@@ -113,7 +113,25 @@ class ChainCRF(SavedModel, BaseEstimator):
         self.listeners = listeners
 
     def fit(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> ChainCRF:
-        """Learn from sentences and the labels of their tokens."""
+        """Learn from sentences and the labels of their tokens.
+
+        Parameters
+        ----------
+        sentences : Iterable
+            Sentences of tokens: each token its attributes (strings), or, with a template, its columns.
+        labels : Iterable[Sequence[str]]
+            A label for every token of every sentence.
+
+        Returns
+        -------
+        ChainCRF
+            Itself.
+
+        Raises
+        ------
+        ValueError for wrong settings, sentences of other lengths than their labels, or none; MemoryLimitError, before
+        any work, for weights that do not fit.
+        """
         settings = self._settings()
         layout = Progress(time_limit=settings.time_limit)  # numbering attributes takes time as well
         attributes_of, transitions = attribute_maker(self.template)
@@ -167,21 +185,60 @@ class ChainCRF(SavedModel, BaseEstimator):
         return pd.DataFrame({"before": before, "after": after, "weight": self.coef_[features.n_states :]})
 
     def predict(self, sentences: Iterable[Any]) -> list[list[str]]:
-        """The likeliest labels of every sentence; an empty sentence has none."""
+        """The likeliest labels.
+
+        Parameters
+        ----------
+        sentences : Iterable
+            As ``fit`` takes them.
+
+        Returns
+        -------
+        list[list[str]]
+            A label for every token of every sentence; an empty sentence has none.
+        """
         X, ptr = self._matrix(sentences)
         with threads(self.n_threads):
             label = self._scorer.decode(X, ptr)
         return [self.classes_[label[first:last]].tolist() for first, last in itertools.pairwise(ptr)]
 
     def predict_marginals(self, sentences: Iterable[Any]) -> list[np.ndarray]:
-        """float64 (tokens, labels) for every sentence: Pr(label of the token | sentence), in the order of classes_."""
+        """Pr(label of a token | its sentence).
+
+        Parameters
+        ----------
+        sentences : Iterable
+            As ``fit`` takes them.
+
+        Returns
+        -------
+        list[numpy.ndarray]
+            float64 (tokens, labels) for every sentence, in the order of classes_.
+        """
         X, ptr = self._matrix(sentences)
         with threads(self.n_threads):
             found = self._scorer.marginals(X, ptr)
         return [found[first:last] for first, last in itertools.pairwise(ptr)]
 
     def score(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> float:
-        """Share of tokens with the right label. Labels that training had not are never right."""
+        """Share of tokens with the right label. Labels that training had not are never right.
+
+        Parameters
+        ----------
+        sentences : Iterable
+            As ``fit`` takes them.
+        labels : Iterable[Sequence[str]]
+            The right labels of every sentence's tokens.
+
+        Returns
+        -------
+        float
+            From 0 to 1; NaN without a token.
+
+        Raises
+        ------
+        ValueError for a sentence with more or fewer labels than tokens.
+        """
         right = total = 0
         for truth, guess in zip(labels, self.predict(sentences), strict=True):
             if len(truth) != len(guess):
@@ -191,7 +248,20 @@ class ChainCRF(SavedModel, BaseEstimator):
         return right / total if total else float("nan")
 
     def evaluate(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> pd.DataFrame:
-        """Precision, recall and F1 by kind of entity, as conlleval counts them; the row "" is of all kinds."""
+        """Precision, recall and F1 by kind of entity, as conlleval counts them.
+
+        Parameters
+        ----------
+        sentences : Iterable
+            As ``fit`` takes them.
+        labels : Iterable[Sequence[str]]
+            The right tags of every sentence's tokens.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a kind; the row "" is of all kinds.
+        """
         return score_frame(evaluate(labels, self.predict(sentences)))
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

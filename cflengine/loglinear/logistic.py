@@ -112,9 +112,26 @@ class LogisticClassifier(ProbabilisticClassifier):
         self.listeners = listeners
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticClassifier:
-        """Learn from X, (documents × features), dense or sparse, and the labels y.
+        """Learn from a matrix and labels.
 
-        sample_weight: float (documents,), at least 0; a document of weight 0 is left out.
+        Parameters
+        ----------
+        X : object
+            Documents × features, dense or sparse.
+        y : object
+            (documents,), labels.
+        sample_weight : object, default: None
+            float (documents,), at least 0; a document of weight 0 is left out. None for 1.
+
+        Returns
+        -------
+        LogisticClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError for labels of one class, wrong settings, or numbers that are none; MemoryLimitError, before any work,
+        for data that does not fit.
         """
         settings = self._check()
         X, y = self._data(X, checked_labels(y), reset=True)
@@ -178,12 +195,34 @@ class LogisticClassifier(ProbabilisticClassifier):
         return LinearModel(np.ascontiguousarray(w[:, :-1]), w[:, -1].copy())
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """float64 (N, classes); one against the rest: the classes' own probabilities, scaled to sum to 1."""
+        """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
         scores = self.decision_function(X)
         return softmax(scores, axis=1) if self.multinomial_ else class_probabilities(scores)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Their logarithms, also of those that are too small for a number."""
+        """Logarithms of the probabilities, also of those that are too small for a number.
+
+        Parameters
+        ----------
+        X : object
+            N documents: a matrix (N, d), dense or sparse.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
         scores = self.decision_function(X)
         return log_softmax(scores, axis=1) if self.multinomial_ else class_log_probabilities(scores)
 

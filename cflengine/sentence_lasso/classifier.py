@@ -62,11 +62,28 @@ class GroupClassifier(ProbabilisticClassifier):
         return check_choice(self.group_weights, "group_weights", GROUP_WEIGHTS) == "length"
 
     def fit(self, X: Any, y: Any, sentences: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from documents ``X`` and their labels ``y``.
+        """Learn from documents and their labels.
 
-        X: strings, or a matrix (documents × features). sentences: with a matrix, the sparse matrix (S, V) of counts by
-        training sentence; without it every document is one sentence, its features' counts their absolute values.
-        sample_weight: float (documents,), at least 0; a document of weight 0 is left out.
+        Parameters
+        ----------
+        X : object
+            D strings, or a matrix (D, V).
+        y : object
+            (D,), labels.
+        sentences : object, default: None
+            With a matrix: CSR (S, V), counts by training sentence; without it every document is one sentence, its
+            features' counts their absolute values.
+        sample_weight : object, default: None
+            float (D,), at least 0; a document of weight 0 is left out. None for 1.
+
+        Returns
+        -------
+        object
+            Itself.
+
+        Raises
+        ------
+        ValueError for labels of one class, wrong settings, or texts without a word; MemoryLimitError, before any work.
         """
         penalty, settings = self._penalty(), self._check()
         X = list(X) if hasattr(X, "__next__") else X
@@ -119,7 +136,22 @@ class GroupClassifier(ProbabilisticClassifier):
         return self
 
     def cut(self, documents: Iterable[str]) -> SentenceTable:
-        """Documents as sentences, with counts of the features that were learnt from texts."""
+        """Documents as sentences, or what ``groups`` says, with counts of the features that were learnt from texts.
+
+        Parameters
+        ----------
+        documents : Iterable[str]
+            Texts.
+
+        Returns
+        -------
+        SentenceTable
+            Every sentence of every document, also those without a feature.
+
+        Raises
+        ------
+        ValueError where the model was fitted to a matrix, and knows no words.
+        """
         check_is_fitted(self, "coef_")
         if self._features is None:
             raise InputError("this model was fitted to a matrix, and knows no words.")
@@ -215,7 +247,20 @@ class GroupClassifier(ProbabilisticClassifier):
     def sentence_relevance(self, documents: Any, labels: Any = None) -> pd.DataFrame:
         """How much every sentence of some texts speaks for their label (§5.4): see :func:`relevance_table`.
 
-        documents: strings, or a table from :meth:`cut`. labels: of the documents; None for the predicted ones. Raises
+        Parameters
+        ----------
+        documents : object
+            Strings, or a table from :meth:`cut`.
+        labels : object, default: None
+            Of the documents; None for the predicted ones.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a sentence.
+
+        Raises
+        ------
         ValueError for a label that is none of classes_, and unless there is one for each document.
         """
         check_is_fitted(self, "coef_")

@@ -152,7 +152,22 @@ class Corpus:
         return sum(map(len, self.texts))
 
     def head(self, n: int) -> Corpus:
-        """The first ``n`` documents (all of them where there are fewer). Raises CorpusError if ``n`` < 1."""
+        """The first documents.
+
+        Parameters
+        ----------
+        n : int
+            How many; all of them where there are fewer.
+
+        Returns
+        -------
+        Corpus
+            Of these.
+
+        Raises
+        ------
+        CorpusError if ``n`` < 1.
+        """
         if n < 1:
             raise CorpusError(f"A corpus needs at least one document; head({n}) would leave none.")
         metadata = self.metadata.iloc[:n].reset_index(drop=True)
@@ -168,8 +183,25 @@ class Corpus:
     ) -> Corpus:
         """A corpus of strings in memory, under the same rules for what is left out.
 
-        ``metadata`` has one row for each of ``texts``. Raises CorpusError if nothing is left, if an element
-        is not text, or if the lengths differ.
+        Parameters
+        ----------
+        texts : Iterable[str]
+            The documents.
+        name : str, default: 'texts'
+            Of the corpus.
+        metadata : pandas.DataFrame or None, default: None
+            A row for each of ``texts``.
+        min_words : int, default: 1
+            Documents of fewer words, separated by white space, are left out.
+
+        Returns
+        -------
+        Corpus
+            What was kept.
+
+        Raises
+        ------
+        CorpusError if nothing is left, if an element is not text, or if the lengths differ.
         """
         if isinstance(texts, str | bytes):
             raise CorpusError("One string was given where a list of texts is needed; put it in a list.")

@@ -225,7 +225,18 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         return tuple(ids)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the pieces of a text."""
+        """The ids of the pieces of a text.
+
+        Parameters
+        ----------
+        text : str
+            A text.
+
+        Returns
+        -------
+        list[int]
+            Places in pieces_, in the order of the text.
+        """
         check_is_fitted(self, "pieces_")
         ids: list[int] = []
         for word in self._cutting.words(self._cutting.normalised(text)):
@@ -238,7 +249,18 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
         return ids
 
     def tokens(self, text: str) -> list[str]:
-        """The pieces of a text, as files have them."""
+        """The pieces of a text, as files have them.
+
+        Parameters
+        ----------
+        text : str
+            A text.
+
+        Returns
+        -------
+        list[str]
+            In the order of the text.
+        """
         return [self.pieces_[i] for i in self.encode(text)]
 
     def text_of(self, i: int) -> str:
@@ -251,7 +273,19 @@ class SubwordTokenizer(SavedModel, BaseEstimator):
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some pieces, special ones left out: for those of a text its normalised form.
 
-        Raises InputError for an id that is none.
+        Parameters
+        ----------
+        ids : Iterable[int]
+            Places in pieces_.
+
+        Returns
+        -------
+        str
+            Bytes that are no characters become U+FFFD.
+
+        Raises
+        ------
+        InputError for an id that is none.
         """
         check_is_fitted(self, "pieces_")
         raw: list[bytes] = []
