@@ -1,4 +1,4 @@
-"""The benchmarks run and print every figure; what they measure is nobody's business here."""
+"""The benchmarks run and print every figure; what they measure is not judged here."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.compression import scale
 from benchmarks.compression import speed as compression
 from benchmarks.compression.generated import generate
+from benchmarks.evidence import compression as evidence_of_compression
 from benchmarks.evidence import scale as evidence_of_scale
 from benchmarks.evidence import sentence_lasso as evidence_of_sentences
 from benchmarks.evidence.page import Evidence
 from benchmarks.measure import Times, in_turns, memory_of
+from benchmarks.sentence_lasso import groups
 from cflengine.text import index_kgrams
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -128,6 +131,45 @@ def test_tables_of_the_sentence_paper_are_judged_by_its_own_claims():
     ]  # fmt: skip
     assert "1 of these 2" in two.claims[0].said
     assert "first split 87.75 %, 80.00 %, 85.50 %, 86.50 %, p = 1e-09, 0.001, 0.2" in two.claims[3].found
+
+
+def test_other_groups_than_sentences_are_measured_and_told(monkeypatch):
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join(rng.choice(["the", "beer,", "of", "it."], 9)) + (" good." if k % 2 else " bad.") for k in range(80)
+    ]
+    frame = pd.DataFrame({"label": ["up" if k % 2 else "down" for k in range(80)]})
+    monkeypatch.setattr(groups, "load", lambda task, data: (texts, frame))
+    monkeypatch.setattr(groups, "TASKS", [task for task in groups.TASKS if not task.by_date][:1])
+    said: list[str] = []
+    found = groups.measure([], None, 60.0, True, said.append)
+    (name, *_), n = found, len(groups.CASES)
+    assert len(said) == len(found[name]["rows"]) == len(found["all"]["rows"]) == n == 8
+    by_unit = {row["groups"]: row["n_groups"] for row in found[name]["rows"]}
+    assert by_unit["clause"] > by_unit["sentence"] > by_unit["document"]
+    assert all(row["gap"] <= 1e-4 and 0 <= row["selected"] <= 100 for row in found[name]["rows"])
+    assert groups.show(found).count("\n") == 2 * n
+    (part,) = evidence_of_sentences.group_parts(Evidence({"corpora": {f"groups: {k}": v for k, v in found.items()}}))
+    assert len(part.rows) == n and len(part.claims) == n - 1 and all(len(row) == len(part.head) for row in part.rows)
+
+
+@pytest.mark.parametrize(
+    ("homotopy", "reweighting", "found", "verdict"),
+    [
+        ((10.0, "converged", 0.004), (30.0, "converged", 0.004), "a: 3.0 times", "holds"),
+        ((10.0, "converged", 0.004), (5.0, "converged", 0.004), "a: 0.5 times", "does not hold"),
+        ((60.0, "time limit", 0.02), (60.0, "time limit", 0.01), "both at their limit, 2.00 % and 1.00 %", "does not"),
+        ((60.0, "time limit", 0.01), (60.0, "time limit", 0.02), "both at their limit", "holds"),
+    ],
+)
+def test_table_3_has_its_verdicts_also_where_a_limit_ended_both(homotopy, reweighting, found, verdict):
+    def row(seconds: float, reason: str, gap: float) -> dict:
+        return {"seconds": seconds, "reason": reason, "gap": gap, "steps": 7}
+
+    solvers = {"homotopy": row(*homotopy), "reweighting": row(*reweighting)}
+    (part,) = evidence_of_compression.parts(Evidence({"corpora": {"solvers: a": {"solvers": solvers}}}))
+    assert found in part.claims[0].found and part.claims[0].verdict.startswith(verdict)
+    assert len(part.claims) == 2 and part.claims[1].verdict
 
 
 def test_the_page_of_results_is_what_the_results_say(capsys):
