@@ -40,7 +40,7 @@ def solve_rows(
 ) -> tuple[Any, ...]:
     """A result for each row. solves: take settings and listeners; settings: their time limit is for all rows.
 
-    n_workers: rows solved side by side, in threads; for solvers whose kernels use one core. Results do not depend on
+    n_workers: rows solved side by side, in threads, each with its share of the cores. Results do not depend on
     it; listeners are called by one thread at a time. After a stop the rows that are left answer with where they start,
     certified.
     """
@@ -59,13 +59,13 @@ def solve_rows(
     else:
         from cflengine.engine.jit import threads  # with it comes the compiler, which a check does without
 
-        def alone(k: int) -> Any:
-            with threads(1):  # the others have a core each
+        def with_its_share(k: int) -> Any:
+            with threads(max(1, n_workers // len(solves))):
                 return one(k)
 
         with ThreadPoolExecutor(min(n_workers, len(solves))) as pool:
             try:
-                results = list(pool.map(alone, range(len(solves))))
+                results = list(pool.map(with_its_share, range(len(solves))))
             except BaseException:  # also Ctrl-C: the others are not worth waiting for
                 heard.stopped = True
                 raise
