@@ -31,7 +31,8 @@ def test_ctrl_c_keeps_the_best_solution(tmp_path, moment):
 
     terminal, stderr = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "cflengine", "compress", str(SAMPLE), "--max-gram", "5", "--out", str(tmp_path / "out")],
+        [sys.executable, "-m", "cflengine", "compress", str(SAMPLE), "--max-gram", "5", "--limit", "800", "--out",
+         str(tmp_path / "out")],
         stdout=subprocess.PIPE, stderr=stderr, cwd=ROOT, text=True,
     )  # fmt: skip
     os.close(stderr)

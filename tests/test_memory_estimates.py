@@ -21,7 +21,7 @@ from cflengine.loglinear.solvers.settings import (
     LBFGSSettings,
     NewtonSettings,
 )
-from cflengine.plq import estimator as plq
+from cflengine.plq import base as plq
 from cflengine.sentence_lasso import classifier, comparison
 
 

@@ -19,8 +19,8 @@ SIDEBAR = "[data-testid=stSidebar]"
 APPEARS = "theme => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === theme"
 
 AT_REST = """() => new Promise((done) => {
-  let waiting = setTimeout(done, 200);
-  new MutationObserver(() => { clearTimeout(waiting); waiting = setTimeout(done, 200); }).observe(
+  let waiting = setTimeout(done, 100);
+  new MutationObserver(() => { clearTimeout(waiting); waiting = setTimeout(done, 100); }).observe(
     document, {subtree: true, childList: true, attributes: true});
   setTimeout(done, 3000);
 })"""
