@@ -20,7 +20,7 @@ from benchmarks.evidence import scale as evidence_of_scale
 from benchmarks.evidence import sentence_lasso as evidence_of_sentences
 from benchmarks.evidence.page import Evidence
 from benchmarks.measure import Times, in_turns, memory_of
-from benchmarks.sentence_lasso import groups
+from benchmarks.sentence_lasso import groups, tasks
 from cflengine.text import index_kgrams
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -139,8 +139,8 @@ def test_other_groups_than_sentences_are_measured_and_told(monkeypatch):
         " ".join(rng.choice(["the", "beer,", "of", "it."], 9)) + (" good." if k % 2 else " bad.") for k in range(80)
     ]
     frame = pd.DataFrame({"label": ["up" if k % 2 else "down" for k in range(80)]})
-    monkeypatch.setattr(groups, "load", lambda task, data: (texts, frame))
-    monkeypatch.setattr(groups, "TASKS", [task for task in groups.TASKS if not task.by_date][:1])
+    monkeypatch.setattr(tasks, "load", lambda task, data: (texts, frame))
+    monkeypatch.setattr(tasks, "TASKS", [task for task in tasks.TASKS if not task.by_date][:1])
     said: list[str] = []
     found = groups.measure([], None, 60.0, True, said.append)
     (name, *_), n = found, len(groups.CASES)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sentence_lasso.tables import PAPER_GRID
-from benchmarks.sentence_lasso.tasks import TASKS, comparison_of, load
+from benchmarks.sentence_lasso.tasks import comparison_of, loaded
 from cflengine.linear import paired_test
 from cflengine.sentence_lasso import GROUP_WEIGHTS
 from cflengine.text import UNITS
@@ -24,14 +24,7 @@ def measure(
     all test documents, and p against sentences of equal weight. limit: seconds for each grid."""
     found: dict[str, dict[str, Any]] = {}
     right: dict[tuple[str, str], list[np.ndarray]] = {case: [] for case in CASES}
-    for task in TASKS:
-        if names and task.name not in names:
-            continue
-        try:
-            texts, metadata = load(task, data)
-        except FileNotFoundError as error:
-            say(f"{task.name}: {error}")
-            continue
+    for task, texts, metadata in loaded(names, data, say):
         rows = []
         for unit, weights in CASES:
             comparison = comparison_of(texts, metadata, task, 0, groups=unit, group_weights=weights)

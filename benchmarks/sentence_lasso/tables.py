@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.sentence_lasso.tasks import TASKS, comparison_of, load
+from benchmarks.sentence_lasso.tasks import comparison_of, loaded
 from cflengine.linear import paired_test
 from cflengine.sentence_lasso import PAPER_GRID, PENALTIES, ADMMSettings, SentenceComparison
 
@@ -38,14 +38,7 @@ def measure(
     results: dict[str, dict[str, Any]] = {}
     right: dict[str, list[np.ndarray]] = defaultdict(list)
     first: dict[str, list[np.ndarray]] = defaultdict(list)
-    for task in TASKS:
-        if names and task.name not in names:
-            continue
-        try:
-            texts, metadata = load(task, data)
-        except FileNotFoundError as error:
-            say(f"{task.name}: {error}")
-            continue
+    for task, texts, metadata in loaded(names, data, say):
         results[task.name] = _over_seeds(task, texts, metadata, seeds, grid, right, first, say)
     if results:
         results["all"] = _aggregate(right, first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +62,19 @@ def load(task: Task, data: str | None) -> tuple[list[str], pd.DataFrame]:
     if task.sentence_a_line:
         texts = [text.replace("\n", "\n\n") for text in texts]  # blank lines always end a sentence
     return texts, corpus.metadata[chosen].reset_index(drop=True)
+
+
+def loaded(
+    names: Sequence[str], data: str | None, say: Callable[[str], None]
+) -> Iterator[tuple[Task, list[str], pd.DataFrame]]:
+    """The tasks of these names (all, where there is none) with their documents; absent corpora are left out, and told."""
+    for task in TASKS:
+        if names and task.name not in names:
+            continue
+        try:
+            yield task, *load(task, data)
+        except FileNotFoundError as error:
+            say(f"{task.name}: {error}")
 
 
 def science(data: str | None, say: Callable[[str], None]) -> SentenceComparison | None:
