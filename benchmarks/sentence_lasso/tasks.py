@@ -67,7 +67,7 @@ def load(task: Task, data: str | None) -> tuple[list[str], pd.DataFrame]:
 def loaded(
     names: Sequence[str], data: str | None, say: Callable[[str], None]
 ) -> Iterator[tuple[Task, list[str], pd.DataFrame]]:
-    """The tasks of these names (all, where there is none) with their documents; absent corpora are left out, and told."""
+    """The tasks of these names (of none: all) with their documents; absent corpora are left out, saying so."""
     for task in TASKS:
         if names and task.name not in names:
             continue
