@@ -134,3 +134,14 @@ def test_the_first_interrupt_keeps_what_is_there():
 def test_help_names_every_file(run):
     end = run("--help")
     assert end.code == 0 and all(name in end.out for name in FILES)
+
+
+def test_other_groups_are_told_of_by_their_name(run, table, tmp_path, capsys):
+    out = tmp_path / "out"
+    end = run(
+        table, "--label-column", "mood", "--models", "sentence", "--grid", "0.1", "--groups", "document",
+        "--group-weights", "length", "--out", out,
+    )  # fmt: skip
+    assert end.code == 0 and "48 training documents" in end.out
+    assert cli.main(["verify", str(out)]) == 0 and "48 documents" in capsys.readouterr().out
+    assert len(pd.read_csv(out / "sentences.csv")) == 60

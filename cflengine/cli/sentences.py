@@ -34,7 +34,8 @@ the smallest is kept. A fit ends when its relative duality gap is proved to be s
 
 Written to DIR:
   models.csv          a row a model: accuracy on test and development set, size, proved gap, seconds, parameters
-  sentences.csv       a row a sentence: document, split, place, label, selected, group_norm, log-odds by model, text
+  sentences.csv       a row a sentence, or what --groups says: document, split, place, label, selected, group_norm,
+                      log-odds by model, text
   weights.csv         a row a weight: model, class, feature, weight, occurrences
   documents.csv       a row a document: split, label, predicted class and its probability
   grid.csv            a row a model that was tried
@@ -231,7 +232,7 @@ def _summary(comparison: Any, models: list[Any], labels: Any) -> None:
     sizes = (len(comparison.train), len(comparison.dev), len(comparison.test))
     parts = "{:,} to learn from, {:,} to choose by, {:,} to judge by".format(*sizes)
     print(f"{len(comparison.documents):,} documents{skipped}: {parts}")
-    print(f"{comparison.data.counts.shape[0]:,} training sentences, {len(comparison.names):,} features")
+    print(f"{comparison.data.counts.shape[0]:,} training {comparison.groups}s, {len(comparison.names):,} features")
     for best in models:
         parameters = "  ".join(f"{name} {value:g}" for name, value in best.penalty.parameters.items())
         test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "

@@ -127,7 +127,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         check_claims(path, header, own, len(train))
     check_table(folder / "models.csv", report["models"], ("gap", "features"))
     checked = (
-        f"{len(train):,} training documents, {data.counts.shape[0]:,} sentences",
+        f"{len(train):,} training documents, {data.counts.shape[0]:,} {groups}s",
         f"{len(found)} certified fits of {len(report['models'])} models",
     )
     notes += ("objectives and gaps in grid.csv, of models that were looked at: their dual points are not kept",)
