@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from cflengine import cli
 from cflengine.cli import sentences
 from cflengine.cli.options import Clock
 from cflengine.cli.sentences import SearchProgress
+from cflengine.sentence_lasso import GROUP_WEIGHTS
+from cflengine.text import UNITS
 
 FILES = {"models.csv", "sentences.csv", "weights.csv", "documents.csv", "grid.csv", "proof.npz", "report.json"}
 MODELS = {f"{name}.cflm" for name in ("sentence", "frequency", "elastic", "ridge", "lasso")}
@@ -134,6 +137,19 @@ def test_the_first_interrupt_keeps_what_is_there():
 def test_help_names_every_file(run):
     end = run("--help")
     assert end.code == 0 and all(name in end.out for name in FILES)
+
+
+def test_groups_are_those_of_the_classifier():
+    options = {action.dest: action.choices for action in _actions()}
+    assert (options["groups"], options["group_weights"]) == (UNITS, GROUP_WEIGHTS)
+
+
+def _actions() -> list[argparse.Action]:
+    """The command's options."""
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    sentences.add_command(commands)
+    return commands.choices["sentences"]._actions
 
 
 def test_other_groups_are_told_of_by_their_name(run, table, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What a dictionary that has been learnt can do: count its K-grams in documents, encode and decode them, be kept."""
+"""What a dictionary that has been learnt can do: count its K-grams in documents, encode and decode them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from cflengine.text.token_table import TokenTable
 
 
 class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
-    """The part of :class:`~cflengine.CompressiveFeatures` that comes after ``fit``; it documents the attributes.
+    """The part of :class:`~cflengine.CompressiveFeatures`, which describes the attributes, that comes after ``fit``.
 
-    ``corpus_`` is not there in a model that was loaded.
+    A model that was loaded has no ``corpus_``, ``gram_ids_`` and ``encoding_``.
     """
 
     lam: float

@@ -317,7 +317,7 @@ class ProbabilisticClassifier(LinearClassifier):
         numpy.ndarray
             float64 (N, classes), in the order of classes_.
         """
-        return class_probabilities(self.decision_function(X))
+        return self._probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, also of those that are too small for a number.
@@ -332,7 +332,13 @@ class ProbabilisticClassifier(LinearClassifier):
         numpy.ndarray
             float64 (N, classes), in the order of classes_.
         """
-        return class_log_probabilities(self.decision_function(X))
+        return self._log_probabilities(self.decision_function(X))
+
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return class_probabilities(scores)
+
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        return class_log_probabilities(scores)
 
 
 def check_size(X: np.ndarray | sparse.csr_matrix) -> None:

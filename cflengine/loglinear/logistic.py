@@ -16,7 +16,7 @@ from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear.design import Design
 from cflengine.linear.estimators import ProbabilisticClassifier, check_size
-from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
+from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs, solve_rows, warn_unless_converged
 from cflengine.linear.saving import require
 from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel
@@ -194,37 +194,13 @@ class LogisticClassifier(ProbabilisticClassifier):
             return LinearModel(w, np.zeros(len(w)))
         return LinearModel(np.ascontiguousarray(w[:, :-1]), w[:, -1].copy())
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1.
+    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        found: np.ndarray = softmax(scores, axis=1) if self.multinomial_ else super()._probabilities(scores)
+        return found
 
-        Parameters
-        ----------
-        X : object
-            N documents: a matrix (N, d), dense or sparse.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 (N, classes), in the order of classes_.
-        """
-        scores = self.decision_function(X)
-        return softmax(scores, axis=1) if self.multinomial_ else class_probabilities(scores)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities, also of those that are too small for a number.
-
-        Parameters
-        ----------
-        X : object
-            N documents: a matrix (N, d), dense or sparse.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 (N, classes), in the order of classes_.
-        """
-        scores = self.decision_function(X)
-        return log_softmax(scores, axis=1) if self.multinomial_ else class_log_probabilities(scores)
+    def _log_probabilities(self, scores: np.ndarray) -> np.ndarray:
+        found: np.ndarray = log_softmax(scores, axis=1) if self.multinomial_ else super()._log_probabilities(scores)
+        return found
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header, arrays = super().to_parts(features)

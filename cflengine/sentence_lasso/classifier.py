@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from cflengine.engine.checks import InputError, check_choice
+from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -23,7 +23,7 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
-from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import Features, GramFeatures, SentenceTable, WordFeatures, cut_sentences
@@ -54,12 +54,6 @@ class GroupClassifier(ProbabilisticClassifier):
     def _check(self) -> Settings:
         settings: Settings = self._solver_settings(SOLVERS["majorise"], None)
         return settings
-
-    @property
-    def _by_length(self) -> bool:
-        """Whether λ_sen goes by the length of a group."""
-        check_choice(self.groups, "groups", UNITS)
-        return check_choice(self.group_weights, "group_weights", GROUP_WEIGHTS) == "length"
 
     def fit(self, X: Any, y: Any, sentences: Any = None, sample_weight: Any = None) -> Any:
         """Learn from documents and their labels.
@@ -104,7 +98,7 @@ class GroupClassifier(ProbabilisticClassifier):
         if not len(found[0]):
             raise InputError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
         table = cut_sentences(texts, found, len(features.names()), self.language, self.groups)
-        data = TrainingData(table.by_document(), table.counts, weight, self._by_length)
+        data = TrainingData(table.by_document(), table.counts, weight, self.group_weights == "length")
         self._fit(data, classes, number, penalty, settings)
         self._features, self.sentences_ = features, table
         if hasattr(self, "feature_names_in_"):
@@ -129,7 +123,8 @@ class GroupClassifier(ProbabilisticClassifier):
             raise InputError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
         if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
             raise InputError("counts of sentences must be finite and at least 0.")
-        self._fit(TrainingData(X, counts, weight, self._by_length), classes, number, penalty, settings)
+        data = TrainingData(X, counts, weight, self.group_weights == "length")
+        self._fit(data, classes, number, penalty, settings)
         self._features = None
         if hasattr(self, "sentences_"):
             del self.sentences_

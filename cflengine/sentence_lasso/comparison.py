@@ -111,6 +111,8 @@ def prepare(
 
     Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
     """
+    check_choice(groups, "groups", UNITS)
+    by_length = check_choice(group_weights, "group_weights", GROUP_WEIGHTS) == "length"
     rows = labelled_rows(labels, split)
     chosen = [texts[d] for d in rows["documents"].tolist()]
     size = sum(map(len, chosen))
@@ -119,9 +121,8 @@ def prepare(
     if not len(features.fit([chosen[i] for i in rows["train"].tolist()])[0]):
         raise InputError("the training documents hold no word: nothing to learn from (is the token pattern wrong?).")
     names = np.array(features.names(), dtype=object)
-    table = cut_sentences(chosen, features.find(chosen), len(names), language, check_choice(groups, "groups", UNITS))
+    table = cut_sentences(chosen, features.find(chosen), len(names), language, groups)
     own = table.documents(rows["train"])
-    by_length = check_choice(group_weights, "group_weights", GROUP_WEIGHTS) == "length"
     data = TrainingData(own.by_document(), own.counts, by_length=by_length)
     return SentenceComparison(
         labels=labels,

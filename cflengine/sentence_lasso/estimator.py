@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
-from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, WordFeatures
 from cflengine.sentence_lasso.solvers.registry import SOLVERS
 from cflengine.sentence_lasso.solvers.settings import Settings
+from cflengine.text.sentences import UNITS
 from cflengine.text.token_table import WORD_PATTERN
 
 
@@ -124,6 +125,8 @@ class SentenceLassoClassifier(GroupClassifier):
         return Penalty("sentence", lam_sen=self.lam_sen, lam_las=_checked(self, "l1"))
 
     def _check(self) -> Settings:
+        check_choice(self.groups, "groups", UNITS)
+        check_choice(self.group_weights, "group_weights", GROUP_WEIGHTS)
         own: dict[str, Any] = {"tol": None} if self.solver == "admm" else {}  # which has a rule of its own
         settings: Settings = self._solver_settings(SOLVERS.find(self.solver), self.settings, **own)
         return settings

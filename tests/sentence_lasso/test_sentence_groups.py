@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from cflengine import ADMMSettings, SentenceLassoClassifier, load_model
-from cflengine.sentence_lasso import GROUP_WEIGHTS, SentenceProblem, certify
+from cflengine.sentence_lasso import GROUP_WEIGHTS, SentenceProblem, certify, classifier
 from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
 from cflengine.text import UNITS, unit_spans
 
@@ -93,8 +93,9 @@ def test_a_saved_model_knows_its_groups(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"groups": "word"}, {"groups": None}, {"group_weights": "n"}, {"group_weights": 1}])
-def test_unknown_groups_are_refused(wrong):
+def test_unknown_groups_are_refused_before_anything_is_cut(wrong, monkeypatch):
     ((name, _),) = wrong.items()
+    monkeypatch.setattr(classifier, "cut_sentences", None)
     with pytest.raises(ValueError, match=f"{name} must be one of"):
         fitted(**wrong)
     rows = sparse.eye(4).tocsr()

@@ -100,7 +100,7 @@ def test_nothing_bursts_where_all_is_even():
     assert bursts(sparse.csr_matrix((5, 1), dtype=np.int64), np.full(5, 100), periods).empty
 
 
-def test_what_chance_reaches():
+def test_what_random_orders_reach():
     rng = np.random.default_rng(2)
     periods = Periods(np.repeat(np.arange(6), 20), tuple("abcdef"))
     sizes = np.full(120, 100)
@@ -109,6 +109,6 @@ def test_what_chance_reaches():
     burst[40:60, 0] += 3
     for counts, wanted in ((even, 0), (burst, 1)):
         matrix = sparse.csr_matrix(counts)
-        chance = permuted_weight(matrix, sizes, periods)
-        assert (bursts(matrix, sizes, periods)["weight"] > chance).sum() == wanted
+        highest = permuted_weight(matrix, sizes, periods)
+        assert (bursts(matrix, sizes, periods)["weight"] > highest).sum() == wanted
     assert permuted_weight(sparse.csr_matrix((120, 1), dtype=np.int64), sizes, periods) == 0.0
