@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ _LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silenc
 _LOST_WORKER = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
 CONNECT_S = 10.0
 WORKERS_S = 30.0
+_AGAIN_S = 0.05
 _MISSING = 'a cluster needs Dask: pip install "cflengine[cluster]".'
 _LOGGERS = ("distributed", "distributed.client")  # the second has a level of its own
 LOST = 5  # workers, one after the other, at the same work: then it is not the workers
@@ -81,16 +83,13 @@ def check_workers(client: Client) -> None:
 def usable_workers(client: Client) -> list[str]:
     """Addresses, in order, of the workers that have this version of the package, which those that come later need not;
     waits for one where all are gone. Raises ClusterLostError where none comes, InputError where all have another."""
-    versions: dict[str, str] = {}
-    for _ in range(LOST):  # those that are there may be lost before they answer
+    latest = time.monotonic() + WORKERS_S
+    while not (versions := _versions(client)):  # those that the scheduler still lists may be lost already
+        if (left := latest - time.monotonic()) <= 0:
+            raise ClusterLostError("the cluster has lost all of its workers.")
         with suppress(TimeoutError):
-            client.wait_for_workers(1, timeout=WORKERS_S)
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-        versions = _versions(client) if workers else {}
-        if versions or not workers:
-            break
-    if not versions:
-        raise ClusterLostError("the cluster has lost all of its workers.")
+            client.wait_for_workers(1, timeout=left)
+        time.sleep(_AGAIN_S)
     usable = sorted(address for address, found in versions.items() if found == __version__)
     if not usable:
         _refuse_other(*next(iter(versions.items())))

@@ -144,14 +144,19 @@ def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
 
 def client_of(versions):
     """A client whose workers answer so."""
-    return SimpleNamespace(
-        wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: versions,
-        scheduler_info=lambda **_: {"workers": dict(versions)},
-    )  # fmt: skip
+    return SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: versions)
 
 
-def test_workers_of_another_version_get_no_shard():
+def test_workers_that_come_back_are_waited_for():
+    """The scheduler lists a lost one for a while, then none, before the next is there."""
+    answers = iter([{"tcp://a:1": OSError("it is lost")}, {}, {}, {"tcp://b:1": __version__}])
+    client = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: next(answers))
+    assert usable_workers(client) == ["tcp://b:1"]
+
+
+def test_workers_of_another_version_get_no_shard(monkeypatch):
     """Also those that come later."""
+    monkeypatch.setattr(engine_cluster, "WORKERS_S", 0.2)
     client = client_of({"tcp://b:1": "0.0.1", "tcp://a:1": __version__, "tcp://c:1": OSError("lost meanwhile")})
     assert usable_workers(client) == ["tcp://a:1"]
     with pytest.raises(InputError, match=r"worker tcp://b:1 has cflengine 0.0.1"):
