@@ -191,7 +191,7 @@ def test_generated_corpora_are_as_long_as_asked_for_and_have_phrases():
 
 def test_shards_are_measured_beside_the_guided_solver(monkeypatch):
     monkeypatch.setattr(scale, "_on_workers", lambda *_: None)
-    index = index_kgrams(*generate(5_000), 3)
+    index = index_kgrams(*generate(2_000), 3)
     found = scale.measure_shards(index, SimpleNamespace(quick=True, threads=None, scratch=None))
     shown = scale.show_shards(found)
     assert all(name in shown for name in ("guided", "2 shards", "8 shards"))

@@ -98,8 +98,9 @@ def test_chains(share, n_sentences, length, n_labels):
 def reviews(size: int) -> tuple[list[str], np.ndarray]:
     """Texts of ten sentences of eight words of about ``size`` letters, with a label."""
     rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abcdefghijklmnopqrst"), size)) for _ in range(2_000)]
-    texts = [" ".join(" ".join(rng.choice(words, 8)) + "." for _ in range(10)) for _ in range(400)]
+    words = ["".join(letters) for letters in rng.choice(list("abcdefghijklmnopqrst"), (2_000, size))]
+    chosen = rng.integers(0, len(words), (400, 10, 8)).tolist()
+    texts = [" ".join(" ".join(words[k] for k in one) + "." for one in sentences) for sentences in chosen]
     return texts, rng.integers(0, 2, len(texts))
 
 

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             found["shards"] = measure_shards(index_kgrams(table.tokens, table.segment_ptr, 3), arguments)
             print(f"\n{show_shards(found['shards'])}", flush=True)
     if "sizes" in sections:
-        sizes = [20_000, 60_000] if arguments.quick else [round(float(size)) for size in arguments.sizes.split(",")]
+        sizes = [4_000, 12_000] if arguments.quick else [round(float(size)) for size in arguments.sizes.split(",")]
         arguments.together = "" if arguments.quick else arguments.together
         found["sizes"] = measure_sizes(sizes, arguments)
         print(f"\n{show_sizes(found['sizes'])}", flush=True)

@@ -7,7 +7,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import isfunction
 from pathlib import Path
 from typing import Any, Self
@@ -116,10 +116,15 @@ def _plain(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Versions of what the numbers depend on."""
+    return {"cflengine": __version__, "python": platform.python_version(), **_packages()}
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """Looked up once: each is read from a file."""
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("numpy", "scipy", "numba", "pandas", "scikit-learn", "pyarrow")}
-    return {"cflengine": __version__, "python": platform.python_version(), **packages}
+    return {name: version(name) for name in ("numpy", "scipy", "numba", "pandas", "scikit-learn", "pyarrow")}
 
 
 def settings_dict(settings: Any) -> dict[str, Any]:

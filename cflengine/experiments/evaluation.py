@@ -7,7 +7,6 @@ without any label, as in Section 5.1; how much that helps is measured beside, by
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import warnings
@@ -25,6 +24,7 @@ from cflengine.compression.counting import COUNTINGS, check_counting
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
+from cflengine.engine.jit import threads
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
 from cflengine.experiments.methods import TEMPERATURES, Candidate, Features
@@ -284,12 +284,13 @@ class Evaluation:
                 self.on_row(standing.add(Judged(candidate, outcome, width, time.perf_counter() - began)))
 
         # once for all threads, since filters belong to the process; gaps are told
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threads(self.settings.n_threads, counts.nnz) as n_threads:
             warnings.simplefilter("ignore")
-            if len(standings) == 1:
-                judge(standings[0])
+            if len(standings) == 1 or n_threads == 1:
+                for standing in standings:
+                    judge(standing)
             else:
-                with ThreadPoolExecutor(min(len(standings), os.cpu_count() or 1)) as pool:
+                with ThreadPoolExecutor(min(len(standings), n_threads)) as pool:
                     list(pool.map(judge, standings))
         return True
 

@@ -40,10 +40,10 @@ def served(script: Path, log: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
     command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    # it solves while a test looks at it; with all threads it would take them from the tests beside this one
+    environment = {**os.environ, "PYTHONUTF8": "1", "NUMBA_NUM_THREADS": "1"}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONUTF8": "1"}
-        )
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=environment)
         url = f"http://localhost:{port}"
         try:
             while True:

@@ -326,12 +326,12 @@ def test_stop_at_any_question_around_the_first_rounding_and_the_search(small):
     everything = Counting(RELAXATION, 10**9)
     whole = solve_guided(index, costs, settings, listeners=[everything])
     early, values = [], []
-    for number in range(1, everything.asked + 1, 4):
+    for number in range(1, everything.asked + 1, 7):
         result = solve_guided(index, costs, settings, listeners=[StopInside(RELAXATION, number)])
         assert result.reason is TerminationReason.INTERRUPTED
         assert_sound(result, index, costs, relaxation, optimum)
         (early if result.n_iterations < 25 else values).append(result.objective)
-    assert len(values) > 20 and min(values) >= whole.objective and values == sorted(values, reverse=True)
+    assert len(values) > 10 and min(values) >= whole.objective and values == sorted(values, reverse=True)
     # before the first look the relaxation is rounded as the stop finds it: no order, but never far off
     assert early and max(early) < 1.2 * whole.objective and min(early) >= whole.objective
 
