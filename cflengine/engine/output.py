@@ -21,9 +21,11 @@ from typing import IO
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import report_bytes
+from cflengine.engine.results import versions
 
 REPORT, LOCK = "report.json", ".cflengine.lock"
 _STAGING = ".cflengine-{}.part"
+_NAMES = ".names.json"  # within it, as soon as files begin to take their places: those of the last run, and the new
 
 
 def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
@@ -157,23 +159,25 @@ def new_files(folder: Path, say: Callable[[str], None] = lambda text: None) -> I
     What fails or is killed before leaves the last run as it was. A file of the same name that no run wrote is kept
     under another, NAME.bak, which ``say`` is told.
     """
-    killed = list(folder.glob(_STAGING.format("*")))
-    for old in killed:
-        shutil.rmtree(old, ignore_errors=True)  # of a run that was killed: no other process holds the lock
+    ours: set[str] = set()
+    for old in folder.glob(_STAGING.format("*")):  # of a run that was killed: no other process holds the lock
+        ours |= _brought_in(old)
+        shutil.rmtree(old, ignore_errors=True)
     staging = folder / _STAGING.format(os.getpid())
     staging.mkdir()
     try:
         yield staging
-        _replace(folder, staging, None if killed else say)
+        _replace(folder, staging, ours, say)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _replace(folder: Path, staging: Path, say: Callable[[str], None] | None) -> None:
-    """say: who is told of files that are kept aside; None where what lies there may be of a run that was killed."""
+def _replace(folder: Path, staging: Path, ours: set[str], say: Callable[[str], None]) -> None:
+    """ours: names of files that a run which was killed has left; say: who is told of files that are kept aside."""
     names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     _list_files(staging / REPORT, names)
     last = files_of_run(folder)
+    (staging / _NAMES).write_text(json.dumps({"last": last, "new": names}), encoding="utf-8")  # from now on it begins
     for name in last:
         with suppress(OSError):
             (folder / name).unlink()
@@ -182,9 +186,19 @@ def _replace(folder: Path, staging: Path, say: Callable[[str], None] | None) -> 
             below.rmdir()  # only if nothing from elsewhere is in it
     for name in sorted(names, key=lambda name: name == REPORT):
         (folder / name).parent.mkdir(exist_ok=True)
-        if say is not None and os.path.lexists(folder / name):
+        if name not in ours and os.path.lexists(folder / name):
             _keep_aside(folder / name, say)
         os.replace(staging / name, folder / name)
+
+
+def _brought_in(staging: Path) -> set[str]:
+    """What a run that was killed while its files took the place of the last run's has left: those that had come in,
+    and those of the last run. Nothing where it was killed before."""
+    try:
+        listed = json.loads((staging / _NAMES).read_text(encoding="utf-8"))
+        return {*listed["last"], *(name for name in listed["new"] if not os.path.lexists(staging / name))}
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
 
 
 def _keep_aside(path: Path, say: Callable[[str], None]) -> None:
@@ -199,12 +213,13 @@ def _keep_aside(path: Path, say: Callable[[str], None]) -> None:
 
 def files_of_run(folder: Path) -> list[str]:
     """The names of what the last run left, report.json first; only those within the folder count. Nothing where the
-    report is not one of ours."""
+    report is not one of ours, which name this package among the versions."""
     try:
-        listed = json.loads((folder / REPORT).read_text(encoding="utf-8"))["files"]
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        listed, version = report["files"], report["versions"]["cflengine"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return []
-    if not isinstance(listed, list):
+    if not isinstance(listed, list) or not isinstance(version, str):
         return []
     names = [name for name in listed if isinstance(name, str) and _within(name)]
     return [REPORT, *(name for name in names if name != REPORT)]
@@ -220,5 +235,4 @@ def _list_files(path: Path, names: list[str]) -> None:
     if not path.exists():
         return
     report = json.loads(path.read_text(encoding="utf-8"))
-    report["files"] = names
-    path.write_bytes(report_bytes(report))
+    path.write_bytes(report_bytes({"versions": versions()} | report | {"files": names}))

@@ -1,7 +1,7 @@
 """Several classes by one problem for each: a class against the rest, under one budget of time.
 
 A fit is one thing to its user: its time limit is for all classes together, and each gets an equal share of what is
-left, so that the last has no less than the first. What a stop leaves without a fit must not win by saying nothing; the
+left, less what a row takes beside its steps, so that the last has about as much as the first. What a stop leaves without a fit must not win by saying nothing; the
 solvers' starting points, weights of 0 and the best bias, say how frequent a class is.
 """
 
@@ -22,7 +22,7 @@ from cflengine.engine.progress import IterationStats, Listener, Progress, Termin
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
 
-_LEAST_S = 1e-6
+_LEAST_SHARE = 0.25  # of an equal share: what every row gets, though others took longer than they should
 
 
 def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
@@ -45,14 +45,19 @@ def solve_rows(
     certified.
     """
     heard, began = _InTurn(Progress(listeners, recording=False)), time.perf_counter()
+    beyond: list[float] = []  # what rows that ran into their limits took beside: to begin, and to prove
 
     def one(k: int) -> Any:
-        own = settings
-        if settings.time_limit is not None:
-            left = settings.time_limit - (time.perf_counter() - began)
-            rounds = -(-(len(solves) - k) // n_workers)
-            own = replace(settings, time_limit=max(left / rounds, _LEAST_S))
-        return solves[k](own, (heard,))
+        if settings.time_limit is None:
+            return solves[k](settings, (heard,))
+        row_began = time.perf_counter()
+        rounds, left = -(-(len(solves) - k) // n_workers), settings.time_limit - (row_began - began)
+        least = _LEAST_SHARE * settings.time_limit * n_workers / len(solves)
+        share = max(left / rounds - (sum(beyond) / len(beyond) if beyond else 0.0), least)
+        result = solves[k](replace(settings, time_limit=share), (heard,))
+        if result.reason is TerminationReason.TIME_LIMIT:
+            beyond.append(max(0.0, time.perf_counter() - row_began - share))
+        return result
 
     if n_workers == 1 or len(solves) == 1:
         results = [one(k) for k in range(len(solves))]

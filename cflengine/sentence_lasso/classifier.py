@@ -16,7 +16,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
-from cflengine.engine.progress import Listener
+from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.linear import persistence, saving
 from cflengine.linear.estimators import ProbabilisticClassifier, check_size
 from cflengine.linear.model import LinearModel
@@ -162,9 +162,10 @@ class GroupClassifier(ProbabilisticClassifier):
         )  # fmt: skip
         with threads(self.n_threads, data.counts.nnz):
             results = fit_classes(data, number, len(classes), penalty, settings, self.listeners)
-        own_rule = isinstance(settings, ADMMSettings) and settings.tol is None  # the paper's: a number of steps
-        if not own_rule:
-            warn_unless_converged(results)
+        by_steps = isinstance(settings, ADMMSettings) and settings.tol is None  # the paper's own rule
+        warn_unless_converged(
+            [one for one in results if not (by_steps and one.reason is TerminationReason.ITERATION_LIMIT)]
+        )
         self.adopt(classes, results, data, penalty)
 
     def adopt(

@@ -68,12 +68,60 @@ def test_a_file_of_the_users_is_kept_under_another_name(tmp_path):
     assert len(said) == 2, "that one was ours"
 
 
-def test_what_a_killed_run_left_is_no_file_of_the_users(tmp_path):
-    (tmp_path / ".cflengine-99999999.part").mkdir()
-    (tmp_path / "features.csv").write_text("of a run that was killed while its files came in")
+def killed_at(folder: Path, monkeypatch, owner, name: str, n: int, **files: str) -> None:
+    """A run that is killed where it calls a function of owner for the n-th time: nothing is tidied up."""
+    call, done = getattr(owner, name), []
+
+    def until(*arguments):
+        if len(done) == n:
+            raise KeyboardInterrupt
+        done.append(call(*arguments))
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(owner, name, until)
+        patched.setattr(output.shutil, "rmtree", lambda *_, **__: None)
+        write(folder, **files)
+    assert len(done) == n
+
+
+@pytest.mark.parametrize(("owner", "name", "n"), [(Path, "unlink", 1), (os, "replace", 0), (os, "replace", 2)])
+def test_what_a_killed_run_left_is_no_file_of_the_users(tmp_path, monkeypatch, owner, name, n):
+    """Neither what it had brought in, nor what it had not yet removed of the last run, whose report goes first."""
+    write(tmp_path, a="1", z="1")
+    killed_at(tmp_path, monkeypatch, owner, name, n, a="2", b="2")
+    assert not (tmp_path / "report.json").exists()
     with new_files(tmp_path, lambda text: pytest.fail(text)) as staging:
-        (staging / "features.csv").write_text("new")
-    assert [path.name for path in tmp_path.iterdir()] == ["features.csv"]
+        for name in ("a", "b", "z"):
+            (staging / name).write_text("3")
+    assert there(tmp_path) == {"a", "b", "z"} and {path.read_text() for path in tmp_path.iterdir()} == {"3"}
+
+
+@pytest.mark.parametrize("n", [None, 1])
+def test_a_file_of_the_users_beside_what_a_killed_run_left_is_kept(tmp_path, monkeypatch, n):
+    """It was killed before its files were whole, or after the first had come in."""
+    if n is None:
+        (tmp_path / ".cflengine-99999999.part").mkdir()
+    else:
+        killed_at(tmp_path, monkeypatch, os, "replace", n, a="1", b="1")
+    (tmp_path / "b").write_text("mine")
+    said: list[str] = []
+    with new_files(tmp_path, said.append) as staging:
+        for name in ("a", "b"):
+            (staging / name).write_text("new")
+    assert there(tmp_path) == {"a", "b", "b.bak"} and (tmp_path / "b.bak").read_text() == "mine"
+    assert len(said) == 1 and "b.bak" in said[0]
+
+
+@pytest.mark.parametrize("report", [{}, {"tool": "other"}, {"versions": {"other": "1"}}, {"versions": "1.0"}])
+def test_a_report_of_another_tool_names_nothing_that_goes(tmp_path, report):
+    (tmp_path / "data").mkdir()
+    for name in ("notes.txt", "data/mine.csv"):
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "report.json").write_text(json.dumps(report | {"files": ["notes.txt", "data/mine.csv"]}))
+    said: list[str] = []
+    with new_files(tmp_path, said.append) as staging:
+        (staging / "report.json").write_text("{}")
+    assert there(tmp_path) == {"notes.txt", "data/mine.csv", "report.json", "report.json.bak"} and len(said) == 1
 
 
 def test_what_is_no_file_is_written_to_and_a_link_stays_one(tmp_path):

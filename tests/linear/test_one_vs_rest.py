@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from cflengine import (
 )
 from cflengine.compression.solvers import registry as compression
 from cflengine.embedding.settings import CompareSettings, TrainSettings
+from cflengine.engine.progress import TerminationReason
 from cflengine.engine.settings import Limits
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
@@ -102,6 +103,33 @@ def test_what_is_left_of_the_time_is_shared_equally():
     assert given[0] == pytest.approx(0.25, abs=0.01) and given == sorted(given), "what one leaves the others have"
     solve_rows([solve], LBFGSSettings())
     assert given[-1] is None
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize(("beside", "limit"), [(0.02, 0.4), (0.05, 0.2)])
+def test_what_rows_take_beside_their_steps_is_not_taken_from_the_last(beside, limit, n_workers):
+    """Each begins and is certified, which no limit ends."""
+    given = []
+    result = LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+
+    def solve(own, heard):
+        given.append(own.time_limit)
+        time.sleep(own.time_limit + beside)
+        return replace(result, reason=TerminationReason.TIME_LIMIT)
+
+    solve_rows([solve] * 8, LBFGSSettings(time_limit=limit), n_workers=n_workers)
+    equal = limit * n_workers / 8
+    assert min(given) >= 0.249 * equal and given[-1] > 0.5 * min(given[n_workers:])
+    assert sum(given[n_workers:]) > 0.5 * max(limit * n_workers - 8 * beside, 0.25 * limit * n_workers)
+
+
+@pytest.mark.parametrize(
+    "ends", [{"time_limit": 1e-3}, {"listeners": (StopAfter(1),)}, {"time_limit": 1e-3, "tol": 1e-12}]
+)
+def test_admm_that_is_stopped_or_out_of_time_is_told(ends):
+    """Its own rule, a number of steps, is told nothing of."""
+    with pytest.warns(ConvergenceWarning, match="interrupted|time limit"):
+        SentenceLassoClassifier(0.01, 0.05, solver="admm", **ends).fit(*texts_of())
 
 
 def test_a_fit_that_converges_warns_of_nothing():
