@@ -51,8 +51,12 @@ class GridPoint:
     @property
     def whole(self) -> bool:
         """Whether it ended by its own rule, not by a stop or a limit of time: else it says nothing of its penalty."""
-        cut = (TerminationReason.INTERRUPTED, TerminationReason.TIME_LIMIT)
-        return not any(result.reason in cut for result in self.results)
+        return not any(cut_off(result) for result in self.results)
+
+
+def cut_off(result: Any) -> bool:
+    """Whether a stop or a limit of time ended it."""
+    return result.reason in (TerminationReason.INTERRUPTED, TerminationReason.TIME_LIMIT)
 
 
 @dataclass(frozen=True)

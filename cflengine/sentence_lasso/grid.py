@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.checks import InputError, check_choice
+from cflengine.engine.gaps import open_gap
 from cflengine.engine.progress import Listener
 from cflengine.linear.one_vs_rest import class_signs, solve_rows
-from cflengine.linear.search import BestModel, GridPoint, GridSearch, search_chains
+from cflengine.linear.search import BestModel, GridPoint, GridSearch, cut_off, search_chains
 from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import SentenceTable
@@ -120,6 +121,9 @@ def find_best(
     if isinstance(last, MajoriseSettings):  # ADMM's own rule and number of steps are part of the method
         last = replace(last, tol=tol)
     results = fit_classes(data, train.y, int(train.y.max()) + 1, best.penalty, last, listeners, best.results)
+    # one that was cut off before it had proved as much leaves what the search had found
+    found = zip(best.results, results, strict=True)
+    results = tuple(old if cut_off(new) and open_gap(old.gap) < open_gap(new.gap) else new for old, new in found)
     return BestModel.of(search, results, test.table.by_document() if test else None, test.y if test else None)
 
 

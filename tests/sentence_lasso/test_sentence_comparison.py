@@ -85,6 +85,17 @@ def test_admm_keeps_its_own_rule_in_the_last_fit(comparison):
     assert found.results[0].n_iterations == 3 and found.results[0].early_stopped
 
 
+def test_a_last_fit_that_is_cut_off_does_not_lose_what_the_search_had_proved(comparison):
+    searched = []
+    found = comparison.find_best(
+        "sentence", (0.1,), n_threads=1, on_point=lambda point: searched.append(point) or True,
+        listeners=(lambda stats: not searched,),  # the search comes to its end, what is after it does not
+    )  # fmt: skip
+    (point,) = searched
+    assert found.results == point.results and found.gap <= 1e-3
+    assert comparison.find_best("sentence", (0.1,), n_threads=1).gap <= 1e-4
+
+
 def test_without_a_test_set_nothing_is_judged(comparison):
     found = find_best(
         comparison.part(comparison.train), comparison.part(comparison.dev), None, "lasso", (1.0,), n_threads=1
