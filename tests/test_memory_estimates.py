@@ -83,6 +83,19 @@ def test_the_history_is_in_the_estimate(share):
     assert 0.3 < share(lambda: model.fit(X, np.arange(40) % 2)) < 1.1
 
 
+@pytest.mark.parametrize("memory", [10**5, 10**6, 10**12])
+def test_a_history_that_does_not_fit_is_refused_before_it_is_made(memory):
+    """Also where there are few weights: the products among the pairs are as many as their square."""
+    sentences, labels = [[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]]
+    fits = (
+        lambda: LogisticClassifier("lbfgs", settings=LBFGSSettings(memory=memory)).fit(np.eye(4), [0, 1, 0, 1]),
+        lambda: ChainCRF(settings=LBFGSSettings(memory=memory)).fit(sentences, labels),
+    )
+    for fit in fits:
+        with pytest.raises(MemoryError, match="a smaller memory of L-BFGS"):
+            fit()
+
+
 @pytest.mark.parametrize(
     ("n_sentences", "length", "n_labels"), [(1_500, 12, 8), (400, 12, 30), (100, 120, 8), (3_000, 3, 8)]
 )

@@ -70,6 +70,9 @@ def test_model_of_another_lam_is_the_nearest(path):
     assert path.model(0.8).lam == 1.0 and path.model(1e-9).lam == 0.01 and path.model(100).lam == 4.0
     assert path.lams == LAMS and len(path) == 4 and path.frame["lam"].tolist() == LAMS
     assert [point.lam for point in path.points] == LAMS
+    for lam in (-5, float("nan"), float("inf"), "1"):
+        with pytest.raises(ValueError, match="lam"):
+            path.model(lam)
 
 
 def test_path_of_a_token_table_is_that_of_the_texts(path):

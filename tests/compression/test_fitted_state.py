@@ -76,6 +76,20 @@ def test_random_state_is_the_seed():
         CompressiveFeatures(random_state=-1).fit(A)
 
 
+def test_what_is_drawn_is_drawn_by_the_seed():
+    """Where a short search ends depends on it, and on nothing else."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefgh"), 30)) for _ in range(60)]
+    short = {"relaxation_iterations": 20, "annealings": 1, "anneal_rounds": 1, "patience": 1, "branching": False}
+
+    def cover(seed: int) -> bytes:
+        settings = GuidedSettings(tol=0.0, random_state=seed, **short)
+        return CompressiveFeatures(2.0, 4, settings=settings).fit(texts).result_.cover.tobytes()
+
+    found = [cover(seed) for seed in (0, 1, 2, 3)]
+    assert len(set(found)) > 1 and cover(2) == found[2]
+
+
 @pytest.mark.parametrize("kind", [np.int8, np.int64, int])
 def test_any_whole_number_is_a_length(kind):
     assert CompressiveFeatures(max_gram=kind(3)).fit(A).index_.max_gram == 3
@@ -91,8 +105,15 @@ def test_every_lam_of_a_path_is_found_and_has_a_folder_of_its_own():
     assert lam_folders([0.1, 0.3]) == ["lam-0.1", "lam-0.3"]
 
 
-@pytest.mark.parametrize("factor", [1e-9, 1e-3, 0.1, 7.3, 1e5, 1e9])
-@pytest.mark.parametrize("solver", ["guided", "homotopy", "reweighting"])
+@pytest.mark.parametrize(
+    ("solver", "factor"),
+    [("sharded", 1e-9), ("sharded", 1e9)]
+    + [
+        (solver, factor)
+        for solver in ("guided", "homotopy", "reweighting", "relay", "exact")
+        for factor in (1e-9, 1e-3, 0.1, 7.3, 1e5, 1e9)
+    ],
+)
 def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
     plain = CompressiveFeatures(solver=solver).fit(A)
     lengths = plain.index_.lengths().astype(np.float64)
@@ -101,7 +122,9 @@ def test_what_costs_are_multiplied_by_changes_no_pointer(solver, factor):
     ).fit(A)
     np.testing.assert_array_equal(scaled.result_.cover, plain.result_.cover)
     assert scaled.result_.objective == pytest.approx(factor * plain.result_.objective, rel=1e-12)
-    assert scaled.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=1e-9)
+    # parts whose prices are exchanged: the bound is theirs, in 32 bits
+    within = 1e-7 if solver == "sharded" else 1e-9
+    assert scaled.result_.gap == pytest.approx(plain.result_.gap, rel=1e-6, abs=within)
     events, others = scaled.result_.trace, plain.result_.trace
     assert len(events) == len(others)
     np.testing.assert_allclose(events["best_objective"], factor * others["best_objective"], rtol=1e-9)

@@ -83,7 +83,7 @@ class CompressionPath(Sequence[PathPoint]):
 
     def nearest(self, lam: float) -> PathPoint:
         """The point at ``lam``, else the one whose λ is nearest in ratio; 0 is near to what is nearer to it than to
-        any other λ."""
+        any other λ. ValueError for what is no λ: below 0, NaN, above 1,000,000."""
         nearest = nearest_lam([point.lam for point in self.points], lam)
         return next(point for point in self.points if point.lam == nearest)
 
@@ -107,9 +107,9 @@ class CompressionPath(Sequence[PathPoint]):
 
 def nearest_lam(lams: Sequence[float], lam: float) -> float:
     """The one of ``lams``, which rise, that is ``lam``, else the nearest in ratio; 0 is near to what is nearer to it
-    than to any other."""
+    than to any other. ValueError for what is no λ."""
     positive = [other for other in lams if other > 0]
-    if lam <= 0 or not positive or (lams[0] == 0 and lam < positive[0] / 2):
+    if check_lam(lam) == 0 or not positive or (lams[0] == 0 and lam < positive[0] / 2):
         return lams[0]
     return min(positive, key=lambda other: (other != lam, abs(np.log(other / lam))))
 
