@@ -1,8 +1,9 @@
 """Several classes by one problem for each: a class against the rest, under one budget of time.
 
 A fit is one thing to its user: its time limit is for all classes together, and each gets an equal share of what is
-left, less what a row takes beside its steps, so that the last has about as much as the first. What a stop leaves without a fit must not win by saying nothing; the
-solvers' starting points, weights of 0 and the best bias, say how frequent a class is.
+left, less what a row takes beside its steps, so that the last has about as much as the first. What a stop leaves
+without a fit must not win by saying nothing; the solvers' starting points, weights of 0 and the best bias, say how
+frequent a class is.
 """
 
 from __future__ import annotations

@@ -24,13 +24,13 @@ from cflengine.compression.model.branching import Branching, from_arrays
 from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
-from cflengine.engine.checks import InputError
 from cflengine.engine.files import defuse_cell
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
 from cflengine.verify.counts import expected_uses, gathered, weighted
 from cflengine.verify.entries import Entries, Pointers
 from cflengine.verify.findings import (
+    CannotVerifyError,
     FalseResult,
     Finding,
     check_table,
@@ -84,7 +84,7 @@ def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
     """The corpus's, cut as the report says, and of that very corpus."""
     settings = report.get("compression")
     if not isinstance(settings, dict):
-        raise InputError("the report does not say how the corpus was compressed: it is of an older version.")
+        raise CannotVerifyError("the report does not say how the corpus was compressed: it is of an older version.")
     table = plain_tokens(
         corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"],
         sentence_borders=settings.get("sentence_borders", False),
@@ -182,7 +182,7 @@ def _stored(settings: dict[str, Any], part: CorpusPart) -> np.ndarray:
     if kind == "words":
         return part.lengths.astype(np.float64)
     if kind != "characters":
-        raise InputError(f"costs of kind {kind!r} cannot be recomputed from the files.")
+        raise CannotVerifyError(f"costs of kind {kind!r} cannot be recomputed from the files.")
     sizes = np.array([len(word) for word in part.table.vocabulary], dtype=np.int64)[part.tokens]
     total, stored = np.concatenate([[0], np.cumsum(sizes)]), np.zeros(part.n_grams)
     for k, row in enumerate(part.gram_of):
@@ -196,7 +196,7 @@ def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any])
     try:
         matrix = sound(sparse.csr_matrix(sparse.load_npz(folder / "features.npz")))
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"features.npz cannot be read: {error}.") from error
+        raise FalseResult(f"features.npz cannot be read: {error}.") from error
     expected = weighted(counts, str(settings["weighting"]))
     require(_equal(matrix, expected), "features.npz is not what the documents count to.")
     return expected

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.engine.checks import InputError
 from cflengine.engine.files import restore_cell
 from cflengine.linear.saving import read_model
 from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
-from cflengine.verify.findings import MODEL, close, require, rows_of
+from cflengine.verify.findings import MODEL, FalseResult, close, require, rows_of
 
 _SAME_IN_MODEL = (
     "lam", "max_gram", "token_pattern", "lowercase", "sentence_borders", "weighting", "counting", "temperature",
@@ -184,7 +183,7 @@ def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
         found = {name: table.column(name).to_numpy() for name in numbers}
         entries = table.column("gram").combine_chunks()
     except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"'{path}' cannot be read: {error}.") from error
+        raise FalseResult(f"'{path}' cannot be read: {error}.") from error
     return found | {"gram": entries.indices.to_numpy()}, entries.dictionary.to_pylist()
 
 
@@ -192,7 +191,7 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error}.") from error
+        raise FalseResult(f"'{path}' cannot be read: {error}.") from error
     return text.split("\n")[:-1]
 
 

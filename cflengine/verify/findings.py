@@ -26,6 +26,10 @@ class FalseResult(Exception):
     """The files of a run say something that is not so; the message says what."""
 
 
+class CannotVerifyError(InputError):
+    """A run of a kind or of a version that lacks what a proof needs; nothing in it need be wrong."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One result that was recomputed: its objective (rounded up), proved bound (rounded down), gap, and what else was
@@ -89,12 +93,12 @@ def require_gap_of(said: Any, found: float, who: str = "the report says") -> Non
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file. Raises InputError where it cannot be read."""
+    """The rows of a CSV file. Raises FalseResult where it cannot be read."""
     try:
         with path.open(encoding="utf-8", newline="") as file, long_fields():
             return list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"'{path}' cannot be read: {error}.") from error
+        raise FalseResult(f"'{path}' cannot be read: {error}.") from error
 
 
 def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
@@ -134,20 +138,21 @@ def sound(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def read_proof(folder: Path) -> dict[str, np.ndarray]:
-    """The arrays of a run's proof.npz. InputError where it is not there, or cannot be read."""
+    """The arrays of a run's proof.npz. CannotVerifyError where the run wrote none, FalseResult where it is damaged."""
+    if not (folder / PROOF).exists():
+        raise CannotVerifyError(f"the run wrote no {PROOF}, so nothing can be proved.")
     try:
         if not is_zipfile(folder / PROOF):
-            raise OSError("it is not there" if not (folder / PROOF).exists() else "it is no npz file")
+            raise OSError("it is no npz file")
         with np.load(folder / PROOF, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (OSError, KeyError, ValueError, EOFError) as error:
-        raise InputError(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
+        raise FalseResult(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 
 def proof_array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """One of the arrays of proof.npz. InputError where it is not there, FalseResult for what is no number."""
-    if name not in proof:
-        raise InputError(f"{PROOF} has no {name}, so nothing can be proved.")
+    """One of the arrays of proof.npz. FalseResult where it is not there, and for what is no number."""
+    require(name in proof, f"{PROOF} has no {name}, so nothing can be proved.")
     require(bool(np.isfinite(proof[name]).all()), f"{name} of {PROOF} holds what is no number.")
     return proof[name]
 

@@ -25,7 +25,6 @@ from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
 from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
 from cflengine.text.tagging.attributes import AttributeTable
-from cflengine.text.tagging.conll import read_columns
 from cflengine.text.tagging.tags import convert
 from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
@@ -160,10 +159,10 @@ def _check_sentence_model(
     return header
 
 
-def verify_chain(folder: Path, report: dict[str, Any], source: str) -> Finding:
-    """Check a run of ``cflengine train-crf``; source: the training file. Raises FalseResult."""
+def verify_chain(folder: Path, report: dict[str, Any], sentences: list[list[list[str]]]) -> Finding:
+    """Check a run of ``cflengine train-crf``; sentences: columns of each token of the training file. Raises
+    FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
-    sentences = read_columns(source, encoding=arguments.get("encoding"))[: arguments.get("limit")]
     tags = [[cells[-1] for cells in sentence] for sentence in sentences]
     if arguments.get("scheme"):
         tags = [convert(one, arguments["scheme"]) for one in tags]

@@ -3,76 +3,93 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 from zlib import error as DeflateError
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.output import files_of_run
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
+from cflengine.text.tagging.conll import read_columns
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
-from cflengine.verify.findings import FalseResult, Finding, read_report
+from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report
 from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
 
-_COMMANDS = (
-    "compress", "path", "sentences", "train-logistic", "train-crf", "erm", "embed", "tokenizer", "tokenizer-report",
-)  # fmt: skip
+_CHECKS: dict[str, Callable[[Path, dict[str, Any], Any], Any]] = {
+    "compress": verify_compression,
+    "path": verify_path,
+    "sentences": verify_sentences,
+    "train-logistic": verify_logistic,
+    "train-crf": verify_chain,
+    "erm": verify_risk,
+    "embed": verify_embedding,
+    "tokenizer": verify_tokenizer,
+    "tokenizer-report": verify_tokenizer_report,
+}
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
 def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     """Everything that ``folder`` claims, recomputed; source: the inputs, none for those its report names.
 
-    Raises FalseResult for a claim that is not so, InputError where files or input cannot be read.
+    Raises FalseResult for a claim that is not so, and for files of the run that are damaged or gone; InputError where
+    the folder is no run, cannot be verified, or its input cannot be read.
     """
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"'{path}' is no file.")  # a device may be read without end
     report = read_report(folder)
+    command = _command(folder, report)
+    gone = [name for name in files_of_run(folder) if not (folder / name).exists()]
+    if gone:
+        raise FalseResult(f"{', '.join(gone)} of '{folder}', which the run wrote: not there.")
+    read = _read(report, command, [source] if isinstance(source, str) else source)
     try:
-        found = _verify(folder, report, [source] if isinstance(source, str) else source)
+        found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
+    except (CannotVerifyError, MissingPackageError, MemoryError, UnicodeError):
+        raise
+    except InputError as error:  # the input has been read: it is a file of the run
+        raise FalseResult(str(error)) from error
+    except FileNotFoundError as error:
+        raise FalseResult(f"'{error.filename}' is not there.") from error
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        raise _damaged(folder, error) from error
+    return found if isinstance(found, list) else [found]
+
+
+def _damaged(folder: Path, error: Exception) -> FalseResult:
+    """Whatever a file of the run may hold instead of what belongs there, nothing in it is so until it is checked."""
+    return FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.")
+
+
+def _command(folder: Path, report: dict[str, Any]) -> str:
+    command = report.get("command")
+    if command not in _CHECKS or not isinstance(report.get("arguments"), dict):
+        known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
+        raise InputError(f"'{folder}' is {known}, which cannot be verified.")
+    return str(command)
+
+
+def _read(report: dict[str, Any], command: str, source: Sequence[str]) -> Any:
+    """What the run read: a corpus, or the columns of tagged sentences. Raises InputError where it cannot be read."""
+    arguments = report["arguments"]
+    try:
+        source = source or _source(report, arguments)
+        if command == "train-crf":
+            return read_columns(source[0], encoding=arguments.get("encoding"))[: arguments.get("limit")]
+        return read_input(source, **{name: arguments[name] for name in READING if name in arguments})
     except (InputError, MemoryError, OSError, UnicodeError):
         raise
     except _DAMAGE as error:
-        # whatever a file of the run may hold instead of what belongs there, nothing in it is so until it is checked
-        raise FalseResult(f"the files of '{folder}' are damaged: {type(error).__name__}: {error}.") from error
-    gone = [f"{name}, which the run wrote: it is not there" for name in _missing(folder)]
-    return [*found[:-1], replace(found[-1], notes=(*found[-1].notes, *gone))]
-
-
-def _missing(folder: Path) -> list[str]:
-    """What is no longer there of the files that a report lists."""
-    return [name for name in files_of_run(folder) if not (folder / name).exists()]
-
-
-def _verify(folder: Path, report: dict[str, Any], source: Sequence[str]) -> list[Finding]:
-    command, arguments = report.get("command"), report.get("arguments")
-    if command not in _COMMANDS or not isinstance(arguments, dict):
-        known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
-        raise InputError(f"'{folder}' is {known}, which cannot be verified.")
-    source = source or _source(report, arguments)
-    if command == "train-crf":
-        return [verify_chain(folder, report, source[0])]
-    corpus = read_input(source, **{name: arguments[name] for name in READING if name in arguments})
-    if command == "path":
-        return verify_path(folder, report, corpus)
-    check = {
-        "compress": verify_compression,
-        "sentences": verify_sentences,
-        "train-logistic": verify_logistic,
-        "erm": verify_risk,
-        "embed": verify_embedding,
-        "tokenizer": verify_tokenizer,
-        "tokenizer-report": verify_tokenizer_report,
-    }[command]
-    return [check(folder, report, corpus)]
+        raise _damaged(Path("report.json"), error) from error
 
 
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> list[str]:

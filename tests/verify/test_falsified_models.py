@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from cflengine import cli
-from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.linear.saving import read_model, write_model
 from cflengine.verify import FalseResult, verify_run
@@ -306,7 +305,7 @@ def test_a_path_without_its_dual_points_proves_nothing(runs, tmp_path):
     run = Path(shutil.copytree(runs("path"), tmp_path / "run"))
     arrays = dict(np.load(run / "proof.npz"))
     np.savez(run / "proof.npz", **{name: values for name, values in arrays.items() if name != "path_0_lam_0"})
-    with pytest.raises(InputError, match="path_0_lam_0"):
+    with pytest.raises(FalseResult, match="path_0_lam_0"):
         verify_run(run)
 
 

@@ -154,8 +154,10 @@ class AutoSettings(DualSettings):
 
 
 def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> int:
-    """Bytes of the pairs that L-BFGS remembers, of the products among them, and of some vectors. by_lbfgs: whether a solver without a
-    memory of its own, such as "auto", comes to L-BFGS for this model."""
+    """Bytes of the pairs that L-BFGS remembers, of the products among them, and of some vectors.
+
+    by_lbfgs: whether a solver without a memory of its own, such as "auto", comes to L-BFGS for this model.
+    """
     rows = int(getattr(settings, "memory", LBFGSSettings.memory if by_lbfgs else 0)) + 1
     return 8 * rows * n_weights + 32 * rows**2 + 80 * n_weights
 
