@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import cflengine.text
 from cflengine import cli
+from cflengine.text import index_file
 from cflengine.text.corpus import CorpusError
 from cflengine.text.reading.readers import read_corpus
 
@@ -131,6 +133,31 @@ def test_classes_may_hold_commas_and_dashes(tmp_path):
     assert cli.main(["train-logistic", str(path), "--text-column", "text", "--label-column", "who",
                      '--classes="a, b",-c', "--out", str(out), "--quiet"]) == 0  # fmt: skip
     assert json.loads((out / "report.json").read_text())["classes"] == ["-c", "a, b"]
+
+
+@pytest.mark.parametrize("solver", ["guided", "homotopy"])
+def test_the_index_is_under_the_time_limit_too(source, tmp_path, monkeypatch, solver):
+    """What it takes, the solver has less; such as a kernel that is compiled in it."""
+    for module in (cflengine.text, index_file):
+        make = module.index_kgrams
+
+        def slow(*arguments, make=make, **named):
+            time.sleep(0.3)
+            return make(*arguments, **named)
+
+        monkeypatch.setattr(module, "index_kgrams", slow)
+    out = tmp_path / "run"
+    options = ["--limit", "30", "--solver", solver, "--time-limit", "60"]
+    assert cli.main(["compress", str(source), "--quiet", "--out", str(out), *options]) == 0
+    assert json.loads((out / "report.json").read_text())["settings"]["time_limit"] < 59.7
+
+
+@pytest.mark.parametrize(("limit", "seconds", "late"), [(3.0, 60.0, True), (3.0, 3.9, False), (60.0, 65.0, False),
+                                                        (60.0, 67.0, True), (None, 9e9, False)])  # fmt: skip
+def test_a_limit_that_was_not_kept_is_told(capsys, limit, seconds, late):
+    cli._say_late("cflengine compress", limit, seconds)
+    said = capsys.readouterr().err
+    assert said.count("\n") == late and (not late or f"took {seconds:.0f} s where --time-limit is {limit:g}:" in said)
 
 
 def test_reading_is_under_the_time_limit(tmp_path, capsys):

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
+    began = time.monotonic()
     try:
         with _exit_at_interrupt():
             from cflengine.cli.options import refuse_unused, settle_solver, settle_tokens
@@ -95,7 +97,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             settle_tokens(arguments)
             settle_solver(arguments, given)
         with _warnings_in_a_line(name), _interrupts_heard():
-            return arguments.run(arguments)
+            code = arguments.run(arguments)
+        _say_late(name, getattr(arguments, "time_limit", None), time.monotonic() - began)
+        return code
     except KeyboardInterrupt as interrupt:
         _ignore_interrupts()
         _print_error(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
@@ -106,6 +110,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         message, code = _sentence(error)
         _print_error(f"{name}: {message}")
         return code
+
+
+def _say_late(name: str, limit: float | None, seconds: float) -> None:
+    """Where more than a tenth, and a second, came after the limit: the limit ends the search alone."""
+    if limit is not None and seconds > limit + max(1.0, 0.1 * limit):
+        _print_error(
+            f"{name}: took {seconds:,.0f} s where --time-limit is {limit:g}: what there was by then was still counted, "
+            "proved and written."
+        )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
                 weighting=arguments.weighting,
                 listeners=(progress,),
                 n_threads=arguments.threads,
-                settings=solver_settings(arguments, clock.left),
             )
+
+            def indexed() -> None:
+                model.set_params(settings=solver_settings(arguments, clock.left))  # what is left by now
+
             with TerminalWatch(sys.stderr, show=show) as watch:
-                checkpoint = fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch)
+                checkpoint = fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch, indexed)
         features = model.features()
         gap = gap_of(model)
         report = run_report(model, corpus, time.perf_counter() - began, run_facts(arguments))
@@ -139,18 +142,28 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bool, watch: Any) -> Any:
-    """Fit ``model``, keeping its index and the best so far in files of ``out``, from which ``resume`` goes on. Returns
-    what keeps it; None for a solver that cannot go on."""
+def fit_with_checkpoints(
+    model: Any, texts: Sequence[str], out: Path, resume: bool, watch: Any, indexed: Callable[[], None]
+) -> Any:
+    """Fit ``model``, keeping its index and the best so far in files of ``out``, from which ``resume`` goes on; indexed:
+    called before the solver begins. Returns what keeps it; None for a solver that cannot go on."""
     from cflengine.compression import Checkpoint, read_checkpoint
-    from cflengine.text import IndexFile
+    from cflengine.text import IndexFile, index_kgrams
+
+    def before_solving(make: Callable[..., Any]) -> Callable[..., Any]:
+        def found(*arguments: Any, **named: Any) -> Any:
+            index = make(*arguments, **named)
+            indexed()
+            return index
+
+        return found
 
     def say(what: str) -> None:
         print(f"cflengine compress: {what}", file=sys.stderr)
 
     table = model.tokenize(texts, watch)
     if model.solver not in RESUMABLE:
-        model.fit_tokens(table, watch=watch)
+        model.fit_tokens(table, watch=watch, indexer=before_solving(index_kgrams))
         return None
     digest, best = table.digest(int(model.max_gram)), out / CHECKPOINT
     index = IndexFile(out / INDEX, digest, say)
@@ -163,7 +176,7 @@ def fit_with_checkpoints(model: Any, texts: Sequence[str], out: Path, resume: bo
     checkpoint = Checkpoint(best, digest, say=say)
     model.set_params(listeners=(*model.listeners, checkpoint))
     try:
-        model.fit_tokens(table, known, watch, index.read_or_make if resume else index.make)
+        model.fit_tokens(table, known, watch, before_solving(index.read_or_make if resume else index.make))
     except ClusterLostError as error:
         if not best.exists():
             raise

@@ -214,7 +214,7 @@ def add_limits(solver: Any) -> None:
         "--time-limit",
         type=number(float, 0.001),
         metavar="S",
-        help="seconds for all, reading included; the best solution so far is kept",
+        help="seconds for reading and solving; the best solution so far is kept, and written however long that takes",
     )
     solver.add_argument("--threads", type=number(int, 1), metavar="N", help="default: all cores")
 
