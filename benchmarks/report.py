@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +73,18 @@ def machine(n_threads: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
+        "versions": _versions(),
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of all that the package's pyproject.toml names, peers included, as far as it is installed here."""
+    found = {}
+    for name in sorted({re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in requires("cflengine") or ()}):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def machine_line(facts: Mapping[str, Any]) -> str:

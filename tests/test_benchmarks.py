@@ -93,7 +93,9 @@ def test_a_large_parent_does_not_count():
 def test_plq_is_measured(tmp_path, capsys):
     out = tmp_path / "plq.json"
     assert main(["plq", "--quick", "--sections", "dense,fair,scaling", "--json", str(out)]) == 0
-    figures = json.loads(out.read_text())["corpora"]
+    written = json.loads(out.read_text())
+    figures, versions = written["corpora"], written["machine"]["versions"]
+    assert {"numpy", "scipy", "scikit-learn"} <= set(versions) and all(versions.values())
     scaling = figures.pop("scaling")
     assert len(figures) == 11 and all(one["gap_of_bound"] <= 1e-6 for one in figures.values())
     assert all(one["ours"]["1e-06"] > 0 for one in figures.values())
