@@ -49,10 +49,10 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     gone = [name for name in files_of_run(folder) if not (folder / name).exists()]
     if gone:
         raise FalseResult(f"{', '.join(gone)} of '{folder}', which the run wrote: not there.")
-    read = _read(report, command, [source] if isinstance(source, str) else source)
+    read = _read(folder, report, command, [source] if isinstance(source, str) else source)
     try:
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
-    except (CannotVerifyError, MissingPackageError, MemoryError, UnicodeError):
+    except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
     except InputError as error:  # the input has been read: it is a file of the run
         raise FalseResult(str(error)) from error
@@ -72,13 +72,13 @@ def _damaged(folder: Path, error: Exception) -> FalseResult:
 
 def _command(folder: Path, report: dict[str, Any]) -> str:
     command = report.get("command")
-    if command not in _CHECKS or not isinstance(report.get("arguments"), dict):
+    if not isinstance(command, str) or command not in _CHECKS or not isinstance(report.get("arguments"), dict):
         known = f"a run of {command}" if isinstance(command, str) else "a folder of an older version"
         raise InputError(f"'{folder}' is {known}, which cannot be verified.")
-    return str(command)
+    return command
 
 
-def _read(report: dict[str, Any], command: str, source: Sequence[str]) -> Any:
+def _read(folder: Path, report: dict[str, Any], command: str, source: Sequence[str]) -> Any:
     """What the run read: a corpus, or the columns of tagged sentences. Raises InputError where it cannot be read."""
     arguments = report["arguments"]
     try:
@@ -89,7 +89,7 @@ def _read(report: dict[str, Any], command: str, source: Sequence[str]) -> Any:
     except (InputError, MemoryError, OSError, UnicodeError):
         raise
     except _DAMAGE as error:
-        raise _damaged(Path("report.json"), error) from error
+        raise _damaged(folder, error) from error
 
 
 def _source(report: dict[str, Any], arguments: dict[str, Any]) -> list[str]:

@@ -370,10 +370,16 @@ def test_another_input_is_refused(run, source, tmp_path):
 def test_what_is_no_run_gets_one_sentence(tmp_path, run):
     with pytest.raises(InputError, match=r"report\.json"):
         verify_run(tmp_path)
-    edit_report(run, command="evaluate")
-    with pytest.raises(InputError, match="cannot be verified"):
-        verify_run(run)
+    for command in ("evaluate", ["compress"], None, 7):
+        edit_report(run, command=command)
+        with pytest.raises(InputError, match="cannot be verified"):
+            verify_run(run)
     edit_report(run, command="compress")
+    arguments = json.loads((run / "report.json").read_text())["arguments"]
+    edit_report(run, arguments=arguments | {"limit": ["7"]})
+    with pytest.raises(FalseResult, match="damaged"):
+        verify_run(run)
+    edit_report(run, arguments=arguments)
     forget(run, "proof.npz")
     with pytest.raises(InputError, match="nothing can be proved"):
         verify_run(run)
