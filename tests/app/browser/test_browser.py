@@ -37,7 +37,7 @@ def reviews() -> list[str]:
 @pytest.fixture(scope="module")
 def long_corpus(reviews, tmp_path_factory) -> Path:
     """A file that takes the solver longer than a test."""
-    texts = [f"{reviews[n % 2000]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(4000)]
+    texts = [f"{reviews[n % 2000]} {n} {reviews[(7 * n + 3) % 2000]}" for n in range(2500)]
     path = tmp_path_factory.mktemp("corpora") / "long.csv"
     pd.DataFrame({"text": texts}).to_csv(path, index=False)
     return path
