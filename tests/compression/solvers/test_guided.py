@@ -410,7 +410,7 @@ def test_numerical_error_is_said_and_the_next_solve_is_none_the_worse(small, rho
 
 def test_a_coarse_gap_is_proved_by_the_relaxation_and_a_first_search():
     """The relaxation does not end while its bound still rises, whatever the value at w says of it."""
-    texts = read_corpus(SAMPLE, text_column="text").texts
+    texts = read_corpus(SAMPLE, text_column="text", limit=800).texts
     result = CompressiveFeatures(settings=GuidedSettings(tol=0.01)).fit(texts).result_
     assert ANNEALING not in set(result.trace["stage"]) and result.gap <= 0.01
     tight = CompressiveFeatures(settings=GuidedSettings(tol=1e-3)).fit(texts).result_
