@@ -49,6 +49,10 @@ from cflengine.verify.findings import (
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
     table = _tokens(report, corpus)
+    asked, how = report["arguments"], report["compression"]
+    for name in ("lam", "max_gram", "plain_cost"):
+        same = name not in asked or asked[name] == how.get(name)
+        require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {how.get(name)!r} was taken.")
     prices = _prices(folder, table.n_tokens)
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)

@@ -367,6 +367,14 @@ def test_another_input_is_refused(run, source, tmp_path):
     assert verify_run(run, str(tmp_path / "same.csv"))
 
 
+@pytest.mark.parametrize(("name", "value"), [("lam", 2.0), ("max_gram", 2), ("plain_cost", 1.0), ("lam", None)])
+def test_other_costs_asked_for_than_taken_are_refused(run, name, value):
+    arguments = json.loads((run / "report.json").read_text())["arguments"]
+    edit_report(run, arguments=arguments | {name: value})
+    with pytest.raises(FalseResult, match=f"{name} .* was asked for"):
+        verify_run(run)
+
+
 def test_what_is_no_run_gets_one_sentence(tmp_path, run):
     with pytest.raises(InputError, match=r"report\.json"):
         verify_run(tmp_path)
