@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -53,6 +54,15 @@ def sparse_arrays(name: str, matrix: Any) -> dict[str, np.ndarray]:
     """A CSR matrix as arrays of an npz file: NAME_data, NAME_indices, NAME_indptr, NAME_shape."""
     parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
     return {f"{name}_{part}": array for part, array in parts.items()}
+
+
+def arrow_file(path: str | Path) -> pa.OSFile:
+    """A file for pyarrow to read. Raises OSError.
+
+    Not a file of Python's: threads of pyarrow let go of it after the last row, and where the interpreter ends at that
+    moment the process is aborted (exit code 134). Not the path itself, which pyarrow wants to be UTF-8.
+    """
+    return pa.OSFile(os.fsencode(path))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -17,9 +17,11 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.files import arrow_file
 
 _BLOCK_BYTES = 1 << 24  # of a CSV; a row has to fit in it
 _MOST_CELLS = 1 << 21  # of a batch of a Parquet file
+_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
 def feature_batches(
@@ -57,7 +59,7 @@ def _open(path: Path) -> tuple[list[str], Callable[[list[str]], Iterator[pa.Reco
     """Names of the columns of a table, and a function from some of them to its batches. Raises InputError."""
     try:
         if path.suffix.lower() == ".parquet":
-            columns = pa_parquet.read_schema(path).names
+            columns = pa_parquet.read_schema(arrow_file(path)).names
             return _once(columns, path), lambda wanted: _parquet_batches(path, wanted)
         with _csv(path, {}) as reader:
             columns = reader.schema.names
@@ -68,7 +70,7 @@ def _open(path: Path) -> tuple[list[str], Callable[[list[str]], Iterator[pa.Reco
 
 def _parquet_batches(path: Path, wanted: list[str]) -> Iterator[pa.RecordBatch]:
     # texts stay as few as they are in the file: a small file may hold one of megabytes in every row
-    with pa_parquet.ParquetFile(path, read_dictionary=wanted) as file:
+    with arrow_file(path) as opened, pa_parquet.ParquetFile(opened, read_dictionary=wanted) as file:
         yield from file.iter_batches(max(1, _MOST_CELLS // max(len(wanted), 1)), columns=wanted)
 
 
@@ -81,7 +83,7 @@ def _csv_batches(path: Path, wanted: list[str]) -> Iterator[pa.RecordBatch]:
 
 def _csv(path: Path, how: dict[str, Any]) -> pa_csv.CSVStreamingReader:
     return pa_csv.open_csv(
-        pa.input_stream(str(path), compression="detect"),
+        pa.input_stream(arrow_file(path), compression=_COMPRESSED.get(path.suffix.lower())),
         pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
         pa_csv.ParseOptions(delimiter="\t" if ".tsv" in path.suffixes[-2:] else ","),
         pa_csv.ConvertOptions(**how),

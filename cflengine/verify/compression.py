@@ -24,7 +24,7 @@ from cflengine.compression.model.branching import Branching, from_arrays
 from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
-from cflengine.engine.files import defuse_cell
+from cflengine.engine.files import arrow_file, defuse_cell
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
 from cflengine.verify.counts import expected_uses, gathered, weighted
@@ -276,7 +276,7 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
     written = pa.array([defuse_cell(name) for name in names], type=pa.string())
     options = pa_csv.ConvertOptions(column_types={"feature": pa.string()}, strings_can_be_null=False)
     rows, columns, values = [], [], []
-    with open(folder / "features.csv", "rb") as file:
+    with arrow_file(folder / "features.csv") as file:
         for batch in pa_csv.open_csv(file, convert_options=options):
             known = pc.index_in(batch.column(1), value_set=written)
             require(known.null_count == 0, "features.csv names a K-gram that is not in the dictionary.")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.engine.files import restore_cell
+from cflengine.engine.files import arrow_file, restore_cell
 from cflengine.linear.saving import read_model
 from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
@@ -178,7 +178,7 @@ def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     """The columns, "gram" as numbers, and what these numbers are called."""
     numbers = ("document", "start", "length", "start_char", "end_char")
     try:
-        with open(path, "rb") as file:  # not by its path, which arrow wants to be UTF-8
+        with arrow_file(path) as file:
             table = pq.read_table(file)
         found = {name: table.column(name).to_numpy() for name in numbers}
         entries = table.column("gram").combine_chunks()

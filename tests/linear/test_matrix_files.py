@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
 
 import numpy as np
 import pandas as pd
@@ -45,6 +47,15 @@ def test_every_kind_of_table_gives_the_same_matrix(tmp_path, ending, monkeypatch
     assert len(batches) > 2, "in several batches"
     np.testing.assert_array_equal(np.concatenate([X for X, _ in batches]), frame[NAMES].to_numpy())
     assert pd.concat([own for _, own in batches])["fit"].tolist() == frame["fit"].tolist()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_a_name_that_is_no_utf_8(tmp_path, ending):
+    path = written(table(), tmp_path, ending)
+    named = path.rename(tmp_path / (os.fsdecode(b"t\xff.") + ending))
+    found = np.concatenate([X for X, _ in feature_batches(named, 3, NAMES)])
+    np.testing.assert_array_equal(found, table()[NAMES].to_numpy())
 
 
 def test_a_model_of_named_columns_predicts_from_a_file(tmp_path, capsys):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -429,6 +430,19 @@ def test_damaged_files_are_refused(run):
     frame.to_csv(run / "documents.csv", index=False)
     edit_report(run, gap_lies_in=None)
     check_damaged(run)
+
+
+def test_arrow_reads_files_that_are_not_pythons(run, monkeypatch):
+    """Its threads hold them a moment longer: an interpreter that ends then is aborted, exit code 134."""
+    kinds = []
+
+    def opened(read):
+        return lambda file, **how: (kinds.append(type(file)), read(file, **how))[1]
+
+    monkeypatch.setattr(pa_csv, "open_csv", opened(pa_csv.open_csv))
+    monkeypatch.setattr(pq, "read_table", opened(pq.read_table))
+    verify_run(run)
+    assert kinds and set(kinds) == {pa.OSFile}
 
 
 def test_false_rows_of_the_long_table_are_refused(run):
