@@ -40,7 +40,7 @@ else:
             ["Models compared", "Regularisation parameters", "Words", "Files"], key="comparison_tabs"
         )
     with parameters:
-        lams, admm = draw_sliders(run), draw_solver()
+        lams, admm = draw_sliders(run), draw_solver(run.wanted.groups)
         rows, solving = solution_here(run, job, lams, admm=admm)
         draw_numbers(run, rows, solving, (*lams, admm))
         if st.toggle("Solve along the path", key="comparison_path_on", disabled=job.active):

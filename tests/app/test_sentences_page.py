@@ -269,6 +269,7 @@ def test_other_groups_are_learnt_from(page):
     learnt(page)
     comparison = BOARD.get(page.session_state["telling_id"]).so_far.comparison
     assert comparison.groups == "document" and comparison.data.counts.shape[0] == len(comparison.train)
+    assert "Documents with a weight" in numbers(page) and "with all documents" in captions(page), "not sentences"
     assert any("--groups=document" in block.value for block in page.code)
 
 

@@ -13,8 +13,9 @@ export default function ({ data, parentElement }) {
   const [left, right] = root.querySelector(".sv-sides").children;
   left.textContent = `← ${data.classes[0]}`;
   right.textContent = `${data.classes[1]} →`;
-  root.querySelector(".sv-head > span").textContent = "Sentence";
+  root.querySelector(".sv-head > span").textContent = data.unit[0].toUpperCase() + data.unit.slice(1);
   const rows = root.querySelector(".sv-rows");
+  rows.setAttribute("aria-label", `The document by ${data.unit}s`);
   rows.style.maxHeight = `${data.height}px`;
   const largest = Math.max(1e-9, ...data.rows.flatMap((row) => row.odds.map(Math.abs)));
   const heaviest = Math.max(1e-9, ...data.rows.flatMap((row) => row.pieces.map((piece) => Math.abs(piece[1]))));

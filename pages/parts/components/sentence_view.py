@@ -18,7 +18,7 @@ _HTML = """
 <div class="sv">
   <ul class="sv-legend"></ul>
   <div class="sv-head"><span></span><div class="sv-sides"><span></span><span></span></div></div>
-  <div class="sv-rows" role="list" aria-label="Sentences of the document"></div>
+  <div class="sv-rows" role="list"></div>
 </div>
 """
 
@@ -37,13 +37,14 @@ def sentence_view(
     models: Sequence[str],
     strongest: float,
     key: str,
+    unit: str = "sentence",
     height: int = 620,
 ) -> None:
     """Show the sentences of a document.
 
     sentences: dicts of "pieces", a list of (text, weight) that make up the sentence, "group_norm" (0: left out) and
     "odds", a number for each of ``models``, above 0 for the second of ``classes``. strongest: the group norm of a full
-    bar; 0 where sentences are neither kept nor left out. height: in pixels, at most.
+    bar; 0 where sentences are neither kept nor left out. unit: what they are called. height: in pixels, at most.
     """
     rows = [
         {
@@ -54,6 +55,7 @@ def sentence_view(
         for one in sentences
     ]
     data = {"rows": rows, "classes": list(classes), "models": list(models), "strongest": strongest, "height": height}
+    data["unit"] = unit
     _component(key=key, data=data)
 
 

@@ -36,7 +36,7 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
         state.update(comparison_here=(state.widget_lam_sen, state.widget_lam_las), comparison_moved=True)
 
     columns = st.columns(2, gap="medium")
-    titles = ("λ_sen: penalty on whole sentences", "λ_las: penalty on single words")
+    titles = (f"λ_sen: penalty on whole {run.wanted.groups}s", "λ_las: penalty on single words")
     for column, title, key in zip(columns, titles, ("lam_sen", "lam_las"), strict=True):
         column.select_slider(
             plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}", on_change=take
@@ -44,14 +44,14 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
     return state.comparison_here
 
 
-def draw_solver() -> bool:
-    """Which algorithm solves at the sliders' λ; whether it is the paper's ADMM."""
+def draw_solver(unit: str) -> bool:
+    """Which algorithm solves at the sliders' λ; whether it is the paper's ADMM. unit: what a group of words is."""
     names = {"exact": "the certified optimum", "admm": "the paper's ADMM"}
     chosen = st.segmented_control(
-        "Sentences kept by", list(names), default="exact", format_func=names.get, required=True,
+        f"{unit.capitalize()}s kept by", list(names), default="exact", format_func=names.get, required=True,
         key="comparison_solver",
-        help="The optimum lets a sentence go when all weights of its words are 0. ADMM, the paper's algorithm, has a "
-        "copy of the weights for every training sentence, stops early by its own rule, and lets a sentence go when its "
+        help=f"The optimum lets a {unit} go when all weights of its words are 0. ADMM, the paper's algorithm, has a "
+        f"copy of the weights for every training {unit}, stops early by its own rule, and lets a {unit} go when its "
         "copy is 0.",
     )  # fmt: skip
     return chosen == "admm"
@@ -100,16 +100,16 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
     """What the solution keeps, how good it is, what is proved. place: the sliders' λ, and whether ADMM's is wanted."""
     comparison = run.comparison
     assert comparison is not None
-    model, copied = LinearModel.of(rows), rows[0].copies is not None
+    model, copied, unit = LinearModel.of(rows), rows[0].copies is not None, comparison.groups
     group_norm = np.max([row.sentence_norms(comparison.data.groups) for row in rows], axis=0)
     kept, words = np.mean(group_norm > 0), model.size / max(1, len(comparison.names))
-    how = "Training sentences of which at least one word has a weight, for some class."
+    how = f"Training {unit}s of which at least one word has a weight, for some class."
     if copied:
-        how = "Training sentences whose copy of the weights, v, is not 0: the paper's choice (§5.4)."
+        how = f"Training {unit}s whose copy of the weights, v, is not 0: the paper's choice (§5.4)."
     objective, bound = sum(row.objective for row in rows), sum(row.lower_bound for row in rows)
     metric_row(
         [
-            ("Sentences with a weight", percent(kept, 1), how),
+            (f"{unit.capitalize()}s with a weight", percent(kept, 1), how),
             ("Words kept", percent(words, 1), f"{model.size:,} of {len(comparison.names):,} have a weight."),
             ("Right, test", percent(run.accuracy(model, "test"), 1)),
             ("Right, development", percent(run.accuracy(model, "dev"), 1)),
@@ -128,7 +128,7 @@ def draw_numbers(run: ComparisonRun, rows: Rows, solving: Job | None, place: tup
         steps, reasons = sum(row.n_iterations for row in rows), sorted({str(row.reason) for row in rows})
         st.caption(
             f"ADMM took {many(steps, 'step')} ({', '.join(reasons)}). By its copies it keeps {percent(kept, 1)} of the "
-            f"sentences; by its weights w, which are those of the classifier, {percent(by_weights, 1)}."
+            f"{unit}s; by its weights w, which are those of the classifier, {percent(by_weights, 1)}."
         )
     _draw_whose(run, place)
     if solving is not None:
@@ -230,7 +230,7 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     groups = comparison.data.groups
     norms = [np.max([one.sentence_norms(groups) for one in rows], axis=0) for _, rows in points]
     shares = {
-        "sentences with a weight": [float(np.mean(group_norm > 0)) for group_norm in norms],
+        f"{comparison.groups}s with a weight": [float(np.mean(group_norm > 0)) for group_norm in norms],
         "words kept": [model.size / max(1, len(comparison.names)) for model in models],
         "right, test": [run.accuracy(model, "test") for model in models],
         "right, development": [run.accuracy(model, "dev") for model in models],

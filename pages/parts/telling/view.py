@@ -52,21 +52,21 @@ def _others(job_id: str) -> None:
 
 def draw_share(comparison: SentenceComparison, found: Reading) -> int:
     """The slider, and what a reader of so few sentences gets right; returns the share's position."""
-    state = st.session_state
+    state, unit = st.session_state, comparison.groups
     percents = [round(100 * share) for share in found.shares]
     chosen = percents[found.chosen]
     value = state.get("comparison_share") or chosen
     value = st.select_slider(
-        "Share of sentences that is read", percents, value=value, format_func=lambda share: f"{share} %",
+        f"Share of {unit}s that is read", percents, value=value, format_func=lambda share: f"{share} %",
         key=f"widget_share_{chosen}", on_change=lambda: state.update(comparison_share=state[f"widget_share_{chosen}"]),
-        help="The strongest sentences, by the weights of their words; the others are taken out of the documents.",
+        help=f"The strongest {unit}s, by the weights of their words; the others are taken out of the documents.",
     )  # fmt: skip
     k = percents.index(value)
     test = len(comparison.test) > 0
     right, whole = (found.test if test else found.dev)[[k, -1]]
     n = len(comparison.test) if test else len(comparison.dev)
     st.markdown(
-        f"Reading only the **{value} %** most telling sentences, the classifier is right on **{percent(right, 1)}** of "
+        f"Reading only the **{value} %** most telling {unit}s, the classifier is right on **{percent(right, 1)}** of "
         f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}."
         + (
             f" {chosen} % is the smallest share within one standard error of the best on the development set."
@@ -101,7 +101,7 @@ def _list(run: ComparisonRun, rows: Rows, found: Reading, read: np.ndarray, load
     assert comparison is not None
     frame = telling_sentences(comparison, loaded.corpus.texts, found, k, LISTED)
     if not len(frame):
-        st.caption("No sentence speaks for it: every weight is 0.")
+        st.caption(f"No {comparison.groups} speaks for it: every weight is 0.")
         return
     coef = rows[0].w * (1.0 if k else -1.0) if len(rows) == 1 else rows[k].w
     listed = []
@@ -178,7 +178,7 @@ def _sentences(
         copies = np.max([row.sentence_norms(comparison.data.groups) for row in rows], axis=0)
         group_norm, strongest = copies[comparison.training_sentences(position)], float(copies.max(initial=0.0))
     text = loaded.corpus.texts[int(comparison.documents[position])]
-    two = len(classes) == 2
+    two, unit = len(classes) == 2, comparison.groups
     words = comparison.weighted_words(text, rows[0].w if two else rows[own].w)
     sign = -1.0 if two and own == 0 else 1.0  # odds are towards the document's own class; the view has two sides
     sentences = [
@@ -190,12 +190,15 @@ def _sentences(
         for row, kept in zip(frame.to_dict("records"), group_norm.tolist(), strict=True)
     ]
     sides = (classes[0], classes[1]) if two else ("the others", classes[own])
-    sentence_view(sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="comparison_view")
+    sentence_view(
+        sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="comparison_view",
+        unit=unit,
+    )  # fmt: skip
     st.caption(
-        f"A bar is a sentence's log-odds for the document's class, {plain(classes[own])}: the log of its probability "
-        "with all sentences, less that without this one. "
+        f"A bar is a {unit}'s log-odds for the document's class, {plain(classes[own])}: the log of its probability "
+        f"with all {unit}s, less that without this one. "
         + (
-            "Kept and norm are those of ADMM's copy of the weights for this sentence."
+            f"Kept and norm are those of ADMM's copy of the weights for this {unit}."
             if copied
             else "Kept is what is read with the share above; norm is that of the weights of its words"
             + (": ADMM has copies for the training documents only." if rows[0].copies is not None else ".")
