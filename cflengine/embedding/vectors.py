@@ -296,8 +296,13 @@ def write_text(path: Path, words: Sequence[str], M: np.ndarray) -> None:
     """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line; in a word, white
     space but single spaces is shown by a sign."""
     with replaced(path) as file:
-        file.write(f"{len(words)} {M.shape[1]}\n".encode())
-        for word, row in zip(words, M, strict=True):
-            numbers = " ".join(f"{value:.7g}" for value in row.tolist())
-            shown = word if " ".join(word.split()) == word else printable(word)
-            file.write(f"{shown} {numbers}\n".encode("utf-8", "surrogatepass"))
+        file.writelines(text_lines(words, M))
+
+
+def text_lines(words: Sequence[str], M: np.ndarray) -> Iterator[bytes]:
+    """The lines of :func:`write_text`."""
+    yield f"{len(words)} {M.shape[1]}\n".encode()
+    for word, row in zip(words, M, strict=True):
+        numbers = " ".join(f"{value:.7g}" for value in row.tolist())
+        shown = word if " ".join(word.split()) == word else printable(word)
+        yield f"{shown} {numbers}\n".encode("utf-8", "surrogatepass")

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine.embedding.problem import kernel_matrix, pair_coefficients
+from cflengine.embedding.vectors import text_lines
 from cflengine.linear.labels import Labels, read_labels
 from cflengine.text.token_table import plain_tokens
 from cflengine.verify.findings import Finding, check_table, require, require_same
@@ -82,6 +83,7 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     notes.append("the coverage")
     notes += _check_null(folder, report, laws, y, K, total)
     checked += _check_predictions(folder, report, labels, corpus)
+    _check_text(folder, "trained_" if "training" in report else "")
     check_table(folder / "pairwise.csv", report["pairwise"], ("statistic", "low", "high", "p_value", "identity"))
     summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
     return Finding("word-level MMD", total, total, 0.0, tuple(checked), tuple(notes), summary)
@@ -109,6 +111,15 @@ def _vectors(folder: Path, of: str = "") -> tuple[list[str], np.ndarray]:
     found = bytes(words).decode("utf-8", "surrogatepass").split("\n") if words.dtype == np.uint8 else words.tolist()
     require(len(found) == len(M) and bool(np.isfinite(M).all()), "words and vectors do not fit together.")
     return found, M
+
+
+def _check_text(folder: Path, of: str) -> None:
+    """vectors.txt has the vectors of vectors.npz; of: whose."""
+    words, M = _vectors(folder, of)
+    with open(folder / "vectors.txt", "rb") as file:
+        for number, line in enumerate(text_lines(words, M), 1):
+            require(file.readline() == line, f"line {number} of vectors.txt is not what vectors.npz says.")
+        require(not file.read(1), "vectors.txt has more lines than vectors.npz has words.")
 
 
 def _laws(

@@ -1,4 +1,4 @@
-"""Runs of ``cflengine sentences``, ``train-logistic`` and ``train-crf`` checked from their files and the input.
+"""Runs of ``cflengine train-logistic`` and ``train-crf`` checked from their files and the input.
 
 The training data are made again from the input, where features are words; K-grams as features are taken from
 ``proof.npz``, and that is said. Objective and bound are those of each system's certificate, plain numpy, at the weights
@@ -14,24 +14,23 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts, read_model
 from cflengine.loglinear.model.certificate import certify_binary, certify_chain, certify_multinomial
 from cflengine.loglinear.model.problem import ChainData, ChainFeatures
-from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
-from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
-from cflengine.sentence_lasso.sentences import WordFeatures, cut_sentences
 from cflengine.text.tagging.attributes import AttributeTable
 from cflengine.text.tagging.tags import convert
 from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
+from cflengine.verify.answers import AnsweredDocuments, cell_of, check_column, check_weights, row_classes
 from cflengine.verify.findings import (
     MODEL,
     Finding,
-    check_table,
     check_trace,
     proof_array,
     read_proof,
@@ -40,9 +39,10 @@ from cflengine.verify.findings import (
     require_gap,
     require_gap_of,
     require_same,
+    rows_of,
     sound,
 )
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_reading, check_words
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -52,8 +52,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     X, names, notes = training_matrix(report, corpus, split.train, proof)
     path = folder / MODEL
     header, arrays = last_parts(path, "logistic")
-    if names is not None:
-        check_reading(path, [corpus.texts[d] for d in split.train.tolist()], X)
+    documents = AnsweredDocuments.of(path, corpus, split, X, words=names is not None)
     coef, intercept = arrays["coef"], arrays["intercept"]
     check_intercepts(report["intercepts"], intercept)
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
@@ -77,86 +76,23 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
         for k, (fit, signs) in enumerate(zip(fits, class_signs(y, n_classes), strict=True)):
             certify = partial(certify_binary, X, signs, ridge=ridge, lasso=lasso, alpha=proof.get(f"alpha_{k}"))
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
-    checked = (f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features", f"{rows} certified fits")
+    checked: tuple[str, ...] = (
+        f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features",
+        f"{rows} certified fits",
+    )
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     check_trace(folder / "trace.csv", found)
     check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
-    return worst("logistic regression", found, checked, notes)
-
-
-def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
-    """Check a run of ``cflengine sentences``. Raises FalseResult."""
-    arguments, proof = report["arguments"], read_proof(folder)
-    labels, split = labelled(report, corpus, dev=arguments["dev_split"])
-    train = np.sort(split.train)
-    texts = [corpus.texts[d] for d in train.tolist()]
-    notes: tuple[str, ...] = ()
-    groups, by_length = arguments.get("groups", "sentence"), arguments.get("group_weights") == "length"
-    if arguments["features"] == "words":
-        words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
-        table = cut_sentences(texts, words.fit(texts), len(words.names()), arguments["language"], groups)
-        data = TrainingData(table.by_document(), table.counts, by_length=by_length)
-        require_same(report.get("n_features"), len(words.names()), "the number of features is")
-        require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
-    else:
-        data = TrainingData(_sparse(proof, "X"), _sparse(proof, "counts"), by_length=by_length)
-        words, notes = None, KEPT_GRAMS
-    y = labels.y[train]
-    signs = class_signs(y, len(labels.classes))
-    found = []
-    for i, model in enumerate(report["models"]):
-        penalty, fitted = Penalty(**_parameters(model)), []
-        require(len(model["results"]) == len(signs), "a model has not one result for each problem.")
-        for r, fit in enumerate(model["results"]):
-            problem = data.problem(signs[r], penalty)
-            w, bias, alpha, u = (
-                proof_array(proof, f"{name}_{i}_{r}") for name in ("w", "bias", "alpha", "multipliers")
-            )
-            require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
-            require(alpha.shape == y.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
-            objective = objective_at(problem, w, float(bias))
-            bound = max(dual_bound(problem, alpha, u, objective)[0], 0.0)
-            found.append(checked_fit(fit, objective, bound))
-            fitted.append((w, float(bias)))
-        own = found[-len(signs) :]
-        require_gap_of(model["gap"], max(relative_gap(*pair) for pair in own))
-        path = folder / f"{penalty.kind}.cflm"
-        own_groups = (groups, "length" if by_length else "equal")
-        header = _check_sentence_model(path, model, fitted, labels, words, own_groups)
-        check_claims(path, header, own, len(train))
-    check_table(folder / "models.csv", report["models"], ("gap", "features"))
-    checked = (
-        f"{len(train):,} training documents, {data.counts.shape[0]:,} {groups}s",
-        f"{len(found)} certified fits of {len(report['models'])} models",
-    )
-    notes += ("objectives and gaps in grid.csv, of models that were looked at: their dual points are not kept",)
-    return worst("sentence models", found, checked, notes)
-
-
-def _check_sentence_model(
-    path: Path,
-    said: dict[str, Any],
-    fitted: list[tuple[np.ndarray, float]],
-    labels: Any,
-    words: Any,
-    groups: tuple[str, str],
-) -> dict[str, Any]:
-    """The file of a model holds the weights that were proved, w and bias by row, and reads texts as the run did, cut
-    into the same groups. Its header."""
-    header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
-    coef, intercept = arrays["coef"], arrays["intercept"]
-    same = np.array_equal(coef, [w for w, _ in fitted]) and np.array_equal(intercept, [bias for _, bias in fitted])
-    require(same, f"{path.name} holds other weights than those that were proved.")
-    require(header["classes"] == list(labels.classes), f"the classes of {path.name} are not those of the labels.")
-    if path.stem == "sentence":
-        given = header["parameters"]
-        own = (given.get("groups", "sentence"), given.get("group_weights", "equal"))
-        require(own == groups, f"{path.name} has other groups than the run.")
-    if words is not None:
-        check_words(path, header, words)
-    check_intercepts(list(said["intercepts"].values()), intercept)
-    require_same(said["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")
-    return header
+    table = rows_of(folder / "weights.csv")
+    check_weights(table, coef, row_classes(labels.classes, len(coef)), names)
+    notes += ("which cluster each weight was in",) if table and "cluster" in table[0] else ()
+    model = LinearModel(coef, intercept)
+    probability = softmax(model.scores(documents.X), axis=1) if many else model.probabilities(documents.X)
+    own = labels.y[documents.documents]
+    right = documents.check_classes(folder / "documents.csv", labels.classes, own, probability)
+    documents.check_shares(report["accuracy"], right, "share of right ones")
+    checked += (f"weights.csv; documents.csv: {documents.known.sum():,} predictions",)
+    return worst("logistic regression", found, checked, notes + documents.notes)
 
 
 def verify_chain(folder: Path, report: dict[str, Any], sentences: list[list[list[str]]]) -> Finding:
@@ -190,8 +126,24 @@ def verify_chain(folder: Path, report: dict[str, Any], sentences: list[list[list
     found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
     require_gap_of(header["gap"], relative_gap(*found), "model.cflm says")
     check_trace(folder / "trace.csv", [found])
-    checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights",)
-    return worst("conditional random field", [found], checked, ())
+    _check_chain_weights(folder / "weights.csv", header, features, arrays["w"])
+    checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights; weights.csv",)
+    notes = ("evaluation.csv and what was tagged: the test files are not read",) if arguments.get("test") else ()
+    return worst("conditional random field", [found], checked, notes)
+
+
+def _check_chain_weights(path: Path, header: dict[str, Any], features: ChainFeatures, w: np.ndarray) -> None:
+    """weights.csv lists state features, then transitions, as the model orders them."""
+    rows, classes, n = rows_of(path), [cell_of(name) for name in header["classes"]], features.n_states
+    require(len(rows) == len(w), f"weights.csv has {len(rows):,} rows, but the model has {len(w):,} weights.")
+    attribute = np.repeat(np.arange(len(features.ptr) - 1), np.diff(features.ptr))
+    names = [cell_of(header["attributes"][a]) for a in attribute.tolist()]
+    check_column(rows[:n], "attribute", names, "weights.csv")
+    check_column(rows[:n], "label", [classes[c] for c in features.label.tolist()], "weights.csv")
+    check_column(rows[n:], "before", [classes[c] for c in features.before.tolist()], "weights.csv")
+    check_column(rows[n:], "after", [classes[c] for c in features.after.tolist()], "weights.csv")
+    for i, (row, weight) in enumerate(zip(rows, w.tolist(), strict=True)):
+        require(float(row["weight"]) == weight, f"weights.csv says in row {i + 1} another weight than {weight!r}.")
 
 
 def _compare(
@@ -217,7 +169,8 @@ def worst(name: str, found: list[tuple[float, float]], checked: tuple[str, ...],
     return Finding(name, objective, bound, relative_gap(objective, bound), checked, notes)
 
 
-def _sparse(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
+def sparse_of(proof: dict[str, np.ndarray], name: str) -> sparse.csr_matrix:
+    """A matrix of proof.npz. Raises FalseResult."""
     parts = [proof_array(proof, f"{name}_{part}") for part in ("data", "indices", "indptr", "shape")]
     return sound(sparse.csr_matrix((parts[0], parts[1], parts[2]), tuple(parts[3].tolist())))
 
@@ -241,17 +194,12 @@ def require_parts(report: dict[str, Any], split: Any) -> None:
         require(len(getattr(split, part)) == count, f"there are not {count} documents in the {part} part.")
 
 
-def _parameters(model: dict[str, Any]) -> dict[str, Any]:
-    names = ("lam_sen", "lam_las", "lam_rid")
-    return {"kind": model["penalty"]} | {name: float(model[name]) for name in names if model.get(name) is not None}
-
-
 def training_matrix(
     report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
 ) -> tuple[sparse.csr_matrix, np.ndarray | None, tuple[str, ...]]:
     """The training documents' features with their names: of words made again, of K-grams, unnamed, as the run left
     them."""
-    arguments, kept = report["arguments"], _sparse(proof, "X")
+    arguments, kept = report["arguments"], sparse_of(proof, "X")
     if arguments["features"] != "words":
         return kept, None, KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]

@@ -23,8 +23,9 @@ KEPT_GRAMS = (
 )
 
 
-def check_reading(path: Path, texts: Sequence[str], X: sparse.csr_matrix) -> None:
-    """All steps but the last make X, CSR (N, d), of the training documents. Raises FalseResult."""
+def check_reading(path: Path, texts: Sequence[str], train: np.ndarray, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """What all steps but the last make of texts, CSR (n, d): X of the training documents, int positions (N,). Raises
+    FalseResult."""
     from cflengine.linear.persistence import TRANSFORMERS, from_parts  # and scikit-learn, which no other check needs
 
     header, arrays = read_model(path)
@@ -32,8 +33,9 @@ def check_reading(path: Path, texts: Sequence[str], X: sparse.csr_matrix) -> Non
     known = bool(steps) and all(one["step"].get("kind") in TRANSFORMERS for one in steps)
     require(known, f"{path.name} reads texts by other steps than the run.")
     own = sparse.csr_matrix(from_parts({"kind": "pipeline", "steps": steps}, arrays, path.name).transform(texts))
-    same = own.shape == X.shape and not (abs(own - X) > 1e-12).nnz
+    same = own.shape[1] == X.shape[1] and not (abs(own[train] - X) > 1e-12).nnz
     require(bool(same), f"{path.name} makes other features of the training documents than the run had.")
+    return own
 
 
 def check_words(path: Path, header: Mapping[str, Any], words: Any) -> None:

@@ -9,12 +9,15 @@ import numpy as np
 
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_numbers, read_sensitive, split_documents
+from cflengine.linear.model import LinearModel
+from cflengine.linear.model_comparison import PARTS
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts
 from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import FEASIBLE, Certificate, certify
-from cflengine.plq.losses import named_loss
+from cflengine.plq.losses import Loss, named_loss
 from cflengine.plq.problem import PLQProblem
+from cflengine.verify.answers import AnsweredDocuments, check_weights, row_classes
 from cflengine.verify.findings import (
     MODEL,
     Finding,
@@ -26,9 +29,10 @@ from cflengine.verify.findings import (
     require_bound,
     require_gap_of,
     require_same,
+    rows_of,
 )
 from cflengine.verify.learners import checked_fit, labelled, require_parts, training_matrix, worst
-from cflengine.verify.models import check_claims, check_intercepts, check_reading
+from cflengine.verify.models import check_claims, check_intercepts
 
 
 def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -37,6 +41,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     loss = named_loss(arguments["loss"])
     kind = "plq classifier" if loss.of == "margin" else "plq regressor"
     header, arrays = last_parts(folder / MODEL, kind)
+    labels: Any = None
+    numbers: Any = None
     if loss.of == "margin":
         labels, split = labelled(report, corpus, dev=arguments["dev_split"])
         targets = class_signs(labels.y[split.train], len(labels.classes))
@@ -49,8 +55,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         targets = [numbers.y[split.train]]
     require_parts(report, split)
     X, names, notes = training_matrix(report, corpus, split.train, proof)
-    if names is not None:
-        check_reading(folder / MODEL, [corpus.texts[d] for d in split.train.tolist()], X)
+    documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X, words=names is not None)
     bounds = _constraints(header["parameters"]["constraints"], arguments, corpus, split.train, X, names)
     C, ratio, intercept = (header["parameters"][name] for name in ("C", "l1_ratio", "fit_intercept"))
     require(float(C) == float(report["C"]), "the model's C is not the report's.")
@@ -83,18 +88,45 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         fit_intercept=not arguments["no_intercept"],
     )  # fmt: skip
     check_trace(folder / "trace.csv", found)
+    classes = row_classes(labels.classes, len(coef)) if loss.of == "margin" else ("",)
+    check_weights(rows_of(folder / "weights.csv"), coef, classes, names)
+
+    def worth(coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Of every document: whether its class is predicted, or its loss."""
+        model = LinearModel(coef, bias)
+        if loss.of == "margin":
+            return documents.where_known(model.predict(documents.X) == labels.y[documents.documents])
+        return documents.where_known(loss.parts.value(model.scores(documents.X) - numbers.y[documents.documents]))
+
+    _check_answers(folder, report, documents, LinearModel(coef, bias), loss, labels or numbers)
     if report["path"]:
         check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
     for j, row in enumerate(report["path"] or ()):
         own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
         _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
+        documents.check_shares({part: row[part] for part in PARTS if part in row}, worth(own, shift), "worth")
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
         f"{len(found)} certified fits",
+        f"weights.csv; documents.csv: {documents.known.sum():,} predictions",
     )
     checked += (f"{len(report['path']):,} models of the path over C",) if report["path"] else ()
     checked += (f"{len(bounds):,} constraints are met",) if len(bounds) else ()
-    return worst(f"{loss.name} loss", found, checked, notes)
+    return worst(f"{loss.name} loss", found, checked, notes + documents.notes)
+
+
+def _check_answers(
+    folder: Path, report: dict[str, Any], documents: AnsweredDocuments, model: LinearModel, loss: Loss, target: Any
+) -> None:
+    """documents.csv, and what it comes to on every part. target: labels, or numbers."""
+    path, scores, own = folder / "documents.csv", model.scores(documents.X), target.y[documents.documents]
+    if loss.of == "margin":
+        of_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+        right = documents.check_classes(path, target.classes, own, of_class, "score")
+        documents.check_shares(report["accuracy"], right, "share of right ones")
+    else:
+        predicted = documents.check_values(path, own, scores)
+        documents.check_shares(report["mean_loss"], loss.parts.value(predicted - own), "mean loss")
 
 
 def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndarray) -> None:

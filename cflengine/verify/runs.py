@@ -17,8 +17,9 @@ from cflengine.text.tagging.conll import read_columns
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report
-from cflengine.verify.learners import verify_chain, verify_logistic, verify_sentences
+from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
+from cflengine.verify.sentence_models import verify_sentences
 from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
 
 _CHECKS: dict[str, Callable[[Path, dict[str, Any], Any], Any]] = {

@@ -1,0 +1,209 @@
+"""A run of ``cflengine sentences``, checked: documents cut again, and what every model says of words and sentences."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cflengine.engine.gaps import relative_gap
+from cflengine.linear.model import LinearModel
+from cflengine.linear.one_vs_rest import class_signs
+from cflengine.linear.saving import read_model
+from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
+from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.relevance import relevance_table
+from cflengine.sentence_lasso.sentences import SentenceTable, WordFeatures, cut_sentences
+from cflengine.verify.answers import (
+    AnsweredDocuments,
+    check_sentences,
+    check_weights,
+    parts_of,
+    row_classes,
+)
+from cflengine.verify.findings import (
+    Finding,
+    check_table,
+    close,
+    proof_array,
+    read_proof,
+    require,
+    require_gap_of,
+    require_same,
+    rows_of,
+)
+from cflengine.verify.learners import checked_fit, labelled, sparse_of, worst
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_words
+
+_LAMS = ("lam_sen", "lam_las", "lam_rid")
+
+
+def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
+    """Check it. Raises FalseResult."""
+    arguments, proof = report["arguments"], read_proof(folder)
+    labels, split = labelled(report, corpus, dev=arguments["dev_split"])
+    documents, part = parts_of(split)
+    train = np.flatnonzero(part == "train")
+    groups, by_length = arguments.get("groups", "sentence"), arguments.get("group_weights") == "length"
+    table, words = None, None
+    if arguments["features"] == "words":
+        table, words = _cut(report, [corpus.texts[d] for d in documents.tolist()], train, groups)
+        own = table.documents(train)
+        data = TrainingData(own.by_document(), own.counts, by_length=by_length)
+        require_same(report.get("n_features"), len(words.names()), "the number of features is")
+        require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
+    else:
+        data = TrainingData(sparse_of(proof, "X"), sparse_of(proof, "counts"), by_length=by_length)
+    signs = class_signs(labels.y[documents][train], len(labels.classes))
+    found: list[tuple[float, float]] = []
+    models: dict[str, LinearModel] = {}
+    for i, said in enumerate(report["models"]):
+        penalty = Penalty(**_parameters(said))
+        own_fits, model = _proved(said, penalty, data, signs, proof, str(i))
+        found += own_fits
+        require_gap_of(said["gap"], max(relative_gap(*pair) for pair in own_fits))
+        path = folder / f"{penalty.kind}.cflm"
+        own_groups = (groups, "length" if by_length else "equal")
+        header = _check_sentence_model(path, said, model, labels, words, own_groups)
+        check_claims(path, header, own_fits, len(train))
+        models[penalty.kind] = model
+    columns = ("gap", "features", "model_size", "accuracy", "dev_accuracy")
+    check_table(folder / "models.csv", report["models"], columns)
+    _check_best(folder / "grid.csv", report["models"])
+    _check_weights(folder / "weights.csv", models, labels, words, data)
+    X = data.X if table is None else table.by_document()
+    answered = AnsweredDocuments.placed(corpus, split, X, words=table is not None)
+    _check_documents(folder, report, answered, models, labels)
+    notes: tuple[str, ...] = KEPT_GRAMS if table is None else ()
+    checked: tuple[str, ...] = (
+        f"{len(train):,} training documents, {data.counts.shape[0]:,} {groups}s",
+        f"{len(found)} certified fits of {len(report['models'])} models",
+        f"weights.csv; documents.csv: {answered.known.sum():,} predictions",
+    )
+    if table is None:
+        notes += (*answered.notes, "sentences.csv")
+    else:
+        notes += _check_sentences(folder, report, corpus, labels, (documents, part), table, models)
+        checked += (f"sentences.csv: {len(table):,} {groups}s",)
+    notes += ("objectives and accuracies in grid.csv, of models that were looked at: their weights are not kept",)
+    return worst("sentence models", found, checked, notes)
+
+
+def _cut(
+    report: dict[str, Any], texts: list[str], train: np.ndarray, groups: str
+) -> tuple[SentenceTable, WordFeatures]:
+    """The sentences of all documents, by words of those for training, int positions."""
+    arguments = report["arguments"]
+    words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
+    words.fit([texts[i] for i in train.tolist()])
+    table = cut_sentences(texts, words.find(texts), len(words.names()), arguments["language"], groups)
+    return table, words
+
+
+def _proved(
+    said: dict[str, Any],
+    penalty: Penalty,
+    data: TrainingData,
+    signs: list[np.ndarray],
+    proof: dict[str, np.ndarray],
+    number: str,
+) -> tuple[list[tuple[float, float]], LinearModel]:
+    """Objective and bound of each row of a model, and the model."""
+    require(len(said["results"]) == len(signs), "a model has not one result for each problem.")
+    found, weights, biases = [], [], []
+    for r, (fit, sign) in enumerate(zip(said["results"], signs, strict=True)):
+        problem = data.problem(sign, penalty)
+        w, bias, alpha, u = (
+            proof_array(proof, f"{name}_{number}_{r}") for name in ("w", "bias", "alpha", "multipliers")
+        )
+        require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
+        require(alpha.shape == sign.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
+        objective = objective_at(problem, w, float(bias))
+        found.append(checked_fit(fit, objective, max(dual_bound(problem, alpha, u, objective)[0], 0.0)))
+        weights.append(w)
+        biases.append(float(bias))
+    return found, LinearModel(np.array(weights), np.array(biases))
+
+
+def _check_sentence_model(
+    path: Path, said: dict[str, Any], model: LinearModel, labels: Any, words: Any, groups: tuple[str, str]
+) -> dict[str, Any]:
+    """The file of a model holds the weights that were proved, and reads texts as the run did, cut into the same groups.
+    Its header."""
+    header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    same = np.array_equal(coef, model.coef) and np.array_equal(intercept, model.intercept)
+    require(same, f"{path.name} holds other weights than those that were proved.")
+    require(header["classes"] == list(labels.classes), f"the classes of {path.name} are not those of the labels.")
+    if path.stem == "sentence":
+        given = header["parameters"]
+        own = (given.get("groups", "sentence"), given.get("group_weights", "equal"))
+        require(own == groups, f"{path.name} has other groups than the run.")
+    if words is not None:
+        check_words(path, header, words)
+    check_intercepts(list(said["intercepts"].values()), intercept)
+    require_same(said["features"], model.size, "features with a weight are")
+    require_same(said["model_size"], model.size / coef.shape[1], "the share of features with a weight is")
+    return header
+
+
+def _check_best(path: Path, models: list[dict[str, Any]]) -> None:
+    """Of every penalty the best of grid.csv was taken, and its accuracy on the development set is what is said."""
+    grid = rows_of(path)
+    for said in models:
+        own = [row for row in grid if row["penalty"] == said["penalty"]]
+        best = max((float(row["accuracy"]) for row in own), default=math.nan)
+        taken = any(
+            close(float(row["accuracy"]), best)
+            and all(row.get(name, "") == ("" if said.get(name) is None else str(said[name])) for name in _LAMS)
+            for row in own
+        )
+        is_said = isinstance(said["dev_accuracy"], float) and close(said["dev_accuracy"], best)
+        require(taken and is_said, f"the model of penalty {said['penalty']!r} is not the best of grid.csv.")
+
+
+def _check_weights(path: Path, models: dict[str, LinearModel], labels: Any, words: Any, data: TrainingData) -> None:
+    rows = rows_of(path)
+    known = {row["model"] for row in rows} <= models.keys()
+    require(known, "weights.csv has weights of a model that the run has not.")
+    for kind, model in models.items():
+        own = [row for row in rows if row["model"] == kind]
+        names = None if words is None else words.names()
+        classes = row_classes(labels.classes, len(model.coef))
+        check_weights(own, model.coef, classes, names, occurrences=data.occurrences)
+
+
+def _check_documents(
+    folder: Path, report: dict[str, Any], answered: AnsweredDocuments, models: dict[str, LinearModel], labels: Any
+) -> None:
+    """Predictions of the first model, and which share of the test documents every model gets right."""
+    y = labels.y[answered.documents]
+    first = next(iter(models.values()))
+    answered.check_classes(folder / "documents.csv", labels.classes, y, first.probabilities(answered.X))
+    for said, model in zip(report["models"], models.values(), strict=True):
+        right = answered.where_known(model.predict(answered.X) == y)
+        answered.check_shares({"test": said["accuracy"]}, right, f"share of right ones by {said['penalty']}")
+
+
+def _check_sentences(
+    folder: Path, report: dict[str, Any], corpus: Any, labels: Any, where: tuple[np.ndarray, np.ndarray],
+    table: SentenceTable, models: dict[str, LinearModel],
+) -> tuple[str, ...]:  # fmt: skip
+    """sentences.csv; what could not be checked. where: documents and their parts."""
+    documents, part = where
+    classes, y = np.array(labels.classes, dtype=object), labels.y[documents]
+    tables = {kind: relevance_table(table, model, y, classes) for kind, model in models.items()}
+    found = next(iter(tables.values())).drop(columns="log_odds")
+    found["document"] = documents[found["document"]]
+    for kind, one in tables.items():
+        found[f"log_odds_{kind}"] = one["log_odds"]
+    copied = report["arguments"].get("solver") == "admm" and next(iter(models)) == "sentence"
+    texts = {d: corpus.texts[d] for d in documents.tolist()}
+    check_sentences(folder / "sentences.csv", found, texts, part[table.document].tolist(), copied=copied)
+    return ("norms of training sentences in sentences.csv: ADMM's copies are not kept",) if copied else ()
+
+
+def _parameters(model: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": model["penalty"]} | {name: float(model[name]) for name in _LAMS if model.get(name) is not None}
