@@ -13,7 +13,6 @@ import pandas as pd
 
 from cflengine.embedding.identity import WIDTH, identity_kernel, identity_sums
 from cflengine.embedding.inference import (
-    MOST_DOCUMENTS,
     DocumentKernel,
     document_gram,
     interval,
@@ -23,6 +22,7 @@ from cflengine.embedding.inference import (
     tie_tolerance,
 )
 from cflengine.embedding.pairs import PairSums, pair_sums
+from cflengine.embedding.problem import MOST_DOCUMENTS
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import CompareSettings, Kernel
 from cflengine.embedding.width import median_width

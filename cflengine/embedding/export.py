@@ -14,6 +14,7 @@ import pandas as pd
 
 from cflengine.embedding.classifier import WordMMDEmbedding
 from cflengine.embedding.comparison import Comparison
+from cflengine.embedding.problem import most_words
 from cflengine.embedding.vectors import write_text
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
@@ -23,7 +24,6 @@ from cflengine.linear.labels import Labels, Split
 from cflengine.text.corpus import Corpus
 
 _LONGEST_WORD = 200
-_MOST_ROWS = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class EmbeddingAnalysis:
     def witness(self) -> pd.DataFrame:
         """The witness functions of all pairs of classes, one below the other."""
         names, frames = list(self.labels.classes), []
-        most = max(1_000, _MOST_ROWS * 2 // (len(names) * (len(names) - 1)))  # of many classes the first of each pair
+        most = most_words(len(names))
         for a, b in combinations(range(len(names)), 2):
             frame = self.comparison.witness(a, b).head(most)
             frame.columns = [*frame.columns[:4], "share", "share in other"]

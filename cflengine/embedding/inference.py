@@ -23,7 +23,6 @@ from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Poll, go_on
 
-MOST_DOCUMENTS = 8_000  # whose kernel is kept as a matrix
 _COLUMNS = 128
 _AT_ONCE = 128  # permutations in one product
 _Z = 1.959963984540054  # 97.5 % of a standard normal distribution

@@ -27,6 +27,9 @@ from itertools import combinations
 
 import numpy as np
 
+MOST_DOCUMENTS = 8_000  # whose kernel is kept as a matrix; the test of more is by random features
+_MOST_ROWS = 2_000_000  # of witness.csv
+
 
 def kernel_matrix(A: np.ndarray, B: np.ndarray, family: str = "gaussian", widths: tuple[float, ...] = ()) -> np.ndarray:
     """float64 (a, b), k of rows A (a, r) and B (b, r): gaussian exp(−‖a − b‖² / (2 width²)), laplace
@@ -63,3 +66,8 @@ def wmmd2(laws: np.ndarray, y: np.ndarray, K: np.ndarray) -> float:
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
     within = np.einsum("iv,vw,iw->i", laws, K, laws)
     return float((coefficients * (P @ K @ P.T)).sum() - (coefficients.diagonal()[y] * within).sum())
+
+
+def most_words(n_classes: int) -> int:
+    """How many words of each pair of so many classes are written down as its witness: of many the first."""
+    return max(1_000, _MOST_ROWS * 2 // (n_classes * (n_classes - 1)))

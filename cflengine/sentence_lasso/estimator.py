@@ -235,14 +235,11 @@ def estimator_of(
     """The estimator that has these results: to predict, and to be saved."""
     if penalty.kind == "sentence":
         model: GroupClassifier = SentenceLassoClassifier(
-            penalty.lam_sen, penalty.lam_las, language=language, groups=groups,
+            **penalty.of_estimator, language=language, groups=groups,
             group_weights="length" if data.by_length else "equal",
         )  # fmt: skip
     else:
-        half = 2.0 if penalty.kind in ("ridge", "elastic") else 1.0
-        model = PenalisedClassifier(
-            penalty.kind, l1=penalty.lam_las or 1.0, l2=half * penalty.lam_rid or 1.0, language=language
-        )
+        model = PenalisedClassifier(**penalty.of_estimator, language=language)
     if isinstance(features, WordFeatures):
         model.token_pattern, model.lowercase = features.token_pattern, features.lowercase
     return model.adopt(classes, results, data, penalty, features)

@@ -19,6 +19,7 @@ from scipy import sparse
 from cflengine.engine.files import defuse_cell
 from cflengine.linear.labels import Split
 from cflengine.linear.model_comparison import PARTS
+from cflengine.linear.saving import read_model
 from cflengine.verify.findings import close, require, rows_of
 from cflengine.verify.models import check_reading
 
@@ -48,6 +49,9 @@ class AnsweredDocuments:
             documents, _ = parts_of(split)
             texts = [corpus.texts[d] for d in documents.tolist()]
             X = check_reading(path, texts, np.searchsorted(documents, split.train), X)
+        else:
+            first = read_model(path)[0]["steps"][0]["step"]["kind"]
+            require(first == "k-grams", f"{path.name} reads texts by {first}, not by K-grams.")
         return cls.placed(corpus, split, X, words=words)
 
     @classmethod
@@ -70,20 +74,13 @@ class AnsweredDocuments:
         """What could not be looked at."""
         return () if self.known.all() else (ONLY_TRAINING,)
 
-    def check_places(self, rows: Sequence[Mapping[str, str]]) -> None:
-        """documents.csv lists these documents, with their records and parts."""
-        require(len(rows) == len(self.documents), f"documents.csv has {len(rows)} rows, not {len(self.documents)}.")
-        for name, values in (("document", self.documents), ("row", self.rows)):
-            check_column(rows, name, [str(value) for value in values.tolist()])
-        check_column(rows, "split", self.part.tolist())
-
     def check_classes(
         self, path: Path, classes: Sequence[str], y: np.ndarray, scores: np.ndarray, column: str = "probability"
     ) -> list[bool]:
         """The class of every document, int64 (n,), the predicted one, which no score or probability, float64 (n,
         classes), exceeds, and its score; which documents are right."""
         rows = rows_of(path)
-        self.check_places(rows)
+        check_places(rows, self.documents, self.rows, self.part)
         check_column(rows, "label", [cell_of(classes[c]) for c in y.tolist()])
         number = {cell_of(name): c for c, name in enumerate(classes)}
         for i in np.flatnonzero(self.known).tolist():
@@ -101,7 +98,7 @@ class AnsweredDocuments:
         """The number of every document, what is predicted, and the difference: float64 (n,) each; returns what is
         predicted by the file."""
         rows = rows_of(path)
-        self.check_places(rows)
+        check_places(rows, self.documents, self.rows, self.part)
         columns = {"value": values, "predicted": predicted, "residual": predicted - values}
         for i, row in enumerate(rows):
             for name in columns if self.known[i] else ("value",):
@@ -131,6 +128,20 @@ def parts_of(split: Split) -> tuple[np.ndarray, np.ndarray]:
     for part in PARTS:
         names[np.searchsorted(documents, getattr(split, part))] = part
     return documents, names
+
+
+def check_places(
+    rows: Sequence[Mapping[str, str]],
+    documents: np.ndarray,
+    records: np.ndarray,
+    part: np.ndarray,
+    file: str = "documents.csv",
+) -> None:
+    """A table lists these documents, with their records in the source and their parts, (n,) each."""
+    require(len(rows) == len(documents), f"{file} has {len(rows)} rows, but there are {len(documents)} documents.")
+    for name, values in (("document", documents), ("row", records)):
+        check_column(rows, name, [str(value) for value in values.tolist()], file)
+    check_column(rows, "split", part.tolist(), file)
 
 
 def row_classes(classes: Sequence[str], n_rows: int) -> Sequence[str]:

@@ -49,10 +49,7 @@ from cflengine.verify.findings import (
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
     table = _tokens(report, corpus)
-    asked, how = report["arguments"], report["compression"]
-    for name in ("lam", "max_gram", "plain_cost"):
-        same = name not in asked or asked[name] == how.get(name)
-        require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {how.get(name)!r} was taken.")
+    _check_asked(report, ("lam", "max_gram", "plain_cost"))
     prices = _prices(folder, table.n_tokens)
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
@@ -70,6 +67,7 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     require(all(one.parent == folder for one in folders), "the report names folders outside its own.")
     require(len({point["lam"] for point in points}) == len(points) > 0, "the report has a λ twice, or none.")
     table = _tokens(report, corpus)
+    _check_asked(report, ("max_gram", "plain_cost"))
     # each λ's prices are read again when it is checked: those of all would not be in memory together
     whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
     parts, found = _cut(report, table, whole=whole), []
@@ -84,6 +82,16 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     return found
 
 
+def _check_asked(report: dict[str, Any], names: tuple[str, ...]) -> None:
+    """What was asked for is what was taken, of ``names`` and of how texts are cut and features counted."""
+    asked, how = report["arguments"], report["compression"]
+    taken = dict(how) | {"keep_case": not how["lowercase"]}
+    for name in (*names, "token_pattern", "keep_case", "sentence_borders", "weighting", "counting", "temperature"):
+        usual = name not in asked or (name == "token_pattern" and asked[name] is None)
+        same = usual or asked[name] == taken.get(name)
+        require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {taken.get(name)!r} was taken.")
+
+
 def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
     """The corpus's, cut as the report says, and of that very corpus."""
     settings = report.get("compression")
@@ -95,6 +103,7 @@ def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
     )  # fmt: skip
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
+    require_same(report.get("n_types"), len(table.vocabulary), "the number of distinct tokens is")
     same = report.get("digest") == table.digest(int(settings["max_gram"]))
     require(same, "the input is not the corpus that was compressed: its digest is another.")
     return table
@@ -274,7 +283,9 @@ def _equal(matrix: sparse.csr_matrix, expected: sparse.csr_matrix) -> bool:
 def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> None:
     """features.csv has these entries, and no other, in any order; it is read a block of rows at a time."""
     written = pa.array([defuse_cell(name) for name in names], type=pa.string())
-    options = pa_csv.ConvertOptions(column_types={"feature": pa.string()}, strings_can_be_null=False)
+    options = pa_csv.ConvertOptions(
+        column_types={"document": pa.int64(), "feature": pa.string()}, strings_can_be_null=False
+    )
     rows, columns, values = [], [], []
     with arrow_file(folder / "features.csv") as file:
         for batch in pa_csv.open_csv(file, convert_options=options):

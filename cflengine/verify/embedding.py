@@ -15,19 +15,17 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.embedding.problem import kernel_matrix, pair_coefficients
+from cflengine.embedding.problem import kernel_matrix, most_words, pair_coefficients
 from cflengine.embedding.vectors import text_lines
 from cflengine.linear.labels import Labels, read_labels
 from cflengine.text.token_table import plain_tokens
-from cflengine.verify.findings import Finding, check_table, require, require_same
-from cflengine.verify.networks import check_network
+from cflengine.verify.answers import cell_of, check_column
+from cflengine.verify.findings import Finding, check_table, require, require_same, rows_of
+from cflengine.verify.networks import check_predictions
+from cflengine.verify.permutations import SHARED, check_permutations, same_number
 
 _ROWS = 512
-_MOST_DOCUMENTS = 4_000  # whose kernel is made as a matrix, to repeat the permutations
 _Z = 1.959963984540054
-_SHARED = {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}  # of two words, at distance √2
-_AT_ONCE = 64  # permutations
-_MOST_WORK = 1e12  # multiplications for p of single pairs
 
 
 def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -38,6 +36,9 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     laws, y = _laws(arguments, corpus, labels, words)
     require_same(said["n_documents"], laws.shape[0], "the number of documents is")
     family, widths = said["kernel"], tuple(float(width) for width in said["widths"])
+    require(family == arguments["kernel"], "the kernel is not the one that was asked for.")
+    asked = tuple(arguments.get("width") or ())
+    require(widths == asked or not asked or family == "linear", "the widths are not those that were asked for.")
     checked = [f"{laws.shape[0]:,} documents, {len(words):,} words"]
     notes = ["the vectors: they are taken as the run left them"]
     if widths and not arguments.get("width"):
@@ -45,35 +46,40 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     K = _Blocks(M, family, widths)
     KP, within = _products(laws, y, K, len(labels.classes))
     total = _statistic(laws, y, KP, within, None)
-    error = said["approximation_error"]
-    if error:
+    error, features = said["approximation_error"], arguments.get("random_features") if family != "linear" else None
+    if features:
+        # a frequency adds between −4 and 4 to each pair's statistic
+        most = 8.0 * math.comb(len(labels.classes), 2) / math.sqrt(features)
+        require(0.0 <= error <= most, f"the report says a standard error of {error!r}, more than {features} can have.")
         require(
             abs(total - said["statistic"]) <= 6.0 * error,
             f"the statistic is {total!r}, too far from {said['statistic']!r} by random features.",
         )
         checked.append("wMMD² within six standard errors of the random features")
+        notes.append("intervals, pairs of classes and witness.csv, which are by random features")
     else:
-        _same(said["statistic"], total, np.abs(KP).max(), "a statistic of")
+        require(error == 0.0, "the report says a standard error where no random features were asked for.")
+        same_number(said["statistic"], total, np.abs(KP).max(), "a statistic of")
         low, high = _interval(laws, y, KP, within, None)
-        _same(said["interval"][0], low, np.abs(KP).max(), "an interval from")
-        _same(said["interval"][1], high, np.abs(KP).max(), "an interval to")
+        same_number(said["interval"][0], low, np.abs(KP).max(), "an interval from")
+        same_number(said["interval"][1], high, np.abs(KP).max(), "an interval to")
         checked.append("wMMD² and its interval")
         _check_pairs(report["pairwise"], labels, laws, y, (KP, within))
         _check_witness(folder, labels, words, laws, y, KP)
         checked.append(f"{len(report['pairwise']):,} pairs of classes")
     _check_sizes(folder, report, labels, laws, y, words)
-    factor = 1.0 - _SHARED[family]
+    factor = 1.0 - SHARED[family]
     own = np.asarray(laws.multiply(laws).sum(axis=1)).ravel()
     sums = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() for c in range(len(labels.classes))], axis=1)
     alone = (factor * sums, factor * own)
-    _same(
+    same_number(
         said["identity"]["statistic"],
         _statistic(laws, y, alone[0], alone[1], None),
         1.0,
         "of M = identity a statistic of",
     )
     for row, pair in zip(report["pairwise"], combinations(range(len(labels.classes)), 2), strict=True):
-        _same(
+        same_number(
             row["identity"],
             _statistic(laws, y, alone[0], alone[1], [pair]),
             1.0,
@@ -81,10 +87,14 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         )
     checked.append("wMMD² of the words themselves")
     notes.append("the coverage")
-    notes += _check_null(folder, report, laws, y, K, total)
-    checked += _check_predictions(folder, report, labels, corpus)
+    notes += check_permutations(folder, report, laws, y, K, (total, within))
+    if "training" in report:
+        checked.append(check_predictions(folder, report, corpus, labels, _vectors(folder, "trained_")))
     _check_text(folder, "trained_" if "training" in report else "")
     check_table(folder / "pairwise.csv", report["pairwise"], ("statistic", "low", "high", "p_value", "identity"))
+    for name in ("class", "other"):
+        names = [cell_of(row[name]) for row in report["pairwise"]]
+        check_column(rows_of(folder / "pairwise.csv"), name, names, "pairwise.csv")
     summary = f"wMMD² {total:.6g}, p {said['p_value']:.3g}" if said["p_value"] is not None else f"wMMD² {total:.6g}"
     return Finding("word-level MMD", total, total, 0.0, tuple(checked), tuple(notes), summary)
 
@@ -194,25 +204,16 @@ def _interval(
     return middle - _Z * math.sqrt(variance), middle + _Z * math.sqrt(variance)
 
 
-def _same(said: Any, found: float, scale: float, what: str) -> None:
-    """Statistics are differences of larger numbers: compared at their scale."""
-    if said is None or math.isnan(found):
-        require(said is None and math.isnan(found), f"the report says {what} {said!r}, but it is {found!r}.")
-        return
-    good = isinstance(said, int | float) and abs(float(said) - found) <= 1e-7 * abs(found) + 1e-10 * scale
-    require(good, f"the report says {what} {said!r}, but it is {found!r}.")
-
-
 def _check_pairs(rows: list[dict[str, Any]], labels: Labels, laws: sparse.csr_matrix, y: np.ndarray, sums: Any) -> None:
     pairs = list(combinations(range(len(labels.classes)), 2))
     require(len(rows) == len(pairs), "there is not one row for each pair of classes.")
     for row, (a, b) in zip(rows, pairs, strict=True):
         require([row["class"], row["other"]] == [labels.classes[a], labels.classes[b]], "pairs of other classes.")
         scale = float(np.abs(sums[0]).max())
-        _same(row["statistic"], _statistic(laws, y, sums[0], sums[1], [(a, b)]), scale, "a pair's statistic of")
+        same_number(row["statistic"], _statistic(laws, y, sums[0], sums[1], [(a, b)]), scale, "a pair's statistic of")
         low, high = _interval(laws, y, sums[0], sums[1], [(a, b)])
-        _same(row["low"], low, scale, "a pair's interval from")
-        _same(row["high"], high, scale, "a pair's interval to")
+        same_number(row["low"], low, scale, "a pair's interval from")
+        same_number(row["high"], high, scale, "a pair's interval to")
 
 
 def _check_sizes(
@@ -224,6 +225,7 @@ def _check_sizes(
     require_same(said["n_empty"], int(np.count_nonzero(labels.y >= 0)) - laws.shape[0], "documents left out are")
     for name, n in zip(labels.classes, np.bincount(y, minlength=len(labels.classes)).tolist(), strict=True):
         require_same(said["classes"].get(name), n, f"documents of class {name!r} are")
+    require(report["classes"] == list(labels.classes), "the classes of the report are not those of the labels.")
     beside = json.loads((folder / "statistic.json").read_text(encoding="utf-8"))
     require(beside == said | {"pairwise": report["pairwise"]}, "statistic.json is not what report.json says.")
 
@@ -231,122 +233,30 @@ def _check_sizes(
 def _check_witness(
     folder: Path, labels: Labels, words: list[str], laws: sparse.csr_matrix, y: np.ndarray, KP: np.ndarray
 ) -> None:
-    """Witness and contribution of every word in witness.csv."""
-    from cflengine.engine.files import restore_cell
-
+    """Every number in witness.csv, which has the words of largest contribution, for every pair of classes."""
     frame = pd.read_csv(folder / "witness.csv", dtype=str, keep_default_na=False)
-    names = {name: c for c, name in enumerate(labels.classes)}
-    number = {word.encode("utf-8", "replace").decode(): v for v, word in enumerate(words)}
+    names = [cell_of(name) for name in labels.classes]
+    number = {cell_of(word): v for v, word in enumerate(words)}
     n = np.bincount(y).astype(np.float64)
     shares = np.stack([np.asarray(laws[y == c].sum(axis=0)).ravel() / n[c] for c in range(len(n))], axis=1)
-    for (first, other), own in frame.groupby(["of", "against"], sort=False):
-        a, b = names[restore_cell(str(first))], names[restore_cell(str(other))]
-        difference = KP[:, a] / n[a] - KP[:, b] / n[b]
+    groups = {(str(key[0]), str(key[1])): own for key, own in frame.groupby(["of", "against"], sort=False)}
+    pairs = list(combinations(range(len(names)), 2))
+    require(set(groups) == {(names[a], names[b]) for a, b in pairs}, "witness.csv has other pairs of classes.")
+    for a, b in pairs:
+        own, difference = groups[names[a], names[b]], KP[:, a] / n[a] - KP[:, b] / n[b]
         distance = math.sqrt(max(float((shares[:, a] - shares[:, b]) @ difference), 0.0))
         h = difference / distance if distance > 0 else np.zeros(len(words))
-        at = np.array([number[restore_cell(word)] for word in own["word"]])
-        near = np.allclose(own["witness"].astype(float), h[at], rtol=1e-6, atol=1e-9)
-        added = (shares[at, a] - shares[at, b]) * h[at]
-        near = near and np.allclose(own["contribution"].astype(float), added, rtol=1e-6, atol=1e-12)
-        require(bool(near), f"the witness of {first} against {other} is another one.")
-
-
-def _check_null(
-    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, K: _Blocks, total: float
-) -> list[str]:
-    """The p value follows from null.csv; null.csv is repeated where documents are few. Returns what was not checked."""
-    said = report["statistic"]
-    null = pd.read_csv(folder / "null.csv")["statistic"].to_numpy(dtype=np.float64)
-    require_same(said["n_permutations"], len(null), "the number of permutations is")
-    if not len(null):
-        require(said["p_value"] is None, "there is a p value without permutations.")
-        return []
-    if said["null_kernel"] == "exact" and not said["approximation_error"]:
-        _same(said["null_observed"], total, 1.0, "permutations compared with")
-    p = (1 + np.count_nonzero(null >= said["null_observed"] - said["tie_tolerance"])) / (1 + len(null))
-    require_same(said["p_value"], float(p), "a p value of")
-    if said["null_kernel"] != "exact" or laws.shape[0] > _MOST_DOCUMENTS or said["approximation_error"]:
-        return [
-            "the statistics of permuted labels, and p of single pairs and of the words themselves: they are taken as "
-            "the run left them"
-        ]
-    gram = np.zeros((laws.shape[0], laws.shape[0]))
-    for rows, values in K:
-        gram += laws[:, rows] @ (laws @ values.T).T
-    seed, scale = int(report["arguments"]["seed"]), float(np.abs(gram).max())
-    for value, again in zip(null.tolist(), _permuted(gram, y, len(null), seed)[1:].tolist(), strict=True):
-        _same(value, again, scale, "a permuted statistic of")
-    if len(null) < int(report["arguments"]["permutations"]):
-        return ["p of single pairs of classes, and of the words themselves: permutations were stopped"]
-    return _check_other_p(report, laws, y, gram, len(null))
-
-
-def _permuted(gram: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """float64 (1 + n,): the statistic of the labels, then of labels permuted, some at a time."""
-    coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
-    rng, found = np.random.default_rng(seed), []
-    for first in range(0, 1 + n, _AT_ONCE):
-        labels = [y if k == 0 else rng.permutation(y) for k in range(first, min(first + _AT_ONCE, 1 + n))]
-        members = np.eye(len(coefficients))[np.stack(labels)]  # (at once, N, classes)
-        towards = np.moveaxis(np.tensordot(gram, members, axes=(1, 1)), 0, 1)
-        sums = np.einsum("kna,knb->kab", members, towards)
-        own = coefficients.diagonal()[np.stack(labels)] @ gram.diagonal()
-        found.append((coefficients * sums).sum(axis=(1, 2)) - own)
-    return np.concatenate(found)
-
-
-def _check_other_p(
-    report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, gram: np.ndarray, n: int
-) -> list[str]:
-    """p of the words themselves, and of each pair of classes. Returns what was not checked."""
-    seed, said = int(report["arguments"]["seed"]), report["statistic"]
-    factor = 1.0 - _SHARED[said["kernel"]]
-    require_same(
-        said["identity"]["p_value"],
-        _p(
-            _permuted(factor * (laws @ laws.T).toarray(), y, n, seed), factor * laws.multiply(laws).sum(axis=1).max(), y
-        ),
-        "p of the words themselves is",
-    )
-    rows, most = report["pairwise"], float(np.abs(gram.diagonal()).max())
-    if len(rows) == 1:
-        require_same(rows[0]["p_value"], said["p_value"], "p of the only pair is")
-        return []
-    chosen = [np.flatnonzero((y == a) | (y == b)) for a, b in combinations(range(int(y.max()) + 1), 2)]
-    if n * sum(4.0 * len(documents) ** 2 for documents in chosen) > _MOST_WORK:
-        return ["p of single pairs of classes: they are too many to be repeated"]
-    for row, documents in zip(rows, chosen, strict=True):
-        own = (y[documents] == y[documents].max()).astype(np.int64)
-        p = _p(_permuted(gram[np.ix_(documents, documents)], own, n, seed), most, own)
-        require_same(row["p_value"], p, f"p of {row['class']} and {row['other']} is")
-    return []
-
-
-def _p(statistics: np.ndarray, largest: float, y: np.ndarray) -> float:
-    """(1 + #{permuted ≥ observed}) / (1 + permutations); what differs by rounding alone is a tie."""
-    tolerance = 1e-12 * (int(y.max()) + 1) ** 2 * largest
-    return float((1 + np.count_nonzero(statistics[1:] >= statistics[0] - tolerance)) / len(statistics))
-
-
-def _check_predictions(folder: Path, report: dict[str, Any], labels: Labels, corpus: Any) -> list[str]:
-    """Predictions of the network in model.cflm, made again, against predictions.csv, and shares of right ones."""
-    if "training" not in report:
-        return []
-    frame = pd.read_csv(folder / "predictions.csv", dtype={"label": str, "predicted": str}, keep_default_na=False)
-    names = labels.of(frame["document"].to_numpy())
-    right = _restored(frame["predicted"]) == names
-    require(bool((_restored(frame["label"]) == names).all()), "predictions.csv has labels that the input has not.")
-    for part, share in report["training"]["accuracy"].items():
-        own = (frame["split"] == part).to_numpy()
-        require_same(share, float(np.mean(right[own])), f"a share of right ones of {part}")
-    texts, predicted = [corpus.texts[d] for d in frame["document"].tolist()], _restored(frame["predicted"]).tolist()
-    probability = frame["probability"].to_numpy(dtype=np.float64)
-    wrong = check_network(folder, report, texts, (predicted, probability), _vectors(folder, "trained_"))
-    require(wrong is None, f"predictions.csv is wrong about document {frame['document'].iloc[wrong or 0]}.")
-    return [f"{len(frame):,} predictions, of the network in model.cflm, against the labels"]
-
-
-def _restored(cells: pd.Series) -> np.ndarray:
-    from cflengine.engine.files import restore_cell
-
-    return np.array([restore_cell(cell) for cell in cells], dtype=object)
+        at = np.array([number[word] for word in own["word"]])
+        added = (shares[:, a] - shares[:, b]) * h
+        left = np.delete(added, at)
+        whole = len(np.unique(at)) == len(at) == min(len(words), most_words(len(names)))
+        whole = whole and (not len(left) or left.max() <= added[at].min() + 1e-9)
+        near = all(
+            np.allclose(own[column].astype(float), values[at], rtol=1e-6, atol=1e-12 if column != "witness" else 1e-9)
+            for column, values in (
+                ("witness", h), ("contribution", added), ("share", shares[:, a]), ("share in other", shares[:, b])
+            )
+        )  # fmt: skip
+        towards = np.where(own["class"] == names[a], 1.0, -1.0) * h[at] >= -1e-9
+        near = near and bool(towards.all()) and set(own["class"]) <= {names[a], names[b]}
+        require(whole and near, f"the witness of {names[a]!r} against {names[b]!r} is another one.")

@@ -80,6 +80,9 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
         f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features",
         f"{rows} certified fits",
     )
+    require_same(report.get("n_features"), X.shape[1] - 1, "the number of features is")
+    of = row_classes(labels.classes, len(coef)) if len(fits) == len(coef) else ("",)
+    require([fit["class"] for fit in fits] == list(of), "the fits are said to be of other classes.")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     check_trace(folder / "trace.csv", found)
     check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
@@ -110,7 +113,12 @@ def verify_chain(folder: Path, report: dict[str, Any], sentences: list[list[list
     unknown = next((tag for one in tags for tag in one if tag not in number), None)
     require(unknown is None, f"the model does not know the label {unknown!r} of the training file.")
     label = np.array([number[tag] for one in tags for tag in one], dtype=np.int32)
-    require_same(report.get("n_tokens"), len(label), "the number of tokens is")
+    for name, n in (
+        ("n_tokens", len(label)), ("n_sentences", len(sentences)), ("n_attributes", len(header["attributes"])),
+        ("n_weights", len(arrays["w"])),
+    ):  # fmt: skip
+        require_same(report.get(name), n, f"{name} is")
+    require(report.get("labels") == header["classes"], "the labels of the report are not those of the model.")
     for name in ("c1", "c2"):
         require_same(arguments[name], float(header[name]), f"{name} of the model is")
     first, last, before, after = (arrays[name] for name in ("ptr", "label", "before", "after"))

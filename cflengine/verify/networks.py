@@ -12,15 +12,45 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.linear.labels import Labels, split_documents
 from cflengine.linear.saving import read_model, under
 from cflengine.text.token_table import TokenTable, plain_tokens
-from cflengine.verify.findings import MODEL, require, require_same
+from cflengine.verify.answers import cell_of, check_column, check_places, parts_of
+from cflengine.verify.findings import MODEL, require, require_same, rows_of
 
 _AT_ONCE = 256  # documents
 _FILTERS = (3, 4, 5)  # words
 _FLOAT32 = 1e-4  # by which probabilities that were computed in it may differ
 
 Net = Mapping[str, np.ndarray]
+
+
+def check_predictions(
+    folder: Path, report: dict[str, Any], corpus: Any, labels: Labels, vectors: tuple[list[str], np.ndarray]
+) -> str:
+    """predictions.csv is what the network in model.cflm predicts, of all documents, and which share of each part is
+    right. vectors: the network's words and M. Raises FalseResult; returns what was checked."""
+    arguments = report["arguments"]
+    split = split_documents(
+        labels, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"], seed=arguments["seed"]
+    )  # fmt: skip
+    documents, part = parts_of(split)
+    rows, file = rows_of(folder / "predictions.csv"), "predictions.csv"
+    check_places(rows, documents, corpus.rows[documents], part, file)
+    check_column(rows, "label", [cell_of(str(name)) for name in labels.of(documents).tolist()], file)
+    names = {cell_of(name): name for name in labels.classes}
+    require({row["predicted"] for row in rows} <= names.keys(), f"{file} predicts a class that the labels have not.")
+    right = np.array([row["predicted"] == row["label"] for row in rows])
+    said = report["training"]["accuracy"]
+    require(said.keys() == set(part), "the report says the accuracy of other parts than there are.")
+    for name, share in said.items():
+        require_same(share, float(np.mean(right[part == name])), f"the share of right ones of the {name} part is")
+    predicted = [names[row["predicted"]] for row in rows]
+    probability = np.array([float(row["probability"]) for row in rows])
+    texts = [corpus.texts[d] for d in documents.tolist()]
+    wrong = check_network(folder, report, texts, (predicted, probability), vectors)
+    require(wrong is None, f"{file} is wrong about document {documents[wrong or 0]}.")
+    return f"{len(rows):,} predictions, of the network in model.cflm, against the labels"
 
 
 def check_network(

@@ -16,7 +16,7 @@ from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
-from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report
+from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report, require_same
 from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
@@ -52,6 +52,8 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
         raise FalseResult(f"{', '.join(gone)} of '{folder}', which the run wrote: not there.")
     read = _read(folder, report, command, [source] if isinstance(source, str) else source)
     try:
+        if isinstance(report.get("corpus"), dict):
+            _check_records(report["corpus"], read.report.to_dict())
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
     except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
@@ -64,6 +66,13 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     except _DAMAGE as error:
         raise _damaged(folder, error) from error
     return found if isinstance(found, list) else [found]
+
+
+def _check_records(said: dict[str, Any], found: dict[str, Any]) -> None:
+    """How many records the input had, and how many of them are documents. Raises FalseResult."""
+    for name, count in found.items():
+        if name.startswith("n_"):
+            require_same(said.get(name), count, f"{name} of the input is")
 
 
 def _damaged(folder: Path, error: Exception) -> FalseResult:

@@ -67,10 +67,16 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         path = folder / f"{penalty.kind}.cflm"
         own_groups = (groups, "length" if by_length else "equal")
         header = _check_sentence_model(path, said, model, labels, words, own_groups)
-        check_claims(path, header, own_fits, len(train))
+        reads = {"language": arguments["language"]}
+        if words is not None:
+            reads |= {"token_pattern": words.token_pattern, "lowercase": not arguments["keep_case"]}
+        check_claims(path, header, own_fits, len(train), **penalty.of_estimator, **reads)
+        _check_asked(arguments, said, penalty)
         models[penalty.kind] = model
-    columns = ("gap", "features", "model_size", "accuracy", "dev_accuracy")
-    check_table(folder / "models.csv", report["models"], columns)
+    columns = [name for name in _LAMS if any(name in said for said in report["models"])]
+    columns += ["gap", "features", "model_size", "accuracy", "dev_accuracy"]
+    rows = [dict.fromkeys(_LAMS) | said for said in report["models"]]
+    check_table(folder / "models.csv", rows, tuple(columns))
     _check_best(folder / "grid.csv", report["models"])
     _check_weights(folder / "weights.csv", models, labels, words, data)
     X = data.X if table is None else table.by_document()
@@ -121,6 +127,7 @@ def _proved(
         require(w.shape == (problem.n_features,), "there is not one weight for every feature.")
         require(alpha.shape == sign.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
         objective = objective_at(problem, w, float(bias))
+        require_same(fit["bias"], float(bias), "the intercept of a fit is")
         found.append(checked_fit(fit, objective, max(dual_bound(problem, alpha, u, objective)[0], 0.0)))
         weights.append(w)
         biases.append(float(bias))
@@ -147,6 +154,16 @@ def _check_sentence_model(
     require_same(said["features"], model.size, "features with a weight are")
     require_same(said["model_size"], model.size / coef.shape[1], "the share of features with a weight is")
     return header
+
+
+def _check_asked(arguments: dict[str, Any], said: dict[str, Any], penalty: Penalty) -> None:
+    """The regularisation parameters are among those that were asked for, and every fit has them."""
+    for name, value in penalty.parameters.items():
+        asked = arguments.get(name) or arguments["grid"]
+        among = any(close(float(one), value) for one in (asked if isinstance(asked, list) else [asked]))
+        require(among, f"{name} of the penalty {penalty.kind!r} is {value!r}, which was not asked for.")
+        for fit in said["results"]:
+            require_same(fit["settings"].get(name, value), value, f"{name} of a fit is")
 
 
 def _check_best(path: Path, models: list[dict[str, Any]]) -> None:

@@ -21,6 +21,7 @@ from cflengine.tokenizer.problem import fewest_tokens, tokens_at_least
 from cflengine.tokenizer.words import Cutting, WordTable
 from cflengine.verify.findings import (
     Finding,
+    check_trace,
     proof_array,
     read_proof,
     require,
@@ -59,6 +60,9 @@ def verify_tokenizer(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     require_same(report["tokens_per_word"], tokens / words_at_all, "tokens a word are")
     require_same(report["least_tokens_per_word"], bound / words_at_all, "tokens a word are at least")
     require_same(report["required"], len(required), "required pieces are")
+    require_same(report["vocab_size"], arguments["vocab_size"], "the entries that were asked for are")
+    require_same(report["n_documents"], len(corpus.texts), "the documents are")
+    check_trace(folder / "trace.csv", [(tokens, bound)])
     checked = (
         f"{table.n_running:,} words, {len(words):,} distinct",
         f"{len(pieces):,} pieces, and tokenizer.json, which holds nothing else",
@@ -102,6 +106,12 @@ def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -
     require_same(report["above_at_most"], own.tokens / bound - 1.0 if bound else math.inf, "the distance is at most")
     require_same(report["above_at_least"], max(own.tokens / tokens - 1.0, 0.0), "the distance is at least")
     _check_report(folder, report, tokenizer, own.used, {i: occurrences[p or ""] for i, p in own_pieces.items()})
+    for name, value, what in (
+        ("size", len(pieces), "the pieces of the better vocabulary are"), ("required", 0, "required pieces are"),
+        ("n_documents", len(corpus.texts), "the documents are"),
+    ):  # fmt: skip
+        require_same(report[name], value, what)
+    check_trace(folder / "trace.csv", [(tokens, bound)])
     lacking = {piece: occurrences[piece] for piece in pieces if piece not in theirs}
     said = [(restore_cell(row["piece"]), int(row["occurrences"])) for row in rows_of(folder / "lacking.csv")]
     expected = [(tokenizer.text_of(known[[ord(unit) for unit in piece]]), n) for piece, n in lacking.items()]

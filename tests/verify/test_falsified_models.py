@@ -61,6 +61,7 @@ def runs(source, tmp_path_factory) -> Callable[[str], Path]:
             out = tmp_path_factory.mktemp("out") / name
             first, *options = RUNS[name]
             command(first, source, *options, "--out", out, "--quiet")
+            assert verify_run(out)
             made[name] = out
         return made[name]
 
@@ -91,17 +92,17 @@ def sloped(name: str) -> Callable[[Any, Any], None]:
     return lambda header, arrays: arrays.update({name: arrays[name] * np.linspace(1.0, 2.0, len(arrays[name]))})
 
 
-def in_report(*keys: Any, value: Any) -> Callable[[Path], None]:
+def in_report(*keys: Any, value: Any, file: str = "report.json") -> Callable[[Path], None]:
     """A number of report.json."""
 
     def alter(run: Path) -> None:
-        report = json.loads((run / "report.json").read_text())
+        report = json.loads((run / file).read_text())
         place = report
         for key in keys[:-1]:
             place = place[key]
         assert place[keys[-1]] != value
         place[keys[-1]] = value
-        (run / "report.json").write_text(json.dumps(report))
+        (run / file).write_text(json.dumps(report))
 
     return alter
 
@@ -115,6 +116,26 @@ def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[
         place = max(k for k, cell in enumerate(values) if cell != "")
         values.iloc[place] = change(values.iloc[place])
         frame.assign(**{column: values}).to_csv(run / file, index=False)
+
+    return alter
+
+
+def without_rows(file: str, rows: slice) -> Callable[[Path], None]:
+    """Some rows of a CSV file left out."""
+
+    def alter(run: Path) -> None:
+        frame = pd.read_csv(run / file, keep_default_na=False)
+        frame.drop(index=frame.index[rows]).to_csv(run / file, index=False)
+
+    return alter
+
+
+def in_statistic(name: str, value: Any) -> Callable[[Path], None]:
+    """The same in report.json and statistic.json."""
+
+    def alter(run: Path) -> None:
+        in_report("statistic", name, value=value)(run)
+        in_report(name, value=value, file="statistic.json")(run)
 
     return alter
 
@@ -226,6 +247,14 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "share right, training": ("tf-idf", in_report("accuracy", "train", value=0.125)),
     "share right, test": ("tf-idf", in_report("accuracy", "test", value=0.125)),
     "share right of none": ("logistic", in_report("accuracy", "test", value=0.125)),
+    "features": ("logistic", in_report("arguments", "features", value="kgrams")),
+    "number of features": ("logistic", in_report("n_features", value=3)),
+    "class of a fit": ("logistic", in_report("fits", 0, "class", value="x")),
+    "records": ("logistic", in_report("corpus", "n_records", value=50)),
+    "types": ("compress", in_report("n_types", value=3)),
+    "counting that was asked for": ("compress", in_report("arguments", "counting", value="soft")),
+    "case that was asked for": ("compress", in_report("arguments", "keep_case", value=True)),
+    "weighting of a path": ("λ-path", in_report("arguments", "weighting", value="idf")),
     "idf": ("tf-idf", altered("model.cflm", sloped("1.idf_"))),
     "weights of a sentence model": ("sentences", altered("sentence.cflm", scaled("coef", -5.0))),
     "intercept of the ridge": ("sentences", altered("ridge.cflm", lambda h, arrays: arrays["intercept"].__iadd__(1))),
@@ -236,6 +265,13 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "groups": ("sentences", in_report("arguments", "groups", value="document")),
     "groups of a model": ("sentences", altered("sentence.cflm", lambda h, _: h["parameters"].update(groups="clause"))),
     "models.csv": ("sentences", in_table("models.csv", "gap", lambda cell: 0.5)),
+    "λ of a sentence model": ("sentences", altered("sentence.cflm", parameter("lam_sen", 99.0))),
+    "λ of the lasso": ("sentences", altered("lasso.cflm", parameter("l1", 99.0))),
+    "words of a model": ("sentences", altered("ridge.cflm", parameter("token_pattern", "x"))),
+    "λ in models.csv": ("sentences", in_table("models.csv", "lam_las", lambda cell: 9)),
+    "λ of a fit": ("sentences", in_report("models", 0, "results", 0, "settings", "lam_sen", value=5.0)),
+    "intercept of a fit": ("sentences", in_report("models", 0, "results", 0, "bias", value=5.0)),
+    "λ that was asked for": ("sentences", in_report("arguments", "grid", value=[0.25])),
     "accuracy in models.csv": ("sentences", in_table("models.csv", "accuracy", lambda cell: 0.125)),
     "accuracy of a model": ("sentences", in_report("models", 1, "accuracy", value=0.125)),
     "choice": ("sentences", in_report("models", 0, "dev_accuracy", value=0.125)),
@@ -264,6 +300,8 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "features of the path": ("path", in_report("path", 0, "features", value=10**6)),
     "path.csv": ("path", in_table("path.csv", "objective", lambda cell: 1.5 * cell)),
     "trace of an SVM": ("path", in_table("trace.csv", "best_objective", lambda cell: 0.5 * cell)),
+    "no path": ("path", in_report("path", value=None)),
+    "violation": ("numbers", in_report("fits", 0, "violation", value=0.01)),
     "score": ("path", in_table("documents.csv", "score", lambda cell: cell + 0.1)),
     "development share of the path": (
         "path",
@@ -283,6 +321,17 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "vectors": ("network", altered("model.cflm", scaled("vectors", 2.0))),
     "longest": ("network", altered("model.cflm", parameter("max_length", 1))),
     "probability": ("network", in_table("predictions.csv", "probability", lambda cell: 0.5 * cell)),
+    "kernel": ("network", in_report("arguments", "kernel", value="laplace")),
+    "tolerance": ("network", in_statistic("tie_tolerance", -1e9)),
+    "standard error": ("network", in_statistic("approximation_error", 1000.0)),
+    "kernel of permutations": ("network", in_statistic("null_kernel", "random features")),
+    "classes of a comparison": ("network", in_report("classes", value=["y", "x"])),
+    "class of a pair": ("network", in_table("pairwise.csv", "class", lambda cell: "z")),
+    "class of a word": ("network", in_table("witness.csv", "class", lambda cell: "xy"[cell == "x"])),
+    "share of a word": ("network", in_table("witness.csv", "share", lambda cell: cell + 0.1)),
+    "words of a witness": ("network", without_rows("witness.csv", slice(1, None))),
+    "predictions left out": ("network", without_rows("predictions.csv", slice(5, 6))),
+    "part of a prediction": ("network", in_table("predictions.csv", "split", lambda cell: "test")),
     "vectors.txt": ("network", lambda run: (run / "vectors.txt").write_text("1 1\nthe 0.5\n")),
     "pairwise.csv": ("network", in_table("pairwise.csv", "statistic", lambda cell: cell + 1.0)),
     "pattern": ("tokenizer", in_json("pre_tokenizer", value=None)),
@@ -292,6 +341,9 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "bytes": ("tokenizer", in_json("model", "byte_fallback", value=False)),
     "pieces.csv": ("tokenizer", in_table("pieces.csv", "occurrences", lambda cell: cell + 1)),
     "vocab.txt": ("tokenizer", lambda run: (run / "vocab.txt").write_text("the\t-1\n")),
+    "trace of a tokenizer": ("tokenizer", in_table("trace.csv", "lower_bound", lambda cell: 1e6)),
+    "size that was asked for": ("tokenizer", in_report("arguments", "vocab_size", value=296)),
+    "documents of a tokenizer": ("tokenizer", in_report("n_documents", value=7)),
     "tokens a word": ("tokenizer", in_report("tokens_per_word", value=1.0)),
     "least tokens a word": ("tokenizer", in_report("least_tokens_per_word", value=1.5)),
 }
@@ -301,7 +353,6 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
 def test_it_is_refused(name, runs, tmp_path):
     of, alter = FALSE[name]
     run = Path(shutil.copytree(runs(of), tmp_path / "run"))
-    assert verify_run(run)
     alter(run)
     with pytest.raises(FalseResult):
         verify_run(run)
@@ -380,7 +431,9 @@ def test_a_report_on_a_tokenizer(source, runs, tmp_path):
     assert verify_run(out)
     for name, alter in {
         "wasted": in_report("n_wasted", value=99), "absent": in_report("n_absent", value=99),
-        "longer": in_report("longer", value=99), "used": in_table("pieces.csv", "used", lambda cell: cell + 1),
+        "longer": in_report("longer", value=99), "size": in_report("size", value=99),
+        "required": in_report("required", value=99), "trace": in_table("trace.csv", "best_objective", lambda cell: 1.0),
+        "used": in_table("pieces.csv", "used", lambda cell: cell + 1),
         "occurrences": in_table("pieces.csv", "occurrences", lambda cell: cell + 1),
     }.items():  # fmt: skip
         run = Path(shutil.copytree(out, tmp_path / name))

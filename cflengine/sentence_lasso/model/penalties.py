@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -54,6 +54,14 @@ class Penalty:
     def parameters(self) -> dict[str, float]:
         """Those that the kind has."""
         return {name: float(getattr(self, name)) for name in PENALTIES[self.kind]}
+
+    @property
+    def of_estimator(self) -> dict[str, Any]:
+        """The same as parameters of the estimator that has this penalty."""
+        if self.kind == "sentence":
+            return {"lam_sen": self.lam_sen, "l1": self.lam_las}
+        half = 2.0 if self.kind in ("ridge", "elastic") else 1.0
+        return {"penalty": self.kind, "l1": self.lam_las or 1.0, "l2": half * self.lam_rid or 1.0}
 
 
 @dataclass(frozen=True)
