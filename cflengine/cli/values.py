@@ -46,5 +46,11 @@ def penalty_values(text: str) -> list[float]:
 
 
 def names(text: str) -> list[str]:
-    """Values separated by commas, as a row of CSV: one that holds a comma is quoted."""
-    return next(csv.reader([text], skipinitialspace=False), [])
+    """Values separated by commas, as a row of CSV: one that holds a comma or a line break is quoted."""
+    from cflengine.text import long_fields
+
+    try:
+        with long_fields():
+            return next(csv.reader([text], skipinitialspace=False), [])
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f"no list of names: {error}; quote names with line breaks") from None

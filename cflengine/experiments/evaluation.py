@@ -263,7 +263,8 @@ class Evaluation:
         assert self.features is not None
         if not self.budget.poll():
             at = f" at λ = {candidate.label['lam']:.3g}" if candidate.label.get("lam") else ""
-            self.notes.append(f"stopped before {candidate.method}{at}: what comes after it was not tried")
+            name = candidate.method.replace("compressed:", "compressed K-grams, ").replace("_", " ")
+            self.notes.append(f"stopped before {name}{at}: what comes after it was not tried")
             return False
         counts = self.features.counts(candidate)
         whole = None if candidate.columns else (candidate.weighted or self.weighted)(counts)

@@ -40,7 +40,7 @@ def test_passages_and_documents_are_found(looked):
     shown = numbers(looked)
     assert shown["Different passages"] == "2" and shown["Documents with one"] == "2"
     passages, documents = (frame.value for frame in looked.dataframe[:2])
-    assert passages["documents"].tolist() == [2, 2] and "<b>Yours" in passages["passage"][0]
+    assert passages["documents"].tolist() == [2, 3] and "<b>Yours" in passages["passage"][0]
     assert documents["document"].iloc[0] == 1 and "each" not in documents
     assert "In 2 documents: 0, 3" in captions(looked)
     marked = next(one.body for one in looked.get("html") if "bp" in one.body)

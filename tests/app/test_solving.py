@@ -78,6 +78,10 @@ def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app
     assert app.expander[0].label == "Solver: guided"
     assert "about" in app.radio[0].options[0] and "homotopy first" in app.radio[0].options[1]
     sound(app.radio[0].set_value("relay").run())
+    assert app.radio[0].value == "relay" and app.expander[0].label == "Solver: homotopy, then guided"
+    sound(app.radio[0].set_value("guided").run())
+    assert app.expander[0].label == "Solver: guided"
+    sound(app.radio[0].set_value("relay").run())
     sound(app.button(key="run").click().run())
     until(lambda: not job_of(app).active)
     stages = {row["stage"].split(":")[0] for row in job_of(app).rows}

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,18 @@ from cflengine.text.kgrams import KGramIndex
 from cflengine.text.token_table import TokenTable
 
 SHORTEST = 8  # tokens of a passage
+
+
+class _Lookup(NamedTuple):
+    """number: int32 (n,), the sequence that begins at a token, -1 for none; by_sequence: int64 (S,), first tokens,
+    those of a sequence together and ascending; begin, size: where in it those of a sequence are, and how many; first:
+    int64, a passage of each group."""
+
+    number: np.ndarray
+    by_sequence: np.ndarray
+    begin: np.ndarray
+    size: np.ndarray
+    first: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -51,22 +65,56 @@ class Passages:
     def __len__(self) -> int:
         return len(self.start)
 
-    def frame(self) -> pd.DataFrame:
-        """A row a group: group, words, documents (that hold it, also within a longer passage of another group), times
-        (as often it stands in them), saved (words that would be left out), place (its first token), the one that saves
-        most first."""
-        rows = pd.DataFrame({"group": self.group, "words": self.length, "start": self.start})
-        found = rows.groupby("group", sort=False).agg(
-            words=("words", "first"), saved=("words", "sum"), times=("start", "size"), place=("start", "min")
-        )
-        copies = pd.DataFrame({"group": self.group, "document": self.document}).drop_duplicates()
-        sources = pd.DataFrame({"group": self.group, "document": self.source}).drop_duplicates()
-        either = pd.concat([copies, sources]).drop_duplicates()
-        found["documents"] = either.groupby("group").size()
-        found["times"] += found["documents"] - copies.groupby("group").size()  # where it stands and is no copy
+    def frame(self, doc_ptr: np.ndarray, *, poll: Poll = lambda: True) -> pd.DataFrame:
+        """A row a group: group, words, times (as often it stands in the corpus, also within longer passages), documents
+        (that hold it), place (its first token), saved (words of those copies that are passages themselves), the one
+        that saves most first. Raises Stopped."""
+        rows = pd.DataFrame({"group": self.group, "words": self.length})
+        found = rows.groupby("group").agg(words=("words", "first"), saved=("words", "sum")).reset_index()
+        counted = []
+        for group in found["group"].tolist():
+            if not group & 255:
+                go_on(poll)
+            places = self.places(group)
+            documents = np.searchsorted(doc_ptr, places, side="right")
+            counted.append((len(places), 1 + np.count_nonzero(np.diff(documents)), int(places[0])))
+        counts = np.array(counted, dtype=np.int64).reshape(-1, 3)
+        found["times"], found["documents"], found["place"] = counts.T
         columns = ["group", "words", "times", "documents", "place", "saved"]
-        found = found.reset_index()[columns]
-        return found.sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
+        return found[columns].sort_values(["saved", "words"], ascending=False, kind="stable", ignore_index=True)
+
+    def places(self, group: int) -> np.ndarray:
+        """int64, ascending: the first tokens of a group's passage wherever the corpus has it; of places that overlap in
+        a document (of a line of dashes, say) the first."""
+        lookup = self._lookup
+        own = int(lookup.first[group])
+        start, length = int(self.start[own]), int(self.length[own])
+        # its sequences, each with a token of the next: so all of them are in one document
+        shift = np.append(np.arange(0, length - self.least, self.least - 1), length - self.least)
+        wanted = lookup.number[start + shift]
+        rarest = int(np.argmin(lookup.size[wanted]))
+        begin = int(lookup.begin[wanted[rarest]])
+        found = lookup.by_sequence[begin : begin + int(lookup.size[wanted[rarest]])] - shift[rarest]
+        found = found[(found >= 0) & (found <= len(self.fresh) - length)]
+        for offset, sequence in zip(shift.tolist(), wanted.tolist(), strict=True):
+            found = found[lookup.number[found + offset] == sequence]
+        if (np.diff(found) >= length).all():
+            return found
+        kept, at = [], 0
+        while at < len(found):
+            kept.append(int(found[at]))
+            at = int(np.searchsorted(found, kept[-1] + length))
+        return np.array(kept, dtype=np.int64)
+
+    @cached_property
+    def _lookup(self) -> _Lookup:
+        number = np.full(len(self.fresh), -1, dtype=np.int32)
+        number[self.place] = self.sequence
+        count = np.bincount(self.sequence)
+        by_sequence = self.place[np.argsort(self.sequence, kind="stable")]
+        return _Lookup(
+            number, by_sequence, np.cumsum(count) - count, count, np.unique(self.group, return_index=True)[1]
+        )
 
     def repeated_share(self, doc_ptr: np.ndarray, fresh: np.ndarray | None = None) -> np.ndarray:
         """float64 (N,): of each document the share of its tokens that stand in repeated passages; 0 without tokens.

@@ -41,9 +41,10 @@ class BoilerplateRun:
         """Find, then encode. A stop keeps what is there."""
         try:
             found = repeated_passages(table, self.least, poll=job.poll)
+            groups = found.frame(table.doc_ptr, poll=job.poll)
         except Stopped:
             raise ValueError("Stopped before the passages were found.") from None
-        self.table, self.groups, self.share = table, found.frame(), found.repeated_share(table.doc_ptr)
+        self.table, self.groups, self.share = table, groups, found.repeated_share(table.doc_ptr)
         self.passages = found
         if model is None or not job.poll():
             return
@@ -93,10 +94,9 @@ class BoilerplateRun:
 
     def where(self, group: int) -> list[int]:
         """The documents that have a passage, ascending."""
-        found = self.passages
-        assert found is not None
-        chosen = found.group == group
-        return sorted({*found.document[chosen].tolist(), *found.source[chosen].tolist()})
+        found, table = self.passages, self.table
+        assert found is not None and table is not None
+        return np.unique(np.searchsorted(table.doc_ptr, found.places(group), side="right") - 1).tolist()
 
     def kept(self, corpus: Corpus, most: float, cut: bool) -> tuple[np.ndarray, np.ndarray]:
         """int64, the documents that stay: those of which at most ``most`` is repeated from others that stay, and of

@@ -99,7 +99,7 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
                 "words": st.column_config.NumberColumn(width=52),
                 "times": st.column_config.NumberColumn(width=52),
                 "documents": st.column_config.NumberColumn("docs", width=52),
-                "saved": st.column_config.NumberColumn(width=60, help="Words of copies: what leaving them out saves"),
+                "saved": st.column_config.NumberColumn(width=60, help="Words of its copies that are in no longer one"),
             },
             alt="Repeated passages with how often they stand",
         )  # fmt: skip

@@ -11,6 +11,7 @@ from pages.parts.shared.commands import command_line as make_command
 from pages.parts.shared.commands import reading_options
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.labels import label_columns
+from pages.parts.shared.settings import in_digits
 
 
 def _solving(settings: Any) -> dict[str, Any]:
@@ -31,13 +32,13 @@ def _code(settings: Any, used: set[str]) -> str:
 
 def command_line(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: str) -> str:
     """The ``cflengine compress`` call that writes these features."""
-    options = {"lam": f"{model.lam:g}", "max_gram": model.max_gram, "weighting": weighting}
+    options = {"lam": in_digits(model.lam), "max_gram": model.max_gram, "weighting": weighting}
     if model.counting != "pointers":
         options["counting"] = model.counting
     if model.counting == "soft":
-        options["temperature"] = f"{model.temperature:g}"
+        options["temperature"] = in_digits(model.temperature)
     if model.plain_cost is not None:
-        options["plain_cost"] = f"{model.plain_cost:g}"
+        options["plain_cost"] = in_digits(model.plain_cost)
     if model.solver != "guided":
         options["solver"] = model.solver
     solving = _solving(model.settings)
@@ -57,17 +58,17 @@ def python_lines(loaded: LoadedCorpus, model: CompressiveFeatures, weighting: st
     names = ", ".join(["CompressiveFeatures", *sorted(used)])
     solver = f", solver={model.solver!r}" if model.solver != "guided" else ""
     counting = f", counting={model.counting!r}" if model.counting != "pointers" else ""
-    counting += f", temperature={model.temperature:g}" if model.counting == "soft" else ""
+    counting += f", temperature={in_digits(model.temperature)}" if model.counting == "soft" else ""
     if model.token_pattern != DEFAULT_TOKEN_PATTERN:
         counting += f", token_pattern={model.token_pattern!r}"
     if model.plain_cost is not None:
-        counting += f", plain_cost={model.plain_cost:g}"
+        counting += f", plain_cost={in_digits(model.plain_cost)}"
     if model.sentence_borders:
         counting += ", sentence_borders=True"
     if not model.lowercase:
         counting += ", lowercase=False"
     model_line = (
-        f"CompressiveFeatures(lam={model.lam:g}, max_gram={model.max_gram}{solver}, weighting={weighting!r}"
+        f"CompressiveFeatures(lam={in_digits(model.lam)}, max_gram={model.max_gram}{solver}, weighting={weighting!r}"
         f"{counting}{settings})"
     )
     return (

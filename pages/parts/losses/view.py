@@ -23,6 +23,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job, followed
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
+from pages.parts.shared.settings import in_digits
 from pages.parts.shared.words import gap_text, many, number, percent, plain
 
 
@@ -245,9 +246,9 @@ def loss_command(loaded: LoadedCorpus, choice: LossChoice, loss: str = "", out: 
         "label_column": choice.column,
         "test_split": choice.test,
     }
-    options |= {"C": f"{choice.C:g}", "features": "cfl" if choice.features == "kgrams" else "words", "gap": "1e-6"}
+    options |= {"C": in_digits(choice.C), "features": "cfl" if choice.features == "kgrams" else "words", "gap": "1e-6"}
     if choice.features == "kgrams":
-        options |= {"max_gram": choice.max_gram, "lam": f"{choice.lam:g}"}
+        options |= {"max_gram": choice.max_gram, "lam": in_digits(choice.lam)}
     line = command_line("erm", loaded, options, out)
     for one in choice.constraints:
         kind, _, most = one.partition(":")

@@ -205,8 +205,11 @@ def _solve_here(run: PathRun, path: Job) -> Job | None:
 def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
     """One line of numbers, not a row of metrics: the text below must be in sight while the slider moves."""
     result = here.point.result
+    proved = f"gap **{gap_text(here.gap)}** proved"
+    if here.solved and result.optimal:
+        proved = "**none is cheaper**, proved"
     st.markdown(
-        f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · gap **{gap_text(here.gap)}** proved · "
+        f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · {proved} · "
         f"**{number(result.dictionary_size)}** K-grams in the dictionary · **{number(result.n_pointers)}** pointers of "
         f"**{number(here.point.mean_length, 2)}** words on average"
     )

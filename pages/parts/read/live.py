@@ -6,12 +6,14 @@ import numpy as np
 import streamlit as st
 
 from cflengine import Corpus
+from cflengine.compression import PathPoint
 from pages.parts.components.live_text import live_text
 from pages.parts.read.explorer import places_found
-from pages.parts.read.points import live_points
+from pages.parts.read.points import live_points, note
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import change_settings, settings, shown_path
+from pages.parts.shared.words import many, proved_sentence
 
 MOST = 150_000  # tokens shown, times the λ that are sent along with them
 KEY = "read_text"
@@ -28,8 +30,9 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
     if (here.lam, here.result.objective, run.corpus.digest) != (found.model.lam, own.objective, own.digest):
         st.caption("The last solve's result, by itself: at λ that the path has solved there is a slider here.")
         return False
-    sizes = np.diff(run.corpus.table.doc_ptr)[shown]
-    if int(sizes.sum()) * len(run.points) > MOST:
+    n_shown = int(np.diff(run.corpus.table.doc_ptr)[shown].sum())
+    if n_shown * len(run.points) > MOST:
+        _draw_fixed(run, here, len(corpus), n_shown, len(shown))
         return False
     known = state.get("read_points")
     if known is None or known[0] is not run.points or known[1] != shown:
@@ -41,6 +44,19 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
         selected=None if gram is None else int(found.model.gram_ids_[gram]), on_move=_move, on_choose=_choose(found),
     )  # fmt: skip
     return True
+
+
+def _draw_fixed(run: PathRun, here: PathPoint, documents: int, n_shown: int, n_documents: int) -> None:
+    """What is proved at the λ of the text, and why λ does not move it."""
+    said = proved_sentence(here.result, run.max_gram, documents, "document")
+    st.markdown("".join(f"**{part}**" if bold else part for part, bold in said))
+    st.caption(note(here))
+    most = MOST // len(run.points)
+    instead = "choose fewer of them" if n_documents > 1 else "another λ is set on Words to phrases"
+    st.caption(
+        f"λ = {here.lam:.3g}, and no slider: λ moves up to {many(most, 'word')} at once, and "
+        f"{'these documents have' if n_documents > 1 else 'this document has'} {n_shown:,}; {instead}."
+    )
 
 
 def _move() -> None:

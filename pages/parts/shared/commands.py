@@ -20,7 +20,8 @@ def reading_options(loaded: LoadedCorpus) -> dict[str, Any]:
 def class_list(names: Sequence[str]) -> str:
     """Names of classes as ``--classes`` takes them: a row of CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
+    broken = any("\n" in name or "\r" in name for name in names)  # which the writer does not quote for itself
+    csv.writer(text, lineterminator="", quoting=csv.QUOTE_ALL if broken else csv.QUOTE_MINIMAL).writerow(names)
     return text.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -136,8 +137,8 @@ def draw_controls() -> bool:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
     if needed:
         _offer_shards(needed)
-    elif settings().solver is None and chosen.solver != "relay":
-        _open_choice()
+    elif settings().solver in (None, "guided", "relay") and not _is_quick():
+        _open_choice(str(chosen.solver))
     with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
         _solver_settings()
     return not needed
@@ -184,19 +185,25 @@ def _solve_in_shards(shards: int) -> None:
     run_solver()
 
 
-def _open_choice() -> None:
+def _is_quick() -> bool:
+    """Whether the homotopy takes so little by estimate that nobody need be asked."""
+    return replace(settings(), solver=None).for_tokens(current_corpus().table.n_tokens).solver == "relay"
+
+
+def _open_choice(chosen: str) -> None:
     """Which solver, where the homotopy would take long: users should not wait for it unasked."""
     n_pointers = settings().max_gram * current_corpus().table.n_tokens
     homotopy, guided = (duration(estimated_seconds(n_pointers, name)) for name in ("homotopy", "guided"))
     st.radio(
         "How to solve this corpus",
         ["guided", "relay"],
+        index=["guided", "relay"].index(chosen),
         format_func={
             "guided": f"Guided: proved to one per cent in about {guided}, then better",
             "relay": f"The homotopy first, to watch it (about {homotopy}), then guided",
         }.__getitem__,
-        key="widget_how",
-        on_change=_take("solver", "widget_how"),
+        key=f"widget_how_{chosen}",  # the solver may be chosen below as well
+        on_change=_take("solver", f"widget_how_{chosen}"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import math
 import os
@@ -402,6 +403,16 @@ def test_a_solve_depends_on_its_settings_and_not_on_the_weighting():
     assert Settings(weighting="tf").solve_key("c") == default.solve_key("c") != default.solve_key("d")
     homotopy = Settings(solver="homotopy").solver_settings()
     assert homotopy.keep_stages and homotopy.stage_iterations == 150
+
+
+@pytest.mark.parametrize("classes", [["new\nline", "b"], ["a\r", ""], ["a, b", '"'], ["-c", " d "]])
+def test_any_names_of_classes_are_read_as_they_are_printed(classes):
+    from cflengine.cli.values import names
+    from pages.parts.shared.commands import class_list
+
+    assert names(class_list(classes)) == classes
+    with pytest.raises(argparse.ArgumentTypeError, match="quote names"):
+        names("new\nline,b")
 
 
 def test_what_pages_print_can_be_run(tmp_path, monkeypatch):

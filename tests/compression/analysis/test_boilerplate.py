@@ -43,6 +43,25 @@ def test_whatever_an_earlier_document_has_is_found(texts):
     assert share.tolist() == pytest.approx([1 - np.mean(one) if one else 0 for one in naive_fresh(words, 8)])
 
 
+@given(DOCUMENTS)
+@settings(max_examples=200)
+def test_a_passage_is_counted_wherever_it_stands(texts):
+    table = Tokenizer()(texts)
+    found = repeated_passages(table, 8)
+    words = [table.words(d) for d in range(len(texts))]
+    for row in found.frame(table.doc_ptr).to_dict("records"):
+        a, m = int(found.start[found.group == row["group"]][0]), row["words"]
+        run, places = [table.vocabulary[t] for t in table.tokens[a : a + m]], []
+        for d, document in enumerate(words):
+            b = 0
+            while b <= len(document) - m:
+                here = document[b : b + m] == run
+                places += [(d, b)] * here
+                b += m if here else 1
+        assert found.places(row["group"]).tolist() == [table.doc_ptr[d] + b for d, b in places]
+        assert (row["times"], row["documents"]) == (len(places), len({d for d, _ in places}))
+
+
 @given(DOCUMENTS, st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]))
 @settings(max_examples=200)
 def test_documents_stay_by_what_those_before_them_that_stay_have(texts, most):
@@ -72,7 +91,7 @@ def test_passages_are_as_long_as_can_be_and_counted():
     found = repeated_passages(table, 10)
     assert found.length.tolist() == [11, 11, 11] and found.document.tolist() == [1, 3, 4]
     assert found.source.tolist() == [0, 1, 3]
-    (row,) = found.frame().to_dict("records")
+    (row,) = found.frame(table.doc_ptr).to_dict("records")
     assert (row["words"], row["times"], row["documents"], row["saved"]) == (11, 4, 4, 33)
     assert not len(repeated_passages(table, 12)) and repeated_passages(table, 12).fresh.all()
 
