@@ -29,6 +29,8 @@ with phrases:
         invite("Start", "race on {}")
     elif job.state == FAILED:
         st.error(plain(job.error))
+    elif not job.active and not job.rows:
+        st.info("Stopped before the first solver had begun: press **Start** again.")
     else:
         live_trace_chart(
             **followed(job),

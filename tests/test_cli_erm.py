@@ -173,3 +173,10 @@ def test_tokens_are_tagged_with_and_without_labels(tmp_path, capsys):
     again = [line.split() for line in (tmp_path / "again.conll").read_text().splitlines() if line]
     assert [row[-1] for row in again] == [row[-1] for row in labelled]
     assert [row[:-1] for row in again] == [row[:-2] for row in labelled]
+
+
+def test_an_optimum_of_nothing_has_no_relative_gap(tmp_path, capsys):
+    pd.DataFrame({"text": ["a b", "b c", "c d", "d a"] * 5, "y": [7.0] * 20}).to_csv(tmp_path / "in.csv", index=False)
+    given = (str(tmp_path / "in.csv"), "--label-column", "y", "--text-column", "text", "--test-split", "0.2")
+    assert main(["erm", *given, "--loss", "squared", "--out", str(tmp_path / "run")]) == 0
+    assert "proved at most" in capsys.readouterr().out and main(["verify", str(tmp_path / "run")]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 import warnings
@@ -159,6 +160,8 @@ def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
         print(f"chosen of {len(report['path'])}: C = {model.C:g}")
     for result, name in zip(model.results_, report["fits"], strict=True):
         gap = f"proved gap {result.gap:.1e}" if result.violation <= 1e-9 else f"gap {result.gap:.1e} (not proved)"
+        if result.violation <= 1e-9 and math.isinf(result.gap):  # the bound is 0, and so is the optimum, or nearly
+            gap = f"proved at most {result.objective - result.lower_bound:.1e} above the optimum"
         print(
             f"{name['class'] or model.loss_.name:<20} objective {result.objective:,.6g}  {gap}  {result.reason}: "
             f"{result.n_passes:,.0f} passes, {result.seconds:.1f} s"

@@ -246,3 +246,22 @@ def test_a_race_that_fails_says_so(open_app, monkeypatch):
     monkeypatch.setattr(CompressiveFeatures, "prepare", fail)
     app = raced(show(use(open_app()), "race"))
     assert "9.0 GB" in app.main.get("error")[0].value.replace("\\", "")
+
+
+def test_what_comes_before_the_first_solver_is_said_and_may_be_stopped(open_app, monkeypatch):
+    go_on, prepare = threading.Event(), CompressiveFeatures.prepare
+
+    def wait(model, table):
+        go_on.wait(30)
+        return prepare(model, table)
+
+    monkeypatch.setattr(CompressiveFeatures, "prepare", wait)
+    app = show(use(open_app()), "race")
+    sound(app.button(key="run").click().run())
+    until(lambda: race_job(app).so_far is not None and "phrase" in race_job(app).so_far.stage)
+    assert not sound(app.run()).dataframe
+    assert any("Looking for every phrase" in one.proto.text for one in app.get("progress"))
+    sound(app.button(key="stop").click().run())
+    go_on.set()
+    until(lambda: not race_job(app).active)
+    assert "before the first solver" in sound(app.run()).info[0].value and not app.dataframe

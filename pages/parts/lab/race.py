@@ -45,10 +45,12 @@ class Standing:
 
 @dataclass
 class Race:
-    """The contestants in their order, and what those that are over have reached; written by the worker alone."""
+    """The contestants in their order, and what those that are over have reached; written by the worker alone. stage:
+    what is done before the first begins, "" from then on."""
 
     names: tuple[str, ...]
     over: list[Standing] = field(default_factory=list)
+    stage: str = "Loading the solvers"
 
 
 class Lane:
@@ -79,8 +81,9 @@ def run_race(
     there is. A contestant that refuses the corpus is told of in its standing. Raises what ``prepare`` does."""
     race = job.so_far = Race(tuple(names))
     warm_up(*names)
+    race.stage = "Looking for every phrase of the corpus"
     corpus = CompressiveFeatures(lam=lam, max_gram=max_gram).prepare(table)
-    costs = corpus.costs(lam)
+    costs, race.stage = corpus.costs(lam), ""
     for s, name in enumerate(names):
         if not job.poll():
             break
@@ -224,7 +227,9 @@ def _standings(job_id: str) -> None:
         return
     queue_notes(job)
     race = job.result or job.so_far
-    if race is not None:
+    if race is not None and race.stage and job.active:
+        st.progress(0.0, text=f"{race.stage} …")
+    elif race is not None:
         found = standings(race, list(job.rows))
         if not job.active and verdict(found):
             st.markdown(f"**{plain(verdict(found))}**")
