@@ -195,7 +195,9 @@ class CompressiveFeatures(FittedFeatures):
         TokenTable
             The tokens.
         """
-        return X if isinstance(X, TokenTable) else self._tokenizer()(as_documents(X), watch)
+        if isinstance(X, TokenTable):
+            return X
+        return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)(as_documents(X), watch)
 
     def fit_tokens(
         self, table: TokenTable, known: Known | None = None, watch: Watch | None = None, indexer: Indexer = index_kgrams
@@ -372,9 +374,6 @@ class CompressiveFeatures(FittedFeatures):
         literal = self.literal_cost
         if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
             raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
-
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)
 
     def _solver_settings(self) -> Settings:
         """The settings given, or the solver's own with this seed. ValueError for another solver's."""

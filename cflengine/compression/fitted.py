@@ -20,11 +20,14 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.saved import dictionary_frame
 from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import Watch
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import KGramIndex
+from cflengine.text.stored import as_documents
 from cflengine.text.token_table import TokenTable
+from cflengine.text.tokens import Tokenizer
+
+_READ_LATER = ("weighting", "counting", "temperature", "listeners", "n_threads")
 
 
 class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -47,10 +50,8 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     idf_: np.ndarray
     dictionary_: pd.DataFrame
     _codebook: Codebook
-
-    def tokenize(self, X: Iterable[str] | TokenTable, watch: Watch | None = None) -> TokenTable:
-        """Documents as tokens."""
-        raise NotImplementedError
+    _tokenizer: Tokenizer
+    _learnt_with: dict[str, Any]
 
     @property
     def table_(self) -> TokenTable:
@@ -105,8 +106,12 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
         if X is None and not hasattr(self, "corpus_"):
             raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
         with threads(self.n_threads):
-            counts = self._counted(None if X is None else self.tokenize(X))
+            counts = self._counted(None if X is None else self._tokens(X))
         return weigh(counts, weighting or self.weighting, self.idf_)
+
+    def _tokens(self, X: Iterable[str] | TokenTable) -> TokenTable:
+        """Documents as tokens, cut as those of ``fit`` were, whatever parameters have been set since."""
+        return X if isinstance(X, TokenTable) else self._tokenizer(as_documents(X))
 
     def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
         """Counts of tokens, or of those of ``fit``."""
@@ -132,7 +137,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "grams_")
         with threads(self.n_threads):
-            encoding, _ = self._codebook.encode(self.tokenize(X))
+            encoding, _ = self._codebook.encode(self._tokens(X))
         return encoding
 
     def places(self, X: Iterable[str] | TokenTable) -> np.ndarray:
@@ -149,7 +154,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             int32 (K, n): the feature that begins at each token, by length; -1 for none.
         """
         check_is_fitted(self, "grams_")
-        return self._codebook.find(self.tokenize(X))
+        return self._codebook.find(self._tokens(X))
 
     def decode(self, encoding: Encoding) -> list[list[str]]:
         """Pointers back to tokens: ``decode(encode(X))`` gives the token forms of X exactly.
@@ -214,7 +219,16 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             "idf_": inverse_document_frequency(counted, encoding.n_documents),
             "dictionary_": dictionary,
             "_codebook": Codebook(grams, by_length, literal),
+            **self._settled(),
         }
+
+    def _settled(self) -> dict[str, Any]:
+        """What a fit keeps of its parameters: how texts are cut, and all that is written with the model but for how
+        features are counted and weighted, which may be set anew."""
+        given = self.get_params(deep=False)
+        kept = {name: value for name, value in given.items() if name not in _READ_LATER}
+        tokenizer = Tokenizer(given["token_pattern"], given["lowercase"], given["sentence_borders"])
+        return {"_tokenizer": tokenizer, "_learnt_with": kept}
 
     def _output(self, features: sparse.csr_matrix, X: Any) -> sparse.csr_matrix | pd.DataFrame:
         # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here

@@ -80,7 +80,7 @@ def encode_part(model: CompressiveFeatures, part: Documents) -> EncodedPart:
     """The features of some documents, with as many threads as the model has."""
     began = time.perf_counter()
     with threads(model.n_threads) as n_threads:
-        table = model.tokenize(part.texts)
+        table = model._tokens(part.texts)
         features = model.features(table)
     row = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
     kinds, which = np.unique(features.indices, return_inverse=True)  # a part does not carry the whole dictionary

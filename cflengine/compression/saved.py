@@ -32,7 +32,7 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
     frame = features.dictionary_
     header = {
-        "parameters": written_parameters(features),
+        "parameters": written_parameters(features, instead=features._learnt_with),
         "grams": [list(gram) for gram in features.grams_],
         "gap": finite(features.duality_gap_),
     }
@@ -67,6 +67,7 @@ def features_of(
         model._codebook = Codebook(found, arrays["by_length"], float(arrays["literal"][0]))
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    model.__dict__.update(model._settled())
     model.grams_, model.idf_ = found, arrays["idf"]
     model.duality_gap_ = np.inf if gap is None else gap
     model.dictionary_ = dictionary_frame(found, arrays["count"], arrays["documents"], arrays["cost"])

@@ -29,13 +29,16 @@ def defaults_of(kind: type) -> Mapping[str, Any]:
     return {name: one.default for name, one in inspect.signature(kind).parameters.items()}
 
 
-def written_parameters(estimator: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+def written_parameters(
+    estimator: Any, *, without: Collection[str] = (), instead: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The parameters of an estimator as JSON has them. Raises InputError for one that JSON cannot give back.
 
-    without: names of parameters that the estimator writes in a way of its own. A generator of random numbers becomes
+    without: names of parameters that the estimator writes in a way of its own. instead: values that take the place of
+    its own, which may have been set since it was fitted. A generator of random numbers becomes
     None: a fit by one is never the same twice.
     """
-    given = estimator.get_params(deep=False)
+    given = estimator.get_params(deep=False) | dict(instead or {})
     return {name: _written(given[name], name) for name in given if name not in (*_OF_THE_RUN, *without)}
 
 

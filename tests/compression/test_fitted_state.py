@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, RelaySettings
+from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings, RelaySettings, load_model, save_model
 from cflengine.compression.export import lam_folders
 from cflengine.compression.model.corpus import PreparedCorpus
+from cflengine.text import DEFAULT_TOKEN_PATTERN
 
 A = ["the cat sat on the mat", "the cat sat on the dog", "a dog and the cat"] * 5
 B = ["one two three four", "one two five", "three four one two"] * 3
@@ -42,6 +43,29 @@ def test_an_interrupted_refit_changes_nothing():
     assert state(model) == before and isinstance(model.corpus_, PreparedCorpus)
     with pytest.raises(AttributeError):
         model.corpus_.table = None
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_parameters_that_are_set_later_wait_for_the_next_fit(loaded, tmp_path):
+    """What was learnt, and how texts are cut; how features are counted and weighted may be set anew."""
+    model = CompressiveFeatures(lam=0.3, sentence_borders=True).fit(A)
+    if loaded:
+        save_model(model, tmp_path / "before.cflm")
+        model = load_model(tmp_path / "before.cflm")
+    texts = [text.title() + ". The End" for text in A]
+    before, words = model.transform(texts).toarray(), model.decode(model.encode(texts))
+    model.set_params(token_pattern="x", lowercase=False, sentence_borders=False, lam=2.0, plain_cost=3.0, max_gram=1)
+    np.testing.assert_array_equal(model.transform(texts).toarray(), before)
+    assert model.decode(model.encode(texts)) == words and model.places(texts).max() >= 0
+    save_model(model, tmp_path / "after.cflm")
+    again = load_model(tmp_path / "after.cflm")
+    np.testing.assert_array_equal(again.transform(texts).toarray(), before)
+    assert (again.lam, again.max_gram, again.plain_cost, again.token_pattern) == (0.3, 3, None, DEFAULT_TOKEN_PATTERN)
+    model.set_params(weighting="idf")
+    assert (model.transform(texts).toarray() != before).any()
+    save_model(model, tmp_path / "weighted.cflm")
+    weighted = load_model(tmp_path / "weighted.cflm")
+    np.testing.assert_array_equal(weighted.transform(texts).toarray(), model.transform(texts).toarray())
 
 
 def test_a_session_keeps_its_corpus():

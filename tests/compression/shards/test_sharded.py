@@ -243,7 +243,7 @@ def test_a_corpus_that_does_not_fit_is_offered_shards(monkeypatch):
     from cflengine.engine import memory
 
     tokens = np.zeros(400_000, dtype=np.int32)
-    table = CompressiveFeatures()._tokenizer()(["a"])
+    table = CompressiveFeatures().tokenize(["a"])
     large = replace(table, tokens=tokens, doc_ptr=np.arange(0, 400_001, 100), start=tokens, end=tokens)
     usual = {"grams_per_token": 0.6, "longest": 100}
     room = sharded_bytes(400_000, 3, 8, **usual) / 0.9 + 1
