@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
+from pages.parts.shared.asking import wait_for_solver
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import gap_text, number, plain
 
@@ -21,8 +22,7 @@ st.header("Three ways to store “thatthat”")
 try:
     figure = figure_table(FIGURE_1, (0.0, 1.0, 8.0))
 except TimeoutError:
-    st.info("The solver is busy with a corpus; this page works again when it is done.")
-    st.stop()
+    wait_for_solver()
 st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
 st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
 
@@ -35,8 +35,7 @@ if not text.strip():
 try:
     solution = solve_toy(text, lam)
 except TimeoutError:
-    st.info("The solver is busy with a corpus; try again when it is done.")
-    st.stop()
+    wait_for_solver()
 documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
 pieces = " · ".join(f"**{plain(piece)}**" if piece.strip() else "␣" * len(piece) for piece in solution.dictionary)

@@ -4,6 +4,7 @@ from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_c
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
+from .reading.dates import count_dates
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
 from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input, repeated
@@ -47,6 +48,7 @@ __all__ = [
     "check_corpus",
     "check_pattern",
     "context_frame",
+    "count_dates",
     "detect",
     "entities",
     "evaluate",

@@ -29,7 +29,8 @@ MARKED = frozenset(
 )
 _SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\u27bf]")
 _SAMPLED = 200_000  # characters that scripts are counted in
-_FROM_EACH = 1000  # characters, for the language
+_FROM_EACH = 1000  # characters at least, for the language
+_MOST_LETTERS = 0.6  # of which one script has to be for a language to be named
 _FEWEST_CHARS = 200
 _LETTERS, _BLANKS = 0.6, 0.02  # of the characters of a text, at least; encoded lines are of 60 or 76
 _MOST_LABELS = 50
@@ -37,8 +38,8 @@ _MOST_LABELS = 50
 
 @dataclass(frozen=True)
 class Role:
-    """A column and what it looks like: "split", "date", "id", "label", "group", "number", "constant" or "text"; values:
-    how many different ones, filled: the share of documents that have one."""
+    """A column and what it looks like: "split", "date", "id", "label", "group", "number", "constant", "empty" or
+    "text"; values: how many different ones, filled: the share of documents that have one."""
 
     column: str
     role: str
@@ -94,9 +95,11 @@ def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
 
 def language_of(texts: Sequence[str]) -> str:
     """The language of most of a sample ("English", "German"); empty where that is not sure (languages.py)."""
-    sample = " ".join(text[:_FROM_EACH] for text in texts[:: max(1, len(texts) * _FROM_EACH // _SAMPLED)])[:_SAMPLED]
+    each = max(_FROM_EACH, _SAMPLED // max(len(texts), 1))
+    sample = " ".join(text[:each] for text in texts[:: max(1, len(texts) * each // _SAMPLED)])[:_SAMPLED]
     scripts = scripts_of([sample])
-    return language_of_sample(sample, scripts[0][0]) if scripts else ""
+    mixed = len(scripts) > 1 and not {name for name, _ in scripts[:2]} <= UNSPACED and scripts[0][1] < _MOST_LETTERS
+    return "" if mixed or not scripts else language_of_sample(sample, scripts[0][0])
 
 
 def has_unlike_script(texts: Sequence[str]) -> bool:
@@ -196,7 +199,7 @@ def role_of(name: str, values: pd.Series) -> Role:
     elif pd.api.types.is_datetime64_any_dtype(values):
         role = "date"
     elif distinct <= 1:
-        role = "constant"
+        role = "constant" if distinct else "empty"
     elif distinct <= _MOST_LABELS and distinct <= len(present) / 2:
         role = "label"
     elif distinct == len(present):

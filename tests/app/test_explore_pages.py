@@ -255,10 +255,13 @@ def test_documents_without_a_date_are_said_to_be_left_out(open_app):
 
 
 def test_a_corpus_without_dates_says_so(open_app):
-    app = show(use(open_app(), "a.csv", b"text\nsome words\nmore words\n"), "overtime")
+    texts = b"text,when,who\nsome words,2024-01-31,ann\nmore words,soon,bob\nno words,unknown,bob\n"
+    app = show(use(open_app(), "a.csv", texts), "overtime")
     press(app, "Compress it")
     until(lambda: not BOARD.get(app.session_state["path_id"]).active)
     assert "no column of dates" in sound(app.run()).info[0].value
+    assert "The column when stayed words: 1 of its 2 values look like dates." in captions(app)
+    assert "who stayed" not in captions(app)
 
 
 def test_which_columns_are_times():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from cflengine.compression.model.certificate import binary_solution
 from cflengine.engine.files import frame_csv
 from pages.parts.lab import vocabulary
 from pages.parts.lab.vocabulary import Brought, measure, read_phrases, verdict
-from pages.parts.shared import corpora
+from pages.parts.shared import corpora, jobs
 
 HOSTILE = ["<script>alert(1)</script>", "**bold** $x$ :red[a]", "=cmd()|' /C calc'!A0", "[x](javascript:alert(1))"]
 
@@ -223,10 +224,11 @@ def test_a_large_corpus_is_measured_in_the_background(page, monkeypatch):
     assert numbers(sound(app.run())) == expected
 
 
-def test_a_busy_solver_is_said_to_be_busy(page, monkeypatch):
-    def busy(work, patience_s):
-        raise TimeoutError
-
-    monkeypatch.setattr(vocabulary.BOARD, "borrow", busy)
+def test_a_busy_solver_is_waited_for(page, board):
+    go_on = threading.Event()
+    board.submit(jobs.Job("long", ("x",), lambda job: go_on.wait(30)))
     app = send(page, "the cat")
-    assert "busy" in app.info[0].value and not app.error and not app.metric
+    assert "Measuring … Queued: 1 solve before yours." in app.info[0].value and not app.error and not app.metric
+    go_on.set()
+    until(lambda: not app.session_state["vocabulary_job"].active)
+    assert numbers(sound(app.run()))["K-grams of yours"] == "1" and not app.info

@@ -69,6 +69,7 @@ def test_scripts():
         ([1.5, 2.5, 3.5, 4.5], "number"),
         (["a", "a", None, "a"], "constant"),
         ([1, 2, 3, 3], "number"),
+        ([None, None], "empty"),
     ],
 )
 def test_roles_of_columns(values, role):
@@ -104,6 +105,19 @@ def test_short_mails_are_not_taken_for_another_language(language, line):
 def test_other_scripts_are_told_by_their_letters():
     russian = "Здравствуйте, заказ номер сорок два до сих пор не доставлен, и я хотел бы узнать, где сейчас посылка. "
     assert language_of([russian] * 40) == "Russian"
+
+
+def test_one_long_document_is_sampled_all_the_same():
+    english = " ".join(read_input("sample", text_column="text", limit=200).texts)
+    assert language_of(["1234 " * 2000 + english]) == "English"
+
+
+def test_no_language_is_named_of_two_scripts():
+    arabic, hebrew = (
+        "لم يصل الطلب بعد وأود أن أعرف أين الطرد الآن. ",
+        "ההזמנה עדיין לא הגיעה ואני רוצה לדעת איפה החבילה. ",
+    )
+    assert language_of([arabic] * 40 + [hebrew] * 40) == "" != language_of([hebrew] * 40)
 
 
 def test_the_whole_look():

@@ -20,6 +20,11 @@ _NAMES = dict(zip(_MONTHS, range(1, 13), strict=True)) | {
 } | {"sept": 9}  # fmt: skip
 _DAY_FIRST = re.compile(r"(\d{1,2})\.?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4})")
 _MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
+# what people write, in any case, where there is no date
+_MISSING = frozenset({
+    "-", "--", "–", "—", "?", "n/a", "na", "n.a.", "nan", "nat", "nil", "none", "null", "unknown", "undated", "missing",
+    "n.d.", "nd", "tbd",
+})  # fmt: skip
 _LOOKED = 200  # values, among which there has to be a date
 _SHARE, _FEWEST = 0.95, 10  # of the values, and how many at least, have to be dates where others are none
 
@@ -37,7 +42,8 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     """Dates as 2024-01-28 (ISO 8601), 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed.
 
     With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
-    that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few.
+    that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few beside
+    those that say so (n/a, unknown, none, -).
     """
     strings = pd.Series(values, dtype=object)
     present = strings.dropna()
@@ -57,9 +63,24 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     except (ValueError, OverflowError):
         return Dates(None)
     unread = present[found.isna()]
-    if len(unread) and (len(present) - len(unread) < max(_FEWEST, _SHARE * len(present))):
+    unlike = sum(not _is_missing(value) for value in unread)
+    read = len(present) - len(unread)
+    if len(unread) and read < max(_FEWEST, _SHARE * (read + unlike)):
         return Dates(None, two_readings=ambiguous)
     return Dates(found.reindex(strings.index), tuple(unread), ambiguous)
+
+
+def count_dates(values: pd.Series) -> tuple[int, int]:
+    """How many values look like dates, and how many there are but for those that say that one is missing; 0 of both
+    where the first ones tell of no date."""
+    present = [value for value in values if isinstance(value, str) and not _is_missing(value)]
+    if not any(map(_shape, present[:_LOOKED])):
+        return 0, 0
+    return sum(_shape(value) is not None for value in present), len(present)
+
+
+def _is_missing(value: str) -> bool:
+    return value.strip().lower() in _MISSING
 
 
 def _shape(value: str) -> str | None:

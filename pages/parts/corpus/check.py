@@ -15,7 +15,7 @@ _SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Hiragana", "KATAKANA": "Ka
 _ROLES = {
     "split": "split: pages take it without being asked", "date": "dates", "id": "a name for each document",
     "label": "labels: classes to learn or to compare", "group": "groups", "number": "numbers to predict",
-    "constant": "the same everywhere", "text": "text",
+    "constant": "the same everywhere", "empty": "empty", "text": "text",
 }  # fmt: skip
 
 
@@ -49,9 +49,9 @@ def sentences(check: CorpusCheck, tokens: TokenChoice) -> list[str]:
     shares = [(_SCRIPTS.get(name, name.capitalize()), share) for name, share in check.scripts if share >= 0.01]
     scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
     found = [
-        f"Documents have {number(low)} to {number(high)} words, half of them {number(middle)} or fewer."
+        f"Documents have {number(low)} to {number(high)} tokens, half of them {number(middle)} or fewer."
         if low < high
-        else f"Every document has {many(low, 'word')}.",
+        else f"Every document has {many(low, 'token')}.",
         (f"Language: {check.language}, it seems. " if check.language else "") + f"Letters: {scripts or 'none'}.",
     ]
     if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:

@@ -270,14 +270,13 @@ def check_or_stop(solved: Solution, brought: Brought) -> Check:
     if state.get("vocabulary_key") == key:
         return state.vocabulary_check
     try:
-        if solved.model.table_.n_tokens > LARGE:
+        if solved.model.table_.n_tokens > LARGE or BOARD.busy or state.get("vocabulary_job") is not None:
             check = _in_background(solved.model, key, brought)
         else:
             with st.spinner("Measuring …"):
                 check = BOARD.borrow(lambda: measure(solved.model, brought), PATIENCE_S)
     except TimeoutError:
-        st.info("The solver is busy with a corpus; press Measure it again when it is done.")
-        st.stop()
+        check = _in_background(solved.model, key, brought)
     except ValueError as error:
         st.error(plain(str(error)))
         st.stop()

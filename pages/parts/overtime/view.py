@@ -10,7 +10,7 @@ import streamlit as st
 
 from cflengine.compression import Periods, bursts, count_matrix, periods_of, permuted_weight, rates
 from cflengine.engine import InputError, frame_csv
-from cflengine.text import find_words
+from cflengine.text import count_dates, find_words
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.read.explorer import new_row
@@ -49,6 +49,14 @@ def choose_periods(loaded: LoadedCorpus) -> Periods | None:
             "This corpus has no column of dates (2024-01-31, 31.1.2024, 31/1/2024) or years. Choose another corpus, or "
             "one with a date a document."
         )
+        for name, values in loaded.corpus.metadata.items():
+            found, whole = count_dates(values)
+            if found:
+                st.caption(
+                    f"The column {plain(str(name))} stayed words: {found:,} of its {whole:,} values look like dates. "
+                    "At least 95 % have to (cells such as unknown or n/a do not count), and of 3/4/2024 some date has "
+                    "to tell which number is the day."
+                )
         return None
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         column = st.selectbox("By", columns, key="time_column", width=200)

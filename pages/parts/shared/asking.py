@@ -50,6 +50,19 @@ def engine_is_warm() -> bool:
     return _COMPILED.is_set()
 
 
+def wait_for_solver() -> None:
+    """Ends the page where the solver's thread is busy with something long; the page comes back by itself."""
+    st.fragment(_until_idle, run_every=1.0)()
+    st.stop()
+
+
+def _until_idle() -> None:
+    if not BOARD.busy and engine_is_warm():
+        st.rerun()
+    waits = "The solver is busy with a corpus; this page goes on when it is done."
+    st.info(waits if BOARD.busy else COMPILED_FIRST)
+
+
 def asked(kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = WAITING) -> Any:
     """The answer, remembered under ``kind`` until there is another key; None while it is not there yet: that is said,
     and the page comes back by itself. Raises what ``work`` raises."""
