@@ -60,6 +60,7 @@ span[data-baseweb="tag"] span,
   fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
 }
 [data-testid="stPlotlyChart"] .heatmap-label text { fill: light-dark(#1f2329, #e8eaed) !important; }
+@media (hover: none) { .stElementContainer:has(.stDataFrame) { margin-top: 1.75rem; } } /* its tools always show */
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {
   .stHorizontalBlock:has(> .stColumn .stDataFrame) { flex-wrap: wrap; }

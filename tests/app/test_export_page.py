@@ -117,6 +117,10 @@ def test_settings_come_back_within_their_bounds():
     found = settings_of(kept)
     assert (found.lam, found.gap, found.time_limit, found.rounds, found.last_zeta) == (4.0, 1e-4, 5, 7, 0.5)
     assert found.weighting == "tf"
+    assert settings_of({"stage_iterations": 1.5, "rounds": 2.5, "shards": 3.5, "last_zeta": 0.35}) == Settings(
+        last_zeta=0.3
+    )
+    assert settings_of({"rounds": 7.0, "last_zeta": 0}) == Settings(rounds=7, last_zeta=0.0)
     assert settings_of({"lam": 10**400, "gap": -1, "rounds": True, "solver": [1]}) == Settings()
 
 

@@ -116,7 +116,9 @@ class HomotopySettings(Limits):
         numbers = ("rho", "rho_factor", "rho_ratio", "sigma", "residual_tol", "zeta_step", "relaxation_gap")
         check_positive(self, numbers, optional=optional)
         whole = ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations")
-        check_whole(self, dict.fromkeys(whole, 1), optional=optional)
+        check_whole(self, dict.fromkeys(whole, 1) | {"weights_bytes": 0}, optional=optional)
+        if self.zeta_step < 1e-6:
+            raise InputError(f"zeta_step must be at least 1e-06, not {self.zeta_step!r}.")
         if self.rho_factor < 1:
             raise InputError(f"rho_factor must be at least 1, not {self.rho_factor!r}.")
         if not is_number(self.last_zeta) or not 0 <= self.last_zeta <= 1:

@@ -104,11 +104,15 @@ _LIMITS = {
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """Settings from a project's file; what is unknown or out of range is left at its default."""
-    kept = {
-        name: value
-        for name, (low, high) in _LIMITS.items()
-        if isinstance(value := given.get(name), int | float) and not isinstance(value, bool) and low <= value <= high
-    }
+    kept: dict[str, Any] = {}
+    for name, (low, high) in _LIMITS.items():
+        value = given.get(name)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+            continue
+        if isinstance(low, float) or value == int(value):
+            kept[name] = value if isinstance(low, float) else int(value)
+    if "last_zeta" in kept:
+        kept["last_zeta"] = round(kept["last_zeta"], 1)  # as the page offers them
     names = {"k": "max_gram"} | {name: name for name in ("lam", "temperature", "weighting", "counting", "solver")}
     return replace(settings_from({short: _spelt(given.get(name)) for short, name in names.items()}), **kept)
 

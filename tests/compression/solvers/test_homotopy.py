@@ -354,7 +354,8 @@ def test_defaults_are_the_papers():
      for name in ("rho", "rho_factor", "sigma", "residual_tol", "zeta_step", "relaxation_gap", "time_limit")
      for value in (0.0, -1.0, math.nan, math.inf)]
     + [{name: 0} for name in ("rho_window", "stage_iterations", "bound_every", "relaxation_iterations")]
-    + [{"rho_factor": 0.99}, {"last_zeta": -0.1}, {"last_zeta": 1.1}, {"last_zeta": math.nan}, {"rho_ratio": math.nan}],
+    + [{"rho_factor": 0.99}, {"last_zeta": -0.1}, {"last_zeta": 1.1}, {"last_zeta": math.nan}, {"rho_ratio": math.nan},
+       {"zeta_step": 1e-9}, {"weights_bytes": "a"}, {"weights_bytes": -1}],
     ids=str,
 )  # fmt: skip
 def test_invalid_settings_raise_and_are_named(wrong):
