@@ -20,7 +20,7 @@ from .passes.best_bound import DualBound, MultiplierAverage
 from .passes.binary import Coder, count_uses
 from .passes.groups import Groups
 from .passes.layout import PointerLayout
-from .path_file import read_lambda_path, write_lambda_path
+from .path_file import certified_point, read_lambda_path, write_lambda_path
 from .project_file import SUFFIX, Project, is_project, read_project, write_project
 from .session import QUICK, CompressionSession, ConstraintPrice
 from .shards.settings import ShardedSettings
@@ -88,6 +88,7 @@ __all__ = [
     "StorageCosts",
     "attribute_gap",
     "bursts",
+    "certified_point",
     "check_lam",
     "cost_given_others",
     "count_matrix",

@@ -16,7 +16,7 @@ from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.model.problem import check_lam
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, pointers_by_length
-from cflengine.engine.checks import is_number
+from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.progress import NAN, TerminationReason
 from cflengine.linear.saving import ModelFileError, file_name, read_model, require, write_model
 
@@ -77,19 +77,36 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
 def _point(
     corpus: PreparedCorpus, lam: float, cover: np.ndarray, alpha: np.ndarray, seconds: float, name: str
 ) -> PathPoint:
-    gram_of = corpus.index.gram_of
     try:
-        proof = certify(cover, alpha, gram_of, corpus.costs(lam))
+        return certified_point(corpus, lam, cover, alpha, seconds)
     except ValueError as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
-    require(proof.covered, name)
+
+
+def certified_point(
+    corpus: PreparedCorpus,
+    lam: float,
+    cover: np.ndarray,
+    alpha: np.ndarray,
+    seconds: float,
+    reason: TerminationReason = TerminationReason.CONVERGED,
+) -> PathPoint:
+    """A solution at a λ, with what its prices prove.
+
+    cover: unsigned (n,), pointers; alpha: float32 (n,), any prices; seconds: that it took; reason: why no more was
+    done. Raises ValueError where a token has no pointer, and for other sizes.
+    """
+    gram_of = corpus.index.gram_of
+    proof = certify(cover, alpha, gram_of, corpus.costs(lam))
+    if not proof.covered:
+        raise InputError("a token is without a pointer.")
     used = np.zeros(corpus.index.n_grams, dtype=bool)
     for k, row in enumerate(gram_of):
         used[row[cover >> k & 1 == 1]] = True
     facts: dict[str, Any] = {"n_iterations": 0, "n_passes": 0.0, "solver": "guided", "settings": {}}
     result = CompressionResult(
-        objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=TerminationReason.CONVERGED,
-        seconds=seconds, events=(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
+        objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=reason, seconds=seconds,
+        events=(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
         alpha=alpha * np.float32(proof.shrink), certificate=proof, relaxation=NAN, relaxation_upper=NAN,
         digest=corpus.digest, **facts,
     )  # fmt: skip

@@ -71,7 +71,7 @@ def test_a_stop_stays_at_its_place_whatever_the_sidebar_says_above_it(open_app, 
     """Streamlit drops the click on a button whose fragment has moved since it was drawn."""
     app, go_on = use(open_app()), threading.Event()
     note = PathRun.note
-    monkeypatch.setattr(PathRun, "note", lambda *given: (note(*given), go_on.wait(30))[0])
+    monkeypatch.setattr(PathRun, "note", lambda *given, **how: (note(*given, **how), go_on.wait(30))[0])
     press(show(app, "features"), "Compress it")
     job = jobs.BOARD.get(in_address(app, "path"))
     until(lambda: job.so_far.points)
@@ -111,8 +111,8 @@ def test_what_is_certified_opens_pages_while_the_solver_works(open_app, board, m
     app, go_on = use(open_app()), threading.Event()
     begin = PathRun.note
 
-    def note(run, lam, result, seconds):
-        begin(run, lam, result, seconds)
+    def note(run, lam, result, seconds, **how):
+        begin(run, lam, result, seconds, **how)
         go_on.wait(30)
 
     monkeypatch.setattr(PathRun, "note", note)

@@ -16,7 +16,7 @@ from test_results import downloads  # noqa: F401
 from visiting import captions, in_address, path_job, pathed, show, sidebar, sound, until, use
 
 from cflengine import CompressiveFeatures, GuidedSettings
-from cflengine.compression.model.certificate import binary_solution, dual_bound
+from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
 from cflengine.compression.solvers.lambda_path import path_lams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from naive.programs import solve_relaxation
@@ -120,6 +120,29 @@ def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
     assert [point.lam for point in run.points] == list(LAMS), "the last as far as it came"
     assert str(run.points[-1].result.reason) == "interrupted"
     assert 2.0 in run.choices
+
+
+@pytest.mark.parametrize("quick", [20.0, 0.0], ids=["homotopy", "guided"])
+def test_what_the_first_solve_has_so_far_opens_every_page(table, monkeypatch, quick):
+    monkeypatch.setattr(path_run, "EARLY_S", 0.0)
+    monkeypatch.setattr(path_run, "LOOK_S", 0.0)
+    monkeypatch.setattr(path_run, "QUICK_S", quick)
+    run, early = PathRun(LAMS, 3, SETTINGS, TEXTS), []
+
+    def listener(stats) -> bool:
+        if run.early and run.points not in early:
+            early.append(run.points)
+        return True
+
+    run.solve(table, listener, first=0.3)
+    assert early and not run.early and run.by_homotopy == (quick > 0) and len(run.points) == len(LAMS)
+    for (point,) in early:
+        result = point.result
+        proved = certify(result.cover, result.alpha, run.corpus.index.gram_of, run.corpus.costs(0.3))
+        assert point.lam == 0.3 and proved.covered and proved.objective == result.objective
+        assert proved.lower_bound == pytest.approx(result.lower_bound, rel=1e-6) and 0 <= result.gap < np.inf
+    gaps = [point.result.gap for (point,) in early]
+    assert gaps == sorted(gaps, reverse=True) and run.at(0.3).gap <= gaps[-1]
 
 
 def test_the_k_grams_of_a_point_are_those_of_its_model(solved):

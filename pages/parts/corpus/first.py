@@ -43,7 +43,7 @@ def _first(job_id: str) -> None:
         st.error(plain(job.error))
         if too_many_bytes():
             link_to("solve", "Solve it in shards, which wait on disk")
-    elif run.points:
+    elif run.points and not (run.early and job.active):
         _draw_text(run, loaded, job)
     elif job.active:
         _draw_solver(run, loaded, job)

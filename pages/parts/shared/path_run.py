@@ -31,6 +31,7 @@ from cflengine.compression import (
     PreparedCorpus,
     RelaySettings,
     StageSnapshot,
+    certified_point,
     estimated_seconds,
     pointers_by_length,
     read_lambda_path,
@@ -43,6 +44,8 @@ from cflengine.text import USUAL_TOKENS, KGramIndex, Phrasebook, TokenChoice, To
 QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
 BETWEEN = 9  # values of the slider between two λ of the path, on average
 _CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
+LOOK_S = 0.3  # between two pictures of the first solve
+EARLY_S = 3.0  # after which the first solve's best solution opens all pages
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
 
@@ -107,6 +110,7 @@ class PathRun:
         self.stages: tuple[StageSnapshot, ...] = ()  # of the homotopy, where one was run
         self.first = NAN  # the λ that is solved before all others
         self.picture: Picture | None = None  # of the first λ, while it is solved
+        self.early = False  # whether the only point is what that solve had by then
         self._session: CompressionSession | None = None
         self._asked: list[float] = []
         self._efforts: dict[float, int] = {}
@@ -187,14 +191,14 @@ class PathRun:
             homotopy = HomotopySettings(keep_stages=True, relaxation_gap=1e-3)
             settings = RelaySettings(tol=self.settings.tol, homotopy=homotopy)
             result = solve_relay(
-                corpus.index, corpus.costs(lam), settings, listeners=(listener, _Watcher(self)), lam=lam
+                corpus.index, corpus.costs(lam), settings, listeners=(listener, _Watcher(self, lam)), lam=lam
             )
             self.stages = result.stages
         else:
-            watcher = _Watcher(self)
+            watcher = _Watcher(self, lam)
             result = self.session.solver.solve(corpus.costs(lam), self.settings, listeners=(listener, watcher), lam=lam)
-        self.note(lam, replace(result, stages=()), result.seconds)
-        self.picture = None
+        self.note(lam, replace(result, stages=()), result.seconds, instead=True)
+        self.picture, self.early = None, False
         return result.reason not in (TerminationReason.INTERRUPTED, TerminationReason.NUMERICAL_ERROR)
 
     def refine(self, lam: float, listener: Listener) -> None:
@@ -220,10 +224,19 @@ class PathRun:
             self._efforts.pop(old, None)
             self.points = CompressionPath(point for point in self.points if point.lam != old)
 
-    def note(self, lam: float, result: CompressionResult, seconds: float) -> None:
-        """Put a result among the points, unless there is a better one for its λ."""
+    def note_early(self, lam: float, run: Any) -> None:
+        """What the first solve has so far, which is certified like any other, so that every page has something."""
+        assert self.corpus is not None
+        cover, alpha = run.incumbent()
+        seconds, reason = run.progress.elapsed_s, TerminationReason.TIME_LIMIT
+        point = certified_point(self.corpus, lam, cover.copy(), alpha, seconds, reason)
+        if math.isfinite(point.result.gap) and not (self.points and self.points[0].result.gap <= point.result.gap):
+            self.points, self.early = CompressionPath([point]), True
+
+    def note(self, lam: float, result: CompressionResult, seconds: float, *, instead: bool = False) -> None:
+        """Put a result among the points, unless there is a better one for its λ; instead: even so."""
         before = next((point for point in self.points if point.lam == lam), None)
-        if before is not None and before.result.gap <= result.gap:
+        if before is not None and not instead and before.result.gap <= result.gap:
             return
         counts = pointers_by_length(result.cover, self.max_gram)
         slim = replace(result, alpha=result.alpha.astype(np.float32))
@@ -327,10 +340,12 @@ class PathRun:
 
 
 class _Watcher:
-    """A listener that keeps a picture of the best solution for pages to look at, a few times a second."""
+    """A listener of the first solve that keeps a picture of the best solution for pages to look at, a few times a
+    second; and after a while the solution itself, certified, now and then."""
 
-    def __init__(self, run: PathRun) -> None:
-        self.run, self.next = run, 0.0
+    def __init__(self, run: PathRun, lam: float) -> None:
+        self.run, self.lam, self.next = run, lam, 0.0
+        self.certified = time.perf_counter() + EARLY_S
 
     def __call__(self, stats: IterationStats) -> None:
         """Events by themselves say nothing of the solution."""
@@ -341,7 +356,11 @@ class _Watcher:
         if now < self.next:
             return
         self.run.picture = Picture(*run.picture())
-        self.next = time.perf_counter() + max(0.3, 10 * (time.perf_counter() - now))
+        self.next = time.perf_counter() + max(LOOK_S, 10 * (time.perf_counter() - now))
+        began = time.perf_counter()
+        if began >= self.certified and hasattr(run, "incumbent"):
+            self.run.note_early(self.lam, run)
+            self.certified = time.perf_counter() + max(EARLY_S, 20 * (time.perf_counter() - began))
 
 
 class _Watched(GuidedSolver):
