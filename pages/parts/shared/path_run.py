@@ -45,7 +45,7 @@ QUICK_S = 20.0  # what a homotopy may take to be run without having been asked f
 BETWEEN = 9  # values of the slider between two λ of the path, on average
 _CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
 LOOK_S = 0.3  # between two pictures of the first solve
-EARLY_S = 3.0  # after which the first solve's best solution opens all pages
+EARLY_S, EARLY_GAP = 3.0, 0.1  # from when on, and how good, the first solve's best solution opens all pages
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
 
@@ -357,10 +357,11 @@ class _Watcher:
             return
         self.run.picture = Picture(*run.picture())
         self.next = time.perf_counter() + max(LOOK_S, 10 * (time.perf_counter() - now))
-        began = time.perf_counter()
-        if began >= self.certified and hasattr(run, "incumbent"):
+        began, gap = time.perf_counter(), relative_gap(run.best_objective, run.lower_bound)
+        known = self.run.points[0].result.gap if self.run.points else EARLY_GAP
+        if began >= self.certified and gap < 0.7 * known and hasattr(run, "incumbent"):
             self.run.note_early(self.lam, run)
-            self.certified = time.perf_counter() + max(EARLY_S, 20 * (time.perf_counter() - began))
+            self.certified = time.perf_counter() + 10 * (time.perf_counter() - began)
 
 
 class _Watched(GuidedSolver):
