@@ -132,6 +132,7 @@ def test_what_the_first_solve_has_so_far_opens_every_page(table, monkeypatch, qu
     def listener(stats) -> bool:
         if run.early and run.points not in early:
             early.append(run.points)
+            assert run.points[0].result.gap <= stats.gap * 1.0001 + 1e-6
         return True
 
     run.solve(table, listener, first=0.3)
@@ -143,6 +144,12 @@ def test_what_the_first_solve_has_so_far_opens_every_page(table, monkeypatch, qu
         assert proved.lower_bound == pytest.approx(result.lower_bound, rel=1e-6) and 0 <= result.gap < np.inf
     gaps = [point.result.gap for (point,) in early]
     assert gaps == sorted(gaps, reverse=True) and run.at(0.3).gap <= gaps[-1]
+    monkeypatch.setattr(path_run, "EARLY_S", np.inf)
+    alone = PathRun(LAMS, 3, SETTINGS, TEXTS)
+    alone.solve(table, lambda stats: True, first=0.3)
+    for point, other in zip(run.points, alone.points, strict=True):  # looking at it changes nothing
+        np.testing.assert_array_equal(point.result.cover, other.result.cover)
+        assert point.result.lower_bound == other.result.lower_bound
 
 
 def test_the_k_grams_of_a_point_are_those_of_its_model(solved):

@@ -42,6 +42,12 @@ class DualBound:
         self.dual(self.best_y, alpha)
         return alpha
 
+    def alpha_aside(self) -> np.ndarray:
+        """The same in the middle of a run, whose own memory stays as it is: float32 (m,) more for a moment."""
+        aside = DualBound(self.coder, self.groups, self.costs)
+        aside.best_y = self.best_y
+        return aside.alpha()
+
     def excesses(self, y: np.ndarray) -> np.ndarray:
         """float32 (G,): by K-gram, how much more than d its pointers cover at the prices −y, Σ ((Xᵀα)_i − d_i)₊."""
         levels = np.zeros(self.coder.index.n_grams, dtype=np.float32)

@@ -279,9 +279,10 @@ class _Homotopy(CompressionRun):
         """The best solution, and w as it is."""
         return self.best_cover.copy(), self._weights(self.admm.current_w())
 
-    def incumbent(self) -> tuple[np.ndarray, np.ndarray]:
-        """The best solution, unsigned (n,), and the prices behind the best bound, float32 (n,), in the user's unit."""
-        return self.best_cover, np.maximum(-self.unit * self.admm.bound.best_y, np.float32(0.0))
+    def proved_solution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Copies: the best solution, unsigned (n,), and the prices that prove the best bound, float64 (n,), in the
+        user's unit."""
+        return self.best_cover.copy(), self.unit * self.admm.bound.alpha_aside()
 
     def _report(self, zeta: float, stage: str, objective: float) -> bool:
         admm = self.admm

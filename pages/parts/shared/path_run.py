@@ -227,9 +227,9 @@ class PathRun:
     def note_early(self, lam: float, run: Any) -> None:
         """What the first solve has so far, which is certified like any other, so that every page has something."""
         assert self.corpus is not None
-        cover, alpha = run.incumbent()
+        cover, alpha = run.proved_solution()
         seconds, reason = run.progress.elapsed_s, TerminationReason.TIME_LIMIT
-        point = certified_point(self.corpus, lam, cover.copy(), alpha, seconds, reason)
+        point = certified_point(self.corpus, lam, cover, alpha.astype(np.float32), seconds, reason)
         if math.isfinite(point.result.gap) and not (self.points and self.points[0].result.gap <= point.result.gap):
             self.points, self.early = CompressionPath([point]), True
 
@@ -359,7 +359,7 @@ class _Watcher:
         self.next = time.perf_counter() + max(LOOK_S, 10 * (time.perf_counter() - now))
         began, gap = time.perf_counter(), relative_gap(run.best_objective, run.lower_bound)
         known = self.run.points[0].result.gap if self.run.points else EARLY_GAP
-        if began >= self.certified and gap < 0.7 * known and hasattr(run, "incumbent"):
+        if began >= self.certified and gap < 0.7 * known and hasattr(run, "proved_solution"):
             self.run.note_early(self.lam, run)
             self.certified = time.perf_counter() + 10 * (time.perf_counter() - began)
 

@@ -134,6 +134,11 @@ class GuidedRun(GuidedPhases, CompressionRun):
         """The best solution, uint8 (n,), and the prices behind the best bound, float32 (n,), in the user's unit."""
         return self.best_cover, np.maximum(-self.unit * self.admm.bound.best_y, np.float32(0.0))
 
+    def proved_solution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Copies: the best solution, unsigned (n,), and the prices that prove the best bound, float64 (n,), in the
+        user's unit."""
+        return self.best_cover.copy(), self.unit * self.admm.bound.alpha_aside()
+
     def _restart(self, warm: WarmState) -> None:
         """Begin where the last solve ended: its relaxation, and its dictionary at the new costs."""
         self.return_to_relaxation()
