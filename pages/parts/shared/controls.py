@@ -186,7 +186,7 @@ def _solve_in_shards(shards: int) -> None:
 
 
 def _is_quick() -> bool:
-    """Whether the homotopy takes so little by estimate that nobody need be asked."""
+    """Whether the homotopy takes so little by estimate that it is run unasked."""
     return replace(settings(), solver=None).for_tokens(current_corpus().table.n_tokens).solver == "relay"
 
 
