@@ -13,14 +13,14 @@ from sklearn.pipeline import Pipeline
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import Result, versions
+from cflengine.linear.labels import row_classes
 from cflengine.linear.model_comparison import PARTS, ModelComparison
 from cflengine.linear.persistence import save_model
 
 
 def row_names(comparison: ModelComparison, n_rows: int) -> tuple[str, ...]:
-    """The class that each row of coefficients is for: of two classes the second; "" where the target is a number."""
-    classes = comparison.labels.classes
-    return classes[1:] if n_rows == 1 and len(classes) > 1 else classes
+    """The class that each row of coefficients is for (:func:`~cflengine.linear.labels.row_classes`)."""
+    return row_classes(comparison.labels.classes, n_rows)
 
 
 def largest_weights(names: np.ndarray, weight: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:

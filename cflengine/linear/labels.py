@@ -244,3 +244,8 @@ def _part(
     if not chosen.any():
         raise InputError(f"the {what} set is empty: {share:g} of so few documents is none.")
     return chosen
+
+
+def row_classes(classes: tuple[str, ...], n_rows: int) -> tuple[str, ...]:
+    """The class that each row of coefficients is for: of two classes the second; "" where the target is a number."""
+    return classes[1:] if n_rows == 1 and len(classes) > 1 else classes

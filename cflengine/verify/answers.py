@@ -144,11 +144,6 @@ def check_places(
     check_column(rows, "split", part.tolist(), file)
 
 
-def row_classes(classes: Sequence[str], n_rows: int) -> Sequence[str]:
-    """The class that each row of weights is for: of two classes the second."""
-    return classes[1:] if n_rows == 1 and len(classes) > 1 else classes
-
-
 def check_weights(
     rows: Iterable[Mapping[str, str]],
     coef: np.ndarray,

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from cflengine.engine.gaps import relative_gap
-from cflengine.linear.labels import read_labels, split_documents
+from cflengine.linear.labels import read_labels, row_classes, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts, read_model
@@ -27,7 +27,7 @@ from cflengine.text.tagging.attributes import AttributeTable
 from cflengine.text.tagging.tags import convert
 from cflengine.text.tagging.templates import attribute_maker
 from cflengine.text.token_table import find_tokens
-from cflengine.verify.answers import AnsweredDocuments, cell_of, check_column, check_weights, row_classes
+from cflengine.verify.answers import AnsweredDocuments, cell_of, check_column, check_weights
 from cflengine.verify.findings import (
     MODEL,
     Finding,

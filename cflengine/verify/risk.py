@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.gaps import relative_gap
-from cflengine.linear.labels import read_numbers, read_sensitive, split_documents
+from cflengine.linear.labels import read_numbers, read_sensitive, row_classes, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.model_comparison import PARTS
 from cflengine.linear.one_vs_rest import class_signs
@@ -17,7 +17,7 @@ from cflengine.plq import constraints as limits
 from cflengine.plq.certificate import FEASIBLE, Certificate, certify
 from cflengine.plq.losses import Loss, named_loss
 from cflengine.plq.problem import PLQProblem
-from cflengine.verify.answers import AnsweredDocuments, check_weights, row_classes
+from cflengine.verify.answers import AnsweredDocuments, check_weights
 from cflengine.verify.findings import (
     MODEL,
     Finding,

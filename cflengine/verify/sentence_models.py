@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.gaps import relative_gap
+from cflengine.linear.labels import row_classes
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import read_model
@@ -21,7 +22,6 @@ from cflengine.verify.answers import (
     check_sentences,
     check_weights,
     parts_of,
-    row_classes,
 )
 from cflengine.verify.findings import (
     Finding,

@@ -17,6 +17,7 @@ import io
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -270,18 +271,20 @@ def check_or_stop(solved: Solution, brought: Brought) -> Check:
     if state.get("vocabulary_key") == key:
         return state.vocabulary_check
     try:
-        if solved.model.table_.n_tokens > LARGE or BOARD.busy or state.get("vocabulary_job") is not None:
-            check = _in_background(solved.model, key, brought)
-        else:
-            with st.spinner("Measuring …"):
-                check = BOARD.borrow(lambda: measure(solved.model, brought), PATIENCE_S)
-    except TimeoutError:
-        check = _in_background(solved.model, key, brought)
+        check = _check(solved.model, key, brought)
     except ValueError as error:
         st.error(plain(str(error)))
         st.stop()
     state.update(vocabulary_key=key, vocabulary_check=check, vocabulary_job=None)
     return check
+
+
+def _check(model: CompressiveFeatures, key: tuple[Any, ...], brought: Brought) -> Check:
+    """At once where that takes a moment and the solver is free, else by a job. Raises ValueError if it failed."""
+    if model.table_.n_tokens <= LARGE and not BOARD.busy and st.session_state.get("vocabulary_job") is None:
+        with suppress(TimeoutError), st.spinner("Measuring …"):
+            return BOARD.borrow(lambda: measure(model, brought), PATIENCE_S)
+    return _in_background(model, key, brought)
 
 
 def _in_background(model: CompressiveFeatures, key: tuple[Any, ...], brought: Brought) -> Check:
