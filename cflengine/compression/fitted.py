@@ -20,6 +20,7 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.saved import dictionary_frame
 from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
+from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import SavedModel
 from cflengine.linear.weighting import document_frequency, inverse_document_frequency, weigh
 from cflengine.text.kgrams import KGramIndex
@@ -27,7 +28,7 @@ from cflengine.text.stored import as_documents
 from cflengine.text.token_table import TokenTable
 from cflengine.text.tokens import Tokenizer
 
-_READ_LATER = ("weighting", "counting", "temperature", "listeners", "n_threads")
+_READ_LATER = ("weighting", "counting", "temperature")
 
 
 class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -51,7 +52,6 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     dictionary_: pd.DataFrame
     _codebook: Codebook
     _tokenizer: Tokenizer
-    _learnt_with: dict[str, Any]
 
     @property
     def table_(self) -> TokenTable:
@@ -225,9 +225,8 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def _settled(self) -> dict[str, Any]:
         """What a fit keeps of its parameters: how texts are cut, and all that is written with the model but for how
         features are counted and weighted, which may be set anew."""
-        given = self.get_params(deep=False)
-        kept = {name: value for name, value in given.items() if name not in _READ_LATER}
-        tokenizer = Tokenizer(given["token_pattern"], given["lowercase"], given["sentence_borders"])
+        kept = parameters_of(self, without=_READ_LATER)
+        tokenizer = Tokenizer(kept["token_pattern"], kept["lowercase"], kept["sentence_borders"])
         return {"_tokenizer": tokenizer, "_learnt_with": kept}
 
     def _output(self, features: sparse.csr_matrix, X: Any) -> sparse.csr_matrix | pd.DataFrame:

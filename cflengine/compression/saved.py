@@ -32,7 +32,7 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
     frame = features.dictionary_
     header = {
-        "parameters": written_parameters(features, instead=features._learnt_with),
+        "parameters": written_parameters(features),
         "grams": [list(gram) for gram in features.grams_],
         "gap": finite(features.duality_gap_),
     }

@@ -34,7 +34,7 @@ from cflengine.engine.checks import InputError, check_choice, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
-from cflengine.linear.parameters import read_parameters, written_parameters
+from cflengine.linear.parameters import parameters_of, read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, require
 from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
 from cflengine.text.tokens import Tokenizer
@@ -200,12 +200,12 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
         """int32 (N, L): the words of each text that the network knows, −1 where there is none."""
         check_is_fitted(self, "vectors_")
         table = self._table(texts)
-        return word_ids(table, self._number, min(self.max_length, longest_document(table)))
+        return word_ids(table, self._number, min(self._learnt_with["max_length"], longest_document(table)))
 
     def _table(self, texts: Sequence[str]) -> TokenTable:
         if isinstance(texts, str):
             raise InputError("texts must be a list of strings, not one string.")
-        return Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        return Tokenizer(self._learnt_with["token_pattern"], self._learnt_with["lowercase"])(list(texts))
 
     def decision_function(self, texts: Any) -> np.ndarray:
         """float64 (N, classes): logits of texts, or of what :meth:`cut` made of them."""
@@ -217,7 +217,7 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
         ids = texts if given else self.cut(texts)
         if not len(ids):
             return np.zeros((0, len(self.classes_)))
-        return predict_scores(self.network, self._net, self.vectors_, ids).astype(np.float64)
+        return predict_scores(self._learnt_with["network"], self._net, self.vectors_, ids).astype(np.float64)
 
     def predict_proba(self, texts: Any) -> np.ndarray:
         """float64 (N, classes), which sum to 1."""
@@ -234,9 +234,9 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
 
         y: int64 (N,), classes from 0. Of an estimator that was fitted here, not loaded.
         """
-        left_out = stop_word_set(self.stop_words)
+        left_out = stop_word_set(self._learnt_with["stop_words"])
         number = {word: k for k, word in enumerate(self.words_) if word not in left_out}
-        table = Tokenizer(self.token_pattern, self.lowercase)(list(texts))
+        table = self._table(texts)
         counts = count_words(table, form_numbers(table, number), len(self.words_))
         used = np.flatnonzero(np.diff(counts.indptr) > 0)
         if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
@@ -286,7 +286,7 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
         return model
 
     def _set(self, classes: np.ndarray, words: tuple[str, ...], net: Mapping[str, Any], M: np.ndarray) -> None:
-        self.classes_, self.words_, self.vectors_ = classes, words, M
+        self.classes_, self.words_, self.vectors_, self._learnt_with = classes, words, M, parameters_of(self)
         self._net = {key: np.asarray(one) for key, one in net.items()}
         self._number = {word: k for k, word in enumerate(words)}
 

@@ -26,7 +26,7 @@ from cflengine.engine.registry import Solver
 from cflengine.engine.settings import Limits
 from cflengine.linear import saving
 from cflengine.linear.model import LinearModel, class_log_probabilities, class_probabilities
-from cflengine.linear.parameters import defaults_of, read_parameters, written_parameters
+from cflengine.linear.parameters import defaults_of, parameters_of, read_parameters, written_parameters
 from cflengine.linear.saving import require
 
 _LARGEST = 1e150
@@ -65,7 +65,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     def _keep(self, results: Sequence[Any]) -> None:
         """Be fitted with a result for each row."""
         worst = max(results, key=lambda result: open_gap(result.gap))
-        self.results_, self.result_ = tuple(results), worst
+        self.results_, self.result_, self._learnt_with = tuple(results), worst, parameters_of(self)
         self.duality_gap_, self.solver_reason_ = worst.gap, str(worst.reason)
         self.n_iter_ = np.array([max(result.n_iterations, 1) for result in results], dtype=np.int32)
 
@@ -156,6 +156,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         require(names is None or (isinstance(names, list) and len(names) == coef.shape[1]), name)
         require(header["gap"] is None or is_number(header["gap"]), name)
         model = cls._with(header["parameters"], name)
+        model._learnt_with = parameters_of(model)
         model.n_features_in_, model.solver_reason_ = coef.shape[1], str(header["reason"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
         if names is not None:

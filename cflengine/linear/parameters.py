@@ -29,17 +29,23 @@ def defaults_of(kind: type) -> Mapping[str, Any]:
     return {name: one.default for name, one in inspect.signature(kind).parameters.items()}
 
 
-def written_parameters(
-    estimator: Any, *, without: Collection[str] = (), instead: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """The parameters of an estimator as JSON has them. Raises InputError for one that JSON cannot give back.
+def parameters_of(estimator: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """What a fit keeps as ``_learnt_with``: the parameters that say what it learns, which may be set anew after it.
 
-    without: names of parameters that the estimator writes in a way of its own. instead: values that take the place of
-    its own, which may have been set since it was fitted. A generator of random numbers becomes
+    without: names of those that answers read later, and that are not the fit's.
+    """
+    kind: Any = type(estimator)
+    return {name: getattr(estimator, name) for name in defaults_of(kind) if name not in (*_OF_THE_RUN, *without)}
+
+
+def written_parameters(estimator: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """The parameters of a fitted estimator as JSON has them. Raises InputError for one that JSON cannot give back.
+
+    without: names of parameters that the estimator writes in a way of its own. A generator of random numbers becomes
     None: a fit by one is never the same twice.
     """
-    given = estimator.get_params(deep=False) | dict(instead or {})
-    return {name: _written(given[name], name) for name in given if name not in (*_OF_THE_RUN, *without)}
+    given = parameters_of(estimator, without=without) | estimator._learnt_with
+    return {name: _written(value, name) for name, value in given.items() if name not in without}
 
 
 def _written(value: Any, name: str) -> Any:

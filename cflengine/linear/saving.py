@@ -128,6 +128,8 @@ class SavedModel:
     """What estimators that are kept in a file share; they have ``to_parts``, ``from_parts`` and their ``kind``."""
 
     kind: str
+    #: the parameters that the fit took (linear/parameters.py)
+    _learnt_with: dict[str, Any]
 
     def to_parts(self) -> Parts:
         """The model as values that JSON has, and arrays."""

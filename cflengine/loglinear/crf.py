@@ -18,7 +18,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
-from cflengine.linear.parameters import read_parameters, written_parameters
+from cflengine.linear.parameters import parameters_of, read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
 from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
 from cflengine.loglinear.model.problem import ChainData, ChainFeatures
@@ -145,7 +145,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         result = self._learn(data, features, settings, Progress(self.listeners, time_limit=limit))
         warn_unless_converged([result])
         self.result_, self.duality_gap_, self.n_iter_ = result, result.gap, result.n_iterations
-        self.solver_reason_ = str(result.reason)
+        self.solver_reason_, self._learnt_with = str(result.reason), parameters_of(self)
         self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
         self.classes_, self.attributes_, self._table = label_array(classes), table.names, table
         self._set_weights(features, result.w)
@@ -266,7 +266,8 @@ class ChainCRF(SavedModel, BaseEstimator):
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays."""
-        if self.template is not None and not isinstance(self.template, str):
+        learnt = self._learnt_with
+        if learnt["template"] is not None and not isinstance(learnt["template"], str):
             raise InputError(
                 "a model whose template is a Python function cannot be saved: give the template as text, or make the "
                 "attributes yourself and leave it out."
@@ -277,9 +278,9 @@ class ChainCRF(SavedModel, BaseEstimator):
             "attributes": self.attributes_,
             "gap": finite(self.duality_gap_),
             "reason": self.solver_reason_,
-            "c1": float(self.c1),
-            "c2": float(self.c2),
-            "template": self.template,
+            "c1": float(learnt["c1"]),
+            "c2": float(learnt["c2"]),
+            "template": learnt["template"],
             "parameters": written_parameters(self, without=_OBJECTIVE),
         }
         return header, {
@@ -305,13 +306,13 @@ class ChainCRF(SavedModel, BaseEstimator):
         model.classes_, model.attributes_ = label_array(header["classes"]), header["attributes"]
         model._table = AttributeTable(header["attributes"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
-        model.solver_reason_ = str(header["reason"])
+        model.solver_reason_, model._learnt_with = str(header["reason"]), parameters_of(model)
         model._set_weights(features, arrays["w"])
         return model
 
     def _matrix(self, sentences: Iterable[Any]) -> tuple[Any, np.ndarray]:
         check_is_fitted(self, "coef_")
-        attributes_of, _ = attribute_maker(self.template)
+        attributes_of, _ = attribute_maker(self._learnt_with["template"])
         return self._table.matrix(attributes_of(sentence) for sentence in sentences)
 
     def _settings(self) -> Settings:

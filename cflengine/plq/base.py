@@ -85,7 +85,7 @@ class PLQEstimator(LinearEstimator):
     def _may_score_poorly(self) -> bool:
         """What constraints leave may be little, and a quantile is no prediction of the mean."""
         aside = ("quantile", "expectile", "drawn")
-        own = isinstance(self.loss, Loss) or str(self.loss).startswith(aside) or len(self._given()) > 0
+        own = isinstance(self.loss, Loss) or str(self.loss).startswith(aside) or len(_listed(self.constraints)) > 0
         return own or super()._may_score_poorly()
 
     def _is_proved(self) -> bool:
@@ -103,10 +103,7 @@ class PLQEstimator(LinearEstimator):
         return settings
 
     def _constraints(self, X: Any, sensitive: Any) -> Constraints:
-        return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in self._given()])
-
-    def _given(self) -> list[str | Constraints]:
-        return [self.constraints] if isinstance(self.constraints, str | Constraints) else list(self.constraints)
+        return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in _listed(self.constraints)])
 
     def path(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: Any = None, sensitive: Any = None) -> list[Self]:
         """This estimator fitted at every C, smallest first, each from the solution of the one before it.
@@ -206,12 +203,15 @@ class PLQEstimator(LinearEstimator):
 
     def to_parts(self, features: Sequence[str] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The model as values that JSON has, and arrays; a loss and constraints of one's own as their numbers."""
-        own = copy(self)
-        if isinstance(self.loss, Loss):
-            own.set_params(loss=saved.written_loss(self.loss))
-        if not isinstance(self.constraints, str):
-            kept = [saved.written_constraints(one) if isinstance(one, Constraints) else one for one in self._given()]
-            own.set_params(constraints=kept)
+        own, learnt = copy(self), dict(self._learnt_with)
+        if isinstance(learnt["loss"], Loss):
+            learnt["loss"] = saved.written_loss(learnt["loss"])
+        if not isinstance(learnt["constraints"], str):
+            learnt["constraints"] = [
+                saved.written_constraints(one) if isinstance(one, Constraints) else one
+                for one in _listed(learnt["constraints"])
+            ]
+        own._learnt_with = learnt
         return super(PLQEstimator, own).to_parts(features)
 
     @classmethod
@@ -224,3 +224,8 @@ class PLQEstimator(LinearEstimator):
                 saved.read_constraints(one, name) if isinstance(one, dict) else one for one in found["constraints"]
             )
         return found
+
+
+def _listed(constraints: Any) -> list[str | Constraints]:
+    """Constraints as given: one, or any number."""
+    return [constraints] if isinstance(constraints, str | Constraints) else list(constraints)

@@ -21,6 +21,7 @@ from cflengine.linear import persistence, saving
 from cflengine.linear.estimators import ProbabilisticClassifier, check_size
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import warn_unless_converged
+from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
 from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
@@ -150,8 +151,9 @@ class GroupClassifier(ProbabilisticClassifier):
         check_is_fitted(self, "coef_")
         if self._features is None:
             raise InputError("this model was fitted to a matrix, and knows no words.")
-        texts = _documents(documents)
-        return cut_sentences(texts, self._features.find(texts), self.n_features_in_, self.language, self.groups)
+        texts, learnt = _documents(documents), self._learnt_with
+        found, unit = self._features.find(texts), learnt.get("groups", self.groups)
+        return cut_sentences(texts, found, self.n_features_in_, learnt["language"], unit)
 
     def _fit(
         self, data: TrainingData, classes: np.ndarray, number: np.ndarray, penalty: Penalty, settings: Settings
@@ -237,6 +239,7 @@ class GroupClassifier(ProbabilisticClassifier):
             else:
                 grams = persistence.from_parts(reads, saving.under(arrays, "features"), name)
                 model.features, model._features = clone(grams), GramFeatures(grams)
+            model._learnt_with = parameters_of(model)
             require(len(model._features.names()) == model.n_features_in_, name)
         return model
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
+from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import SavedModel
 from cflengine.text import TokenTable
 from cflengine.text.stored import as_documents
@@ -85,7 +86,7 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             Bytes that are no whole character by their numbers.
         """
         check_is_fitted(self, "pieces_")
-        if self.unit == "character" or i < len(self.special_tokens):
+        if self._cutting.unit == "character" or i < len(self._learnt_with["special_tokens"]):
             return self.pieces_[i]
         return self._raw[i].decode("utf-8", "backslashreplace")
 
@@ -165,8 +166,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             Of the file, which is replaced as a whole.
         """
         check_is_fitted(self, "pieces_")
-        special = list(self.special_tokens)
-        unknown = len(special) if self.unit == "character" else None
+        special = list(self._learnt_with["special_tokens"])
+        unknown = len(special) if self._cutting.unit == "character" else None
         content = tokenizer_json(self._cutting, self.pieces_, special, unknown)
         with replaced(Path(path)) as file:
             file.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
@@ -187,7 +188,7 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         InputError for pieces of bytes, which such a list cannot hold.
         """
         check_is_fitted(self, "pieces_")
-        if self.unit != "character":
+        if self._cutting.unit != "character":
             raise InputError('a list for SentencePiece takes pieces of characters: unit="character".')
         with replaced(Path(path)) as file:
             file.write(sentencepiece_vocab(self.pieces_).encode())
@@ -208,7 +209,7 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         if len(set(names)) < len(names):
             raise InputError("a special token is given twice, or is a unit.")
         self._cutting, self._alphabet, self._chosen, self._weight = cutting, alphabet, chosen, weight
-        self.pieces_ = names
+        self.pieces_, self._learnt_with = names, parameters_of(self)
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
         self._pieces = Pieces([own for _, own in every if own is not None])
         self._bytes = [names.index(name) for name in byte_names()] if self.unit == "character" else []

@@ -15,6 +15,7 @@ from cflengine import (
     PLQClassifier,
     PLQRegressor,
     SentenceLassoClassifier,
+    SubwordTokenizer,
     load_model,
     save_model,
 )
@@ -83,6 +84,36 @@ def test_a_chain_is_fitted_again_as_it_was(tmp_path):
     again = load_model(tmp_path / "m.cflm")
     assert parameters(again) == parameters(model)
     np.testing.assert_array_equal(clone(again).fit(*given).coef_, model.coef_)
+
+
+OTHER = {
+    "C": 7.0, "l1": 9.0, "l1_ratio": 0.7, "tol": 0.5, "class_weight": {"x": 3.0}, "settings": None, "random_state": 8,
+    "constraints": ("box:-2:2",), "fit_intercept": False, "groups": "clause", "lowercase": False, "language": "de",
+    "template": None, "c1": 9.0, "unit": "byte", "special_tokens": ("<x>",), "vocab_size": 40, "normalisation": (),
+}  # fmt: skip
+TEMPLATE = "U00:%x[0,0]"
+SENTENCES = [[["a"], ["b"]], [["b"]], [["a"], ["a"]]], [["x", "y"], ["y"], ["x", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "answer"),
+    [(model, (X, y), lambda fitted: fitted.predict(X).tolist()) for model, y in MATRIX_MODELS.values()]
+    + [
+        (SentenceLassoClassifier(0.02), (TEXTS, LABELS), lambda fitted: fitted.cut(["A, b. Good!"]).counts.toarray()),
+        (ChainCRF(template=TEMPLATE), SENTENCES, lambda fitted: fitted.predict_marginals(SENTENCES[0])),
+        (SubwordTokenizer(280, unit="character"), (TEXTS,), lambda fitted: list(map(fitted.text_of, range(280)))),
+    ],
+)  # fmt: skip
+def test_parameters_that_are_set_after_a_fit_are_the_next_ones(tmp_path, model, data, answer):
+    """Neither answers nor files change with them, whatever the estimator."""
+    model = clone(model).fit(*data)
+    save_model(model, tmp_path / "before.cflm")
+    before = answer(model)
+    for again in (model, load_model(tmp_path / "before.cflm")):
+        again.set_params(**{name: value for name, value in OTHER.items() if name in again.get_params(deep=False)})
+        np.testing.assert_equal(answer(again), before)
+        save_model(again, tmp_path / "after.cflm")
+        assert (tmp_path / "after.cflm").read_bytes() == (tmp_path / "before.cflm").read_bytes()
 
 
 def as_version_2(header, parts) -> None:
