@@ -3,13 +3,12 @@ from .comparison import Comparison
 from .estimator import WordMMD
 from .export import EmbeddingAnalysis, embedding_report, write_embedding
 from .laws import WordLaws
-from .pairs import pair_sums
+from .pairs import pair_sums, witness_values
 from .problem import pair_coefficients
 from .settings import DEFAULT_LAMS, NETWORKS, REGULARISERS, Kernel, has_neural, require_neural
 from .simulation import BetaBinomial, PowerSettings, power
 from .vectors import write_text
 from .warm import warm_up
-from .witness import witness_values
 
 __all__ = [
     "DEFAULT_LAMS",

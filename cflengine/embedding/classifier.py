@@ -11,38 +11,27 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from cflengine.embedding.identity import identity_sums
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.fitted import FittedEmbedding
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
 from cflengine.embedding.settings import DEFAULT_LAMS, TrainSettings, require_neural
-from cflengine.embedding.training import TrainData, Training, check_use, predict_scores, word_discrepancy
+from cflengine.embedding.training import TrainData, Training, check_use
 from cflengine.embedding.vectors import word_vectors
-from cflengine.embedding.words import (
-    count_words,
-    form_numbers,
-    label_texts,
-    longest_document,
-    stop_word_set,
-    word_ids,
-)
+from cflengine.embedding.words import label_texts, longest_document, stop_word_set, word_ids
 from cflengine.engine.checks import InputError, check_choice, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
-from cflengine.linear.parameters import parameters_of, read_parameters, written_parameters
-from cflengine.linear.saving import SavedModel, require
+from cflengine.linear.parameters import read_parameters
+from cflengine.linear.saving import require
 from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
 from cflengine.text.tokens import Tokenizer
 
 INITIAL = ("random", "learnt")
 
 
-class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class WordMMDEmbedding(FittedEmbedding):
     """A neural text classifier whose word vectors M are trained with it, under a penalty (Gao, Dai, JASA 2025).
 
     Minimises mean cross entropy + penalty over the network and M; the penalty is one of
@@ -170,8 +159,30 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
     def fit(
         self, texts: Sequence[str], labels: Any, vectors: Any = None, *, dev: np.ndarray | None = None
     ) -> WordMMDEmbedding:
-        """Learn from labelled texts; vectors: where M begins (mapping, (words, array) or a file), as in WordMMD.fit; a
-        word without one begins at random. dev: bool (N,), texts to stop early by, in place of a ``dev_share``."""
+        """Learn from labelled texts.
+
+        Parameters
+        ----------
+        texts : Sequence[str]
+            N texts.
+        labels : object
+            (N,), the class of each.
+        vectors : object, default: None
+            Where M begins: a mapping from words to vectors, a pair of words and an array, or a file, as
+            :meth:`WordMMD.fit <cflengine.WordMMD.fit>` takes them; a word without one begins at random. None: as
+            ``initial`` says.
+        dev : numpy.ndarray or None, default: None
+            bool (N,), texts to stop early by, in place of a ``dev_share``.
+
+        Returns
+        -------
+        WordMMDEmbedding
+            Itself.
+
+        Raises
+        ------
+        What the class raises.
+        """
         settings = self._settings()
         require_neural()
         progress = Progress(self.listeners, time_limit=settings.time_limit)
@@ -196,78 +207,6 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
         self.n_iter_, self.solver_reason_ = result.n_iterations, str(result.reason)
         return self
 
-    def cut(self, texts: Sequence[str]) -> np.ndarray:
-        """int32 (N, L): the words of each text that the network knows, −1 where there is none."""
-        check_is_fitted(self, "vectors_")
-        table = self._table(texts)
-        return word_ids(table, self._number, min(self._learnt_with["max_length"], longest_document(table)))
-
-    def _table(self, texts: Sequence[str]) -> TokenTable:
-        if isinstance(texts, str):
-            raise InputError("texts must be a list of strings, not one string.")
-        return Tokenizer(self._learnt_with["token_pattern"], self._learnt_with["lowercase"])(list(texts))
-
-    def decision_function(self, texts: Any) -> np.ndarray:
-        """float64 (N, classes): logits of texts, or of what :meth:`cut` made of them."""
-        check_is_fitted(self, "vectors_")
-        require_neural()
-        given, most = isinstance(texts, np.ndarray) and texts.ndim == 2, len(self.words_)
-        if given and not (texts.dtype.kind == "i" and ((texts >= -1) & (texts < most)).all()):
-            raise InputError("texts must be a list of strings, or what cut() made of one.")
-        ids = texts if given else self.cut(texts)
-        if not len(ids):
-            return np.zeros((0, len(self.classes_)))
-        return predict_scores(self._learnt_with["network"], self._net, self.vectors_, ids).astype(np.float64)
-
-    def predict_proba(self, texts: Any) -> np.ndarray:
-        """float64 (N, classes), which sum to 1."""
-        return np.asarray(softmax(self.decision_function(texts), axis=1))
-
-    def predict(self, texts: Any) -> np.ndarray:
-        """The class of each text."""
-        scores = self.decision_function(texts)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-    def discrepancies(self, texts: Sequence[str], y: np.ndarray) -> dict[str, float]:
-        """wMMD² of labelled texts by the words themselves, by vectors as they began ("before") and as they are
-        ("after"), by Gaussian kernels, each at its own width; NaN where a class has not two texts with a known word.
-
-        y: int64 (N,), classes from 0. Of an estimator that was fitted here, not loaded.
-        """
-        left_out = stop_word_set(self._learnt_with["stop_words"])
-        number = {word: k for k, word in enumerate(self.words_) if word not in left_out}
-        table = self._table(texts)
-        counts = count_words(table, form_numbers(table, number), len(self.words_))
-        used = np.flatnonzero(np.diff(counts.indptr) > 0)
-        if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
-            return dict.fromkeys(("words", "before", "after"), float("nan"))
-        laws = WordLaws.of(counts[used], y[used])
-        return {
-            "words": identity_sums(laws, "gaussian").total(),
-            "before": word_discrepancy(laws, self.initial_vectors_.astype(np.float64), self.n_threads),
-            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads),
-        }
-
-    def transform(self, texts: Sequence[str]) -> np.ndarray:
-        """float64 (N, r): the mean vector of each text's words; zeros where it has none."""
-        check_is_fitted(self, "vectors_")
-        table = self._table(texts)
-        counts = count_words(table, form_numbers(table, self._number), len(self.words_))
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
-        return np.asarray(counts @ self.vectors_.astype(np.float64)) / np.maximum(lengths, 1.0)[:, None]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.vectors_.shape[1])
-
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """The model as values that JSON has, and arrays."""
-        header = {
-            "parameters": written_parameters(self) | {"dimension": self.vectors_.shape[1]},
-            "classes": saving.plain_labels(self.classes_), "words": list(self.words_), "reason": self.solver_reason_,
-        }  # fmt: skip
-        return header, {"vectors": self.vectors_} | {f"net.{key}": np.asarray(one) for key, one in self._net.items()}
-
     @classmethod
     def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> WordMMDEmbedding:
         """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
@@ -284,11 +223,6 @@ class WordMMDEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMi
         model._set(saving.label_array(classes), tuple(words), net, M)
         model.solver_reason_ = str(header["reason"])
         return model
-
-    def _set(self, classes: np.ndarray, words: tuple[str, ...], net: Mapping[str, Any], M: np.ndarray) -> None:
-        self.classes_, self.words_, self.vectors_, self._learnt_with = classes, words, M, parameters_of(self)
-        self._net = {key: np.asarray(one) for key, one in net.items()}
-        self._number = {word: k for k, word in enumerate(words)}
 
     def check(self) -> None:
         """ValueError for parameters that ``fit`` would refuse, whatever the texts."""

@@ -21,12 +21,11 @@ from cflengine.embedding.inference import (
     permuted_statistics,
     tie_tolerance,
 )
-from cflengine.embedding.pairs import PairSums, pair_sums
+from cflengine.embedding.pairs import PairSums, pair_sums, witness_frame
 from cflengine.embedding.problem import MOST_DOCUMENTS
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import CompareSettings, Kernel
 from cflengine.embedding.width import median_width
-from cflengine.embedding.witness import witness_frame
 from cflengine.embedding.words import LabelledWords
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Poll, Stopped

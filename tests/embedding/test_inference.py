@@ -17,12 +17,11 @@ from cflengine.embedding.inference import (
     tie_tolerance,
 )
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import pair_sums
+from cflengine.embedding.pairs import pair_sums, witness_frame, witness_values
 from cflengine.embedding.problem import wmmd2
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel
 from cflengine.embedding.simulation import BetaBinomial, PowerSettings, power
-from cflengine.embedding.witness import witness_frame, witness_values
 from cflengine.engine.progress import Stopped
 from tests.embedding.test_statistic import KERNELS, random_laws
 
