@@ -8,6 +8,8 @@ import io
 import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cflengine.text.corpus import CorpusError
@@ -88,6 +90,45 @@ def test_metadata_has_natural_types():
     assert corpus.metadata["big"].tolist() == ["12345678901234567890", "1"]
     assert corpus.metadata["zone"].tolist() == ["NA", "EU"]
     assert corpus.metadata["us_date"].tolist()[1:] == ["02/03/2024"] and pd.isna(corpus.metadata["us_date"][0])
+
+
+NESTED = [
+    {"id": 1, "doc": {"body": "some words", "by": {"name": "Ann"}}, "tags": ["a"]},
+    {"id": 2, "doc": {"body": "more words", "by": None}},
+    {"id": 3, "doc": {"body": "other words", "by": {"name": "Bob", "age": 4}}, "doc.by": "its own"},
+    {"id": 4, "doc": None, "text": "none"},
+]
+
+
+def test_fields_of_objects_are_columns():
+    data = "\n".join(map(json.dumps, NESTED)).encode()
+    corpus = read_corpus(data, name="n.jsonl", text_column="doc.body")
+    assert corpus.texts == ["some words", "more words", "other words"] and corpus.report.n_missing == 1
+    frame = corpus.metadata.astype(object).where(corpus.metadata.notna(), None)
+    assert frame["doc.by.name"].tolist() == ["Ann", None, "Bob"] and frame["doc.by.age"].tolist() == [None, None, 4]
+    assert frame["doc.by"].tolist() == [None, None, "its own"] and frame["tags"].tolist() == ['["a"]', None, None]
+    assert read_corpus(data, name="n.jsonl").report.text_column == "doc.body", "it is found, too"
+    table = pa.Table.from_pylist([{"doc": {"body": f"some words {k}", "by": {"name": "Ann"}}} for k in range(3)])
+    out = io.BytesIO()
+    pq.write_table(table.append_column("raw", pa.array([{"x": b"1"}] * 3)), out)
+    corpus = read_corpus(out.getvalue(), name="n.parquet", text_column="doc.body")
+    assert corpus.texts == [f"some words {k}" for k in range(3)]
+    assert corpus.metadata["doc.by.name"].tolist() == ["Ann"] * 3
+    assert "The column 'raw.x' holds bytes and was left out." in corpus.report.warnings
+
+
+def test_objects_that_are_data_do_not_become_columns():
+    rows = [{"text": f"some words {k}", "votes": {f"voter {k}": 1, f"{k}": {"deep": 2}}} for k in range(300)]
+    deep = {"text": "some words"}
+    for _ in range(300):
+        deep = {"text": "some words", "inner": deep}
+    corpus = read_corpus("\n".join(map(json.dumps, [*rows, deep])).encode(), name="n.jsonl", text_column="text")
+    names = list(corpus.metadata)
+    assert len(names) < 150 and json.loads(corpus.metadata["votes"][299]) == rows[299]["votes"]
+    assert "The objects in 'votes' have ever more fields: the rest of them are a column of JSON." in (
+        corpus.report.warnings
+    )
+    assert max(name.count("inner") for name in names) <= 4
 
 
 def test_json_metadata_keeps_types_and_spells_out_what_is_nested():

@@ -25,6 +25,7 @@ from cflengine.text.reading.sources import Budget
 
 _BATCH_ROWS = 1024
 _NO_SPACE = re.compile(r"[^ \t\r\n]")
+_DEEPEST, _MOST_FIELDS, _MOST_COLUMNS = 4, 64, 1_000  # levels; of an object within a record; of all
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -154,7 +155,8 @@ class FilesTable:
 class JsonTable:
     """JSON: an object (or a string) per line, or one list of them. Blank lines are not records.
 
-    Raises CorpusError naming the line of anything else.
+    What stands in an object within a record is a column of its own, ``outer.inner``. Objects that have ever more fields
+    are no records but data, and stay as they are. Raises CorpusError naming the line of anything else.
     """
 
     given_text = None
@@ -163,6 +165,8 @@ class JsonTable:
     def __init__(self, lines: Iterator[str], name: str) -> None:
         self.name = name
         self._columns: dict[str, None] = {}
+        self._inner: dict[str, set[str]] = {}  # column that holds objects: their fields
+        self._whole_ones: dict[str, None] = {}  # such columns with too many of them
         self._n_repaired = 0
         numbered = enumerate(lines, 1)
         first = next((line for line in numbered if line[1].strip()), None)
@@ -182,10 +186,36 @@ class JsonTable:
             if not isinstance(value, dict):
                 kind = "null" if value is None else type(value).__name__
                 raise CorpusError(f"'{self.name}', {place}: expected a JSON object, found {kind}; put {{...}} there.")
+            if any(isinstance(one, dict) for one in value.values()) or not self._inner.keys().isdisjoint(value):
+                value = self._flat(value)
             for column in value:
                 if column not in self._columns:
                     self._columns[column] = None
             yield value
+
+    def _flat(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A record whose objects are columns; its own columns win where names meet."""
+        found: dict[str, Any] = {}
+        waiting = [(name, value, 1) for name, value in record.items()]
+        while waiting:
+            name, value, level = waiting.pop(0)
+            if isinstance(value, dict) and self._opens(name, value, level):
+                waiting.extend((f"{name}.{field}", one, level + 1) for field, one in value.items())
+            elif value is not None or name not in self._inner:
+                found.setdefault(name, value)
+        return found
+
+    def _opens(self, name: str, value: dict[str, Any], level: int) -> bool:
+        """Whether the fields of an object become columns."""
+        if name in self._whole_ones or level >= _DEEPEST:
+            return False
+        fields = self._inner.setdefault(name, set())
+        more = value.keys() - fields
+        if len(fields) + len(more) > _MOST_FIELDS or len(self._columns) + len(more) > _MOST_COLUMNS:
+            self._whole_ones[name] = None
+            return False
+        fields |= more
+        return True
 
     def _objects(self) -> Iterator[tuple[Any, str]]:
         for number, line in self._lines:
@@ -247,9 +277,13 @@ class JsonTable:
 
     @property
     def warnings(self) -> list[str]:
-        if not self._n_repaired:
-            return []
-        return [f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD."]
+        found = [
+            f"The objects in '{name}' have ever more fields: the rest of them are a column of JSON."
+            for name in self._whole_ones
+        ]
+        if self._n_repaired:
+            found.append(f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD.")
+        return found
 
 
 def _after_space(text: str, at: int) -> int:
@@ -260,7 +294,7 @@ def _after_space(text: str, at: int) -> int:
 class ParquetTable:
     """A Parquet file, read in batches of 1,024 rows whose uncompressed size is counted against ``max_bytes``.
 
-    Columns of bytes (images, say) are left out with a warning.
+    The fields of a struct are columns, ``outer.inner``. Columns of bytes (images, say) are left out with a warning.
     """
 
     format = "parquet"
@@ -274,7 +308,7 @@ class ParquetTable:
         stream.seek(0)
         try:
             self._file = pq.ParquetFile(stream, read_dictionary=_text_columns(stream))
-            schema = self._file.schema_arrow
+            schema = _without_structs(self._file.schema_arrow.empty_table()).schema
         except Exception as error:  # pyarrow has no closed set of errors for damaged files
             raise self._damaged(error) from error
         names = unique_names(schema.names)
@@ -287,7 +321,7 @@ class ParquetTable:
 
     def records(self) -> Iterator[dict[str, Any]]:
         try:
-            for batch in self._file.iter_batches(batch_size=_BATCH_ROWS):
+            for batch in self._batches():
                 self._budget.spend(sum(_decoded_bytes(batch.column(i)) for i in self._kept), self._packed)
                 values = [batch.column(i).to_pylist() for i in self._kept]
                 for row in zip(*values, strict=True):
@@ -297,8 +331,19 @@ class ParquetTable:
         except Exception as error:  # as above
             raise self._damaged(error) from error
 
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._file.iter_batches(batch_size=_BATCH_ROWS):
+            yield from _without_structs(pa.Table.from_batches([batch])).to_batches()
+
     def _damaged(self, error: Exception) -> CorpusError:
         return CorpusError(f"'{self.name}' is not a readable Parquet file ({reason_of(error)}); write it again.")
+
+
+def _without_structs(table: pa.Table) -> pa.Table:
+    """The fields of structs as columns, of those within them, too."""
+    while any(pa.types.is_struct(kind) for kind in table.schema.types):
+        table = table.flatten()
+    return table
 
 
 def _text_columns(stream: IO[bytes]) -> list[str]:

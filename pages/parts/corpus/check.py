@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.text import CorpusCheck, TokenChoice
+from cflengine.text import CorpusCheck
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.words import many, number, percent
 
@@ -25,7 +25,7 @@ def draw_check(loaded: LoadedCorpus) -> None:
     if not known and not st.button("Look for repeated documents", key="check_now"):
         return
     check = loaded.check
-    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check, loaded.tokens)))
+    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check, loaded)))
     if check.roles:
         frame = pd.DataFrame(
             {
@@ -43,15 +43,16 @@ def draw_check(loaded: LoadedCorpus) -> None:
             )  # fmt: skip
 
 
-def sentences(check: CorpusCheck, tokens: TokenChoice) -> list[str]:
-    """The findings. tokens: as the corpus is cut."""
+def sentences(check: CorpusCheck, loaded: LoadedCorpus) -> list[str]:
+    """The findings. loaded: the corpus, as it is cut."""
+    tokens, several = loaded.tokens, loaded.table.n_documents > 1
     low, middle, high = check.lengths
     shares = [(_SCRIPTS.get(name, name.capitalize()), share) for name, share in check.scripts if share >= 0.01]
     scripts = ", ".join(f"{name} ({percent(share, 0)})" for name, share in shares)
     found = [
         f"Documents have {number(low)} to {number(high)} tokens, half of them {number(middle)} or fewer."
         if low < high
-        else f"Every document has {many(low, 'token')}.",
+        else f"{'Every' if several else 'The'} document has {many(low, 'token')}.",
         (f"Language: {check.language}, it seems. " if check.language else "") + f"Letters: {scripts or 'none'}.",
     ]
     if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:

@@ -196,11 +196,12 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
     )  # fmt: skip
     figure = lam_figure(run.frame(task.target.column), task.measure, finding.methods, part)
     st.plotly_chart(figure, key=f"tasks_path_{task.target.column}_{part}", config={"displayModeBar": False})
+    circled = part == "test" and any(name.startswith("compressed:") for name in finding.methods)
+    what = " Circled, with a 95 % interval: what the documents to choose by have chosen." + own_choices(finding)
     st.caption(
-        "Each point is a dictionary of its own, found without labels; words are λ = 0. Circled, with a 95 % interval: "
-        f"what the documents to choose by have chosen.{own_choices(finding)} Pointers are brittle: of two encodings "
-        "that cost nearly the same one counts and the other does not. Occurrences and soft counts keep both, and on "
-        "most real corpora they win."
+        f"Each point is a dictionary of its own, found without labels; words are λ = 0.{what if circled else ''} "
+        "Pointers are brittle: of two encodings that cost nearly the same one counts and the other does not. "
+        "Occurrences and soft counts keep both, and on most real corpora they win."
     )
 
 
