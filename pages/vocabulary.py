@@ -13,7 +13,7 @@ from pages.parts.components.text_view import text_view
 from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
 from pages.parts.read.explorer import choose_documents
 from pages.parts.shared.gate import result_or_stop
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import many, number, plain
@@ -93,7 +93,9 @@ for tab, frame, count, text in zip(
     strict=True,
 ):
     shown = frame.head(LISTED)
-    tab.dataframe(shown, hide_index=True, height=300, column_config=COLUMNS, alt=f"K-grams {text}")
+    tab.dataframe(
+        shown, hide_index=True, height=table_height(len(shown), 300), column_config=COLUMNS, alt=f"K-grams {text}"
+    )
     tab.caption(f"{many(count, 'K-gram')} {text}" + (f" The first {LISTED:,}." if count > len(shown) else ""))
 st.download_button(
     "Download the used part", lambda: frame_csv(check.used), "vocabulary-used.csv", "text/csv",

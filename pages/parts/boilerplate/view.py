@@ -18,7 +18,7 @@ from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import in_tags, many, number, percent, plain
@@ -92,8 +92,9 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         event = st.dataframe(
-            frame[["passage", "words", "times", "documents", "saved"]], hide_index=True, height=520,
-            on_select="rerun", selection_mode="single-row", key=f"boilerplate_passages_{everything}",
+            frame[["passage", "words", "times", "documents", "saved"]], hide_index=True,
+            height=table_height(len(frame), 520), on_select="rerun",
+            selection_mode="single-row", key=f"boilerplate_passages_{everything}",
             column_config={
                 "passage": st.column_config.TextColumn(width=290),
                 "words": st.column_config.NumberColumn(width=52),
@@ -132,7 +133,8 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         event = st.dataframe(
-            shown, hide_index=True, height=520, on_select="rerun", selection_mode="single-row",
+            shown, hide_index=True, height=table_height(len(shown), 520), on_select="rerun",
+            selection_mode="single-row",
             key="boilerplate_documents", alt="Documents with the share of them that earlier ones have",
             column_config={
                 "repeated": st.column_config.NumberColumn(format="%.1f %%"),

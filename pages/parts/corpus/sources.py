@@ -16,6 +16,7 @@ from pages.parts.corpus.reading import Reading, choose, draw_reading, take_corpu
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.state import active_jobs, choose_corpus, current_corpus
 from pages.parts.shared.views import shortened
 from pages.parts.shared.words import plain
@@ -201,7 +202,12 @@ def _mapping(file: dict[str, Any]) -> None:
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
     limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
     options["limit"] = limit or None
-    st.dataframe(shortened(preview.rows), height=220, hide_index=True, alt="The first records of the file")
+    st.dataframe(
+        shortened(preview.rows),
+        height=table_height(len(preview.rows), 220),
+        hide_index=True,
+        alt="The first records of the file",
+    )
     ready = options.get("text_column", "") is not None
     if st.button("Use this corpus", type="primary", disabled=not ready):
         _choose(file, options)

@@ -21,7 +21,7 @@ from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job, followed
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import in_digits
 from pages.parts.shared.words import gap_text, many, number, percent, plain
@@ -107,7 +107,8 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
     with left:
         st.markdown(_meaning(run, row))
         picked = st.dataframe(
-            frame, hide_index=True, height=360, on_select="rerun", selection_mode="single-row",
+            frame, hide_index=True, height=table_height(len(frame), 360), on_select="rerun",
+            selection_mode="single-row",
             key=f"loss_features_{row}", alt="A row a feature, with its coefficient",
             column_config={"weight": st.column_config.NumberColumn(format="%.4f")},
         )  # fmt: skip

@@ -14,6 +14,7 @@ from pages.parts.read.explorer import new_row
 from pages.parts.shared.controls import draw_stage, run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import FAILED, Job
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.selection import select_phrase
 from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import in_tags, many, plain
@@ -80,7 +81,8 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
         kind = st.segmented_control("Kind", ["all", *kinds], default="all", required=True, key="names_kind")
         shown = (index if kind == "all" else index[index["kind"] == kind]).head(LISTED).reset_index(drop=True)
         event = st.dataframe(
-            shown.assign(sure=100 * shown["sure"]), hide_index=True, height=430, on_select="rerun",
+            shown.assign(sure=100 * shown["sure"]), hide_index=True, on_select="rerun",
+            height=table_height(len(shown), 430),
             selection_mode="single-row", key=f"names_index_{kind}", alt="Names with how often they stand",
             column_config={"sure": st.column_config.NumberColumn(format="%.0f %%", help="The mean of its places")},
         )  # fmt: skip
@@ -116,7 +118,8 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
         before, _, after = in_context(loaded.corpus.texts[place.document], place.start, place.end, _AROUND)
         rows.append({"doc": place.document, "before": before, "name": place.name, "after": after})
     event = st.dataframe(
-        rows, hide_index=True, height=230, on_select="rerun", selection_mode="single-row", key=key,
+        rows, hide_index=True, height=table_height(len(rows), 230), on_select="rerun",
+        selection_mode="single-row", key=key,
         alt="The places of the name in context",
         column_config={"before": st.column_config.TextColumn(alignment="right", width=5 * _AROUND)},
     )  # fmt: skip

@@ -19,7 +19,7 @@ from pages.parts.names.tagging import SavedTagger, Tagger
 from pages.parts.shared.asking import asked
 from pages.parts.shared.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.state import TAGGER, current_job, start_job, stop_job
 from pages.parts.shared.words import gap_text, many, number, percent, plain
@@ -232,7 +232,13 @@ def _draw_weights(model: ChainCRF) -> pd.DataFrame:
     states = model.state_features_.sort_values("weight", key=abs, ascending=False)
     left, right = st.columns([3, 2], gap="medium")
     three = {"weight": st.column_config.NumberColumn(format="%.3f")}
-    left.dataframe(states.head(500), hide_index=True, height=320, column_config=three, alt="Attribute, label, weight")
+    left.dataframe(
+        states.head(500), hide_index=True, height=table_height(len(states), 320), column_config=three,
+        alt="Attribute, label, weight",
+    )  # fmt: skip
     moves = model.transition_features_.sort_values("weight", ascending=False)
-    right.dataframe(moves, hide_index=True, height=320, column_config=three, alt="Label before, label after, weight")
+    right.dataframe(
+        moves, hide_index=True, height=table_height(len(moves), 320), column_config=three,
+        alt="Label before, label after, weight",
+    )  # fmt: skip
     return states

@@ -16,6 +16,7 @@ from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.selection import select_phrase, selected_phrase
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
@@ -124,16 +125,17 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         "were exchanged among documents at random, 19 times."
     )
     key = f"bursts_{len(periods.names)}_{found.id}"
-    wide = 30 + 8 * max(map(len, periods.names))  # pixels
+    wide = 24 + 7 * max(map(len, periods.names))  # pixels
     event = st.dataframe(
-        shown, hide_index=True, height=400, on_select="rerun", selection_mode="single-row", key=key,
+        shown, hide_index=True, height=table_height(len(shown), 400), on_select="rerun",
+        selection_mode="single-row", key=key,
         alt="Phrases with their strongest burst",
         column_config={
-            "phrase": st.column_config.TextColumn(width=125),
+            "phrase": st.column_config.TextColumn(width=100),
             "first": st.column_config.TextColumn("from", width=wide),
             "last": st.column_config.TextColumn("to", width=wide),
-            "weight": st.column_config.NumberColumn(format="%.1f", width=65, help="How clear the burst is"),
-            "count": st.column_config.NumberColumn("uses", width=55, help="Uses of the phrase then"),
+            "weight": st.column_config.NumberColumn(format="%.1f", width=62, help="How clear the burst is"),
+            "count": st.column_config.NumberColumn("uses", width=52, help="Uses of the phrase then"),
             "accident": st.column_config.TextColumn("accident?", width=72, help="Its weight is below the limit"),
         },
     )  # fmt: skip

@@ -13,6 +13,7 @@ from cflengine.text import ORDERS, Places, TokenTable, context_frame, find_patte
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import link_to
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.selection import PATTERN, selected_group
 from pages.parts.shared.views import end_of, without_midnight
 from pages.parts.shared.words import many, number, plain, said
@@ -109,7 +110,8 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     frame["before"] = end_of(frame["before"], before)
     key = f"places_{query}_{'_'.join(orders)}_{len(places)}"
     event = st.dataframe(
-        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=440,
+        frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key,
+        height=table_height(len(frame), 440),
         alt="The places in context", column_config=context_columns(match, before),
     )  # fmt: skip
     if len(places) > SHOWN:

@@ -9,6 +9,7 @@ import streamlit as st
 from cflengine.text import Phrasebook
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many
 
@@ -64,8 +65,9 @@ def draw_phrases(frame: pd.DataFrame, max_gram: int) -> str | None:
     shown = frame[chosen].head(LISTED)
     key = f"phrases_{needle}_{fewest}_{everything}"
     event = st.dataframe(
-        shown[["phrase", "uses", "stands", "documents"]], hide_index=True, height=590, on_select="rerun",
-        selection_mode="single-row", key=key, column_config=COLUMNS, alt="Phrases with how often they are used",
+        shown[["phrase", "uses", "stands", "documents"]], hide_index=True,
+        height=table_height(len(shown), 590), on_select="rerun", selection_mode="single-row", key=key,
+        column_config=COLUMNS, alt="Phrases with how often they are used",
     )  # fmt: skip
     count = int(np.count_nonzero(chosen))
     st.caption(f"{many(count, 'phrase')}{f', the {LISTED:,} most used of them' if count > LISTED else ''}.")

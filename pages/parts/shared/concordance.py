@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.text import in_context
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.words import plain
 
 
@@ -21,8 +22,9 @@ def draw_concordance(
     others, those of ``whose``."""
     others = f", documents of {plain(whose)} first" if whose else ""
     st.markdown(f"**{plain(word)}** in the text{others}")
+    found = occurrences(texts, word, first=first)
     st.dataframe(
-        occurrences(texts, word, first=first), hide_index=True, height=height, alt="Where the word stands",
+        found, hide_index=True, height=table_height(len(found), height), alt="Where the word stands",
         column_config={
             "document": st.column_config.NumberColumn("doc", width=48),
             "before": st.column_config.TextColumn(alignment="right", width=190),

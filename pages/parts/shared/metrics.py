@@ -1,10 +1,12 @@
-"""A row of numbers that wraps on a narrow screen instead of growing into a tower."""
+"""Sizes that fit what there is: numbers in a row that wraps on a narrow screen, tables without empty rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import streamlit as st
+
+_ROW = 35  # pixels, of Streamlit's tables
 
 
 def metric_row(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
@@ -13,6 +15,11 @@ def metric_row(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
         for label, value, *more in items:
             explanation = more[0] if more else None
             st.metric(label, value, help=explanation, border=True, width=_width(label, value, explanation))
+
+
+def table_height(rows: int, most: int) -> int:
+    """Pixels of a table, which scrolls where its rows would take more than ``most``."""
+    return min(_ROW * (max(rows, 1) + 1) + 2, most)
 
 
 def _width(label: str, value: str, explanation: str | None) -> int:

@@ -16,7 +16,7 @@ from cflengine.engine import frame_csv
 from cflengine.linear import check_reads_texts, judged, load_with_header, prediction_frame
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.words import gap_text, many, number, plain
 
 _SHOWN = 500
@@ -91,7 +91,7 @@ def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *,
     texts = [text[:300] for text in loaded.corpus.texts[:_SHOWN]]
     shown = pd.concat([frame.drop(columns="row").head(_SHOWN), pd.Series(texts, name="text")], axis=1)
     st.dataframe(
-        shown, hide_index=True, height=420, alt="A row a document, with what is predicted",
+        shown, hide_index=True, height=table_height(len(shown), 420), alt="A row a document, with what is predicted",
         column_config={"text": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
     st.download_button(

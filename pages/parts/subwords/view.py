@@ -18,7 +18,7 @@ from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.subwords.run import CAN_COMPARE, SubwordRun, cut
 
@@ -214,7 +214,9 @@ def draw_theirs(run: SubwordRun) -> None:
         shown = frame.iloc[::-1] if frame is report.pieces else frame
         shown = shown.head(_LISTED).assign(piece=shown["piece"].head(_LISTED).map(_visible))
         place.markdown(f"**{title}**" + (", those first that save least" if frame is report.pieces else ""))
-        place.dataframe(shown, hide_index=True, height=300, alt=f"{title}: occurrences and tokens saved")
+        place.dataframe(
+            shown, hide_index=True, height=table_height(len(shown), 300), alt=f"{title}: occurrences and tokens saved"
+        )
     st.download_button(
         "All its pieces (CSV)", lambda: frame_csv(report.pieces), "their-pieces.csv", "text/csv", on_click="ignore",
         key="subwords_their_pieces",

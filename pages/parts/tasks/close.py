@@ -27,6 +27,7 @@ from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import ICONS
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import change_settings
@@ -51,8 +52,8 @@ def draw_telling(finding: Finding, loaded: LoadedCorpus) -> None:
     with left:
         st.markdown(_meaning(finding, name or (names[0] if names else "")))
         picked = st.dataframe(
-            frame, hide_index=True, height=360, on_select="rerun", selection_mode="single-row",
-            key=f"tasks_telling_{column}_{name}", alt="A row a K-gram, with its weight",
+            frame, hide_index=True, height=table_height(len(frame), 360), on_select="rerun",
+            selection_mode="single-row", key=f"tasks_telling_{column}_{name}", alt="A row a K-gram, with its weight",
             column_config={
                 "feature": st.column_config.TextColumn(width=160),
                 "weight": st.column_config.NumberColumn(format="%.4f", width=75),
@@ -90,7 +91,7 @@ def draw_errors(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
             return
         st.markdown("**Taken for each other**")
         st.dataframe(
-            pairs, hide_index=True, alt="Pairs of classes that are confused", height=min(38 * len(pairs) + 40, 300)
+            pairs, hide_index=True, alt="Pairs of classes that are confused", height=table_height(len(pairs), 300)
         )
     frame = most_wrong(finding)
     if not len(frame):
@@ -98,7 +99,7 @@ def draw_errors(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
     st.markdown("**Most wrong**")
     shown = frame.assign(text=[_shortened(loaded.corpus.texts[d]) for d in frame["document"].tolist()])
     picked = st.dataframe(
-        shown, hide_index=True, height=250, on_select="rerun", selection_mode="single-row",
+        shown, hide_index=True, height=table_height(len(shown), 250), on_select="rerun", selection_mode="single-row",
         key=f"tasks_wrong_{column}", alt="Documents that were predicted worst",
         column_config={"wrong": st.column_config.NumberColumn("by how much", format="%.3g")},
     )  # fmt: skip
