@@ -16,20 +16,22 @@ from pages.parts.shared.words import plain
 
 
 def draw_concordance(
-    texts: Sequence[str], word: str, *, height: int = 340, first: np.ndarray | None = None, whose: str = ""
-) -> None:
+    texts: Sequence[str], word: str, *, height: int = 340, first: np.ndarray | None = None, whose: str = "",
+    narrow: bool = False,
+) -> None:  # fmt: skip
     """The occurrences of a word as a table, beside a table whose rows choose it. first: documents that come before all
-    others, those of ``whose``."""
+    others, those of ``whose``. narrow: with less text around, for a column of a third of the page."""
     others = f", documents of {plain(whose)} first" if whose else ""
     st.markdown(f"**{plain(word)}** in the text{others}")
-    found = occurrences(texts, word, first=first)
+    around, wide = (18, 115) if narrow else (36, 200)
+    found = occurrences(texts, word, first=first, around=around)
     st.dataframe(
         found, hide_index=True, height=table_height(len(found), height), alt="Where the word stands",
         column_config={
             "document": st.column_config.NumberColumn("doc", width=48),
-            "before": st.column_config.TextColumn(alignment="right", width=190),
-            "word": st.column_config.TextColumn(width=95),
-            "after": st.column_config.TextColumn(width=200),
+            "before": st.column_config.TextColumn(alignment="right", width=wide - 5),
+            "word": st.column_config.TextColumn(width=75 if narrow else 95),
+            "after": st.column_config.TextColumn(width=wide),
         },
     )  # fmt: skip
     st.caption("Select a row of the table to see another word.")
