@@ -11,6 +11,7 @@ import pytest
 
 from cflengine import PLQRegressor, load_model, read_corpus
 from cflengine.cli import main
+from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
 
 DATA = Path(__file__).resolve().parents[1] / "sample_data"
 REVIEWS, TAGGED = str(DATA / "reviews.csv"), str(DATA / "tagged.conll")
@@ -180,3 +181,50 @@ def test_an_optimum_of_nothing_has_no_relative_gap(tmp_path, capsys):
     given = (str(tmp_path / "in.csv"), "--label-column", "y", "--text-column", "text", "--test-split", "0.2")
     assert main(["erm", *given, "--loss", "squared", "--out", str(tmp_path / "run")]) == 0
     assert "proved at most" in capsys.readouterr().out and main(["verify", str(tmp_path / "run")]) == 0
+
+
+def table_with_gaps(path: Path, n: int = 240) -> pd.DataFrame:
+    """Whole numbers as programs write them where there are gaps: 13.0, 14.0, and nothing."""
+    frame = pd.read_csv(REVIEWS, nrows=n)[["text", "overall"]]
+    frame["year"] = np.where(np.arange(n) % 3, 2011.0, 2012.0)
+    frame["grade"] = np.where(frame["text"].str.contains("sweet"), 14.0, 13.0)
+    frame.loc[:9, ["grade", "year"]] = np.nan
+    frame.to_csv(path, index=False)
+    return frame
+
+
+def test_whole_numbers_with_gaps_are_the_same_classes_everywhere(tmp_path, capsys):
+    table_with_gaps(tmp_path / "t.csv")
+    name, out = str(tmp_path / "t.csv"), tmp_path / "run"
+    run = ["erm", name, "--loss", "hinge", "--label-column", "grade", "--C", "10", "--out", str(out)]
+    assert main(run) == 0
+    assert report_of(out)["classes"] == ["13", "14"] and report_of(out)["accuracy"]["train"] > 0.99
+    assert main(["predict", str(out / "model.cflm"), name, "--out", str(tmp_path / "p.csv")]) == 0
+    assert "100.0 % of 230 have the grade that is predicted" in capsys.readouterr().out
+    for value in ("2012", "2012.0"):
+        assert main([*run, "--test-split", f"year={value}"]) == 0
+        assert report_of(out)["n_documents"] == {"train": 154, "test": 76}
+    assert main([*run, "--classes", "13.0,14"]) == 0
+
+
+def test_classes_left_aside_are_not_said_to_have_no_value(tmp_path, capsys):
+    assert erm(tmp_path / "run", "--loss", "hinge", "--label-column", "style", "--classes", "Porter,Hazy IPA") == 0
+    assert "documents without one of these classes in style are left aside" in capsys.readouterr().out
+
+
+def test_the_report_says_how_k_grams_were_cut_and_what_a_loss_never_falls_below(tmp_path, capsys):
+    features = ("--features", "cfl", "--lam", "0.3")
+    assert erm(tmp_path / "run", "--loss", "drawn:0,0/1,-1", "--label-column", "overall", *features) == 0
+    assert "never below -1" in capsys.readouterr().out
+    report = report_of(tmp_path / "run")
+    assert report["token_pattern"] == DEFAULT_TOKEN_PATTERN and report["loss_constant"] == -1.0
+    assert main(["verify", str(tmp_path / "run")]) == 0
+
+
+def test_a_run_without_allowed_weights_is_not_called_proved_nor_false(tmp_path, capsys):
+    """Its constraints contradict each other by less than a linear programme sees beside larger numbers."""
+    box = ("--constraint", "box:1e-9:", "--constraint", "box::0", "--constraint", "box:-1:")
+    limits = ("--label-column", "overall", "--time-limit", "1")
+    assert erm(tmp_path / "run", "--loss", "huber:1", *box, *limits) == 0
+    assert "not proved: the constraints fail by" in capsys.readouterr().out
+    assert main(["verify", str(tmp_path / "run")]) == 0

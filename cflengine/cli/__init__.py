@@ -165,6 +165,8 @@ def _sentence(error: Exception) -> tuple[str, int]:
     from cflengine.engine import InputError, MemoryLimitError, MissingPackageError
 
     words = " ".join(str(error).split())
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"there is no file '{error.filename}'; check the path.", 2
     if isinstance(error, InputError | MissingPackageError | MemoryLimitError | OSError):
         return words, 2
     if isinstance(error, MemoryError):

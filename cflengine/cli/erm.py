@@ -102,6 +102,10 @@ def add_command(commands: Any) -> None:
         "--gap", type=number(float, 1e-12, 1), default=1e-4, metavar="G",
         help="proved relative gap at which a fit ends (default: 0.0001)",
     )  # fmt: skip
+    solver.add_argument(
+        "--check-every", type=number(int, 1), default=20, metavar="N",
+        help="passes between two proofs of the gap, unless one is worth it earlier (default: 20)",
+    )  # fmt: skip
     add_limits(solver)
     add_output(command)
 
@@ -109,7 +113,7 @@ def add_command(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, learn, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
-    from cflengine.plq import RiskComparison, fairness, named_loss, risk_report, warm_up, write_risk
+    from cflengine.plq import DescentSettings, RiskComparison, fairness, named_loss, risk_report, warm_up, write_risk
 
     began = time.perf_counter()
     loss = named_loss(arguments.loss)
@@ -128,10 +132,13 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
+            settings = DescentSettings(
+                tol=arguments.gap, max_iter=1_000_000, time_limit=clock.left, check_every=arguments.check_every
+            )
             model = risk.estimator(
                 arguments.loss, C=arguments.C, constraints=constraints, l1_ratio=arguments.l1_ratio,
-                fit_intercept=not arguments.no_intercept, tol=arguments.gap, max_iter=1_000_000,
-                time_limit=clock.left, n_threads=arguments.threads, listeners=(progress,),
+                fit_intercept=not arguments.no_intercept, settings=settings, n_threads=arguments.threads,
+                listeners=(progress,),
             )  # fmt: skip
             models = risk.path(model, arguments.path) if arguments.path else [risk.fit(model)]
         path = risk.path_frame(models) if len(models) > 1 else None
@@ -146,6 +153,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
+    from cflengine.text import printable
+
     comparison = risk.comparison
     print(
         f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by; "
@@ -153,17 +162,23 @@ def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
     )
     without = comparison.labels.n_unlabelled - risk.n_unread
     if without:
-        print(f"{without:,} documents without a value in {comparison.labels.column} are left aside")
+        value = "one of these classes" if report["arguments"].get("classes") else "a value"
+        print(f"{without:,} documents without {value} in {comparison.labels.column} are left aside")
     if risk.n_unread:
         print(f"{risk.n_unread:,} values of {comparison.labels.column} are no numbers: those documents are left aside")
+    if report["loss_constant"]:
+        print(f"the loss is never below {report['loss_constant']:g}, which is in the objective for every document")
     if report["path"]:
         print(f"chosen of {len(report['path'])}: C = {model.C:g}")
     for result, name in zip(model.results_, report["fits"], strict=True):
-        gap = f"proved gap {result.gap:.1e}" if result.violation <= 1e-9 else f"gap {result.gap:.1e} (not proved)"
-        if result.violation <= 1e-9 and math.isinf(result.gap):  # the bound is 0, and so is the optimum, or nearly
+        gap = f"proved gap {result.gap:.1e}"
+        if not result.is_proved:
+            gap = f"not proved: the constraints fail by {result.violation:.1e}"
+        if result.is_proved and math.isinf(result.gap):  # the bound is 0, and so is the optimum, or nearly
             gap = f"proved at most {result.objective - result.lower_bound:.1e} above the optimum"
+        what = printable(name["class"]) or model.loss_.name
         print(
-            f"{name['class'] or model.loss_.name:<20} objective {result.objective:,.6g}  {gap}  {result.reason}: "
+            f"{what:<20} objective {result.objective:,.6g}  {gap}  {result.reason}: "
             f"{result.n_passes:,.0f} passes, {result.seconds:.1f} s"
         )
     shares = report.get("accuracy")

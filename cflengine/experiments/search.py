@@ -97,6 +97,8 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         CompressiveSearchCV
             Itself.
         """
+        if not (hasattr(self.features, "path") and hasattr(self.estimator, "predict")):
+            raise InputError("estimator must be one that predicts, and features a CompressiveFeatures, in this order.")
         texts, y, lams = list(X), np.asarray(y), list(self.lams)
         scorer = self._scorer(self.estimator)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))

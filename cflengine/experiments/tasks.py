@@ -162,6 +162,7 @@ class Task(Protocol):
     def worth(self, outcome: Outcome) -> np.ndarray: ...
     def score(self, outcome: Outcome) -> dict[str, Any]: ...
     def baseline(self) -> dict[str, Any]: ...
+    def over_guessing(self, outcome: Outcome) -> dict[str, Any]: ...
     def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...], split: int = 0) -> Weights: ...
     def split_of(self, document: int) -> int: ...
     def units(self) -> pd.DataFrame: ...
@@ -278,13 +279,22 @@ class DocumentTask:
         return found
 
     def baseline(self) -> dict[str, Any]:
-        """The score of always saying the most frequent class, or the mean, of the training documents."""
+        """The score of guessing."""
+        return self.score(self._guess())
+
+    def over_guessing(self, outcome: Outcome) -> dict[str, Any]:
+        """How much better an outcome is, and the 95 % interval of that, on the same documents."""
+        found = compare(self, outcome, self._guess())
+        return {"gain_over_guessing": found["gain"], "gain_over_guessing_interval": found["gain_interval"]}
+
+    def _guess(self) -> Outcome:
+        """Always the most frequent class, or the mean, of the training documents."""
         parts = []
         for split in self.splits:
             y = self.target.truth[split.train]
             best = y.mean() if self.numbers else np.bincount(y).argmax()
             parts.append(np.full(len(split.test), best))
-        return self.score(Outcome(np.concatenate(parts), (0.0,), (len(self.documents),)))
+        return Outcome(np.concatenate(parts), (0.0,), (len(self.documents),))
 
     def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...], split: int = 0) -> Weights:
         """Coefficients of the model that one split learns; of centroids those of the most frequent classes."""

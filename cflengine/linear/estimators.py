@@ -29,7 +29,7 @@ from cflengine.linear.model import LinearModel, class_log_probabilities, class_p
 from cflengine.linear.parameters import defaults_of, parameters_of, read_parameters, written_parameters
 from cflengine.linear.saving import require
 
-_LARGEST = 1e150
+LARGEST = 1e150  # whose square is a number
 
 
 class LinearEstimator(saving.SavedModel, BaseEstimator):
@@ -345,7 +345,7 @@ class ProbabilisticClassifier(LinearClassifier):
 def check_size(X: np.ndarray | sparse.csr_matrix) -> None:
     """InputError for numbers whose squares are none any more."""
     values = np.asarray(X.data if sparse.issparse(X) else X)
-    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
         raise InputError(TOO_LARGE)
 
 

@@ -16,6 +16,7 @@ from cflengine.engine.results import Result, versions
 from cflengine.linear.labels import row_classes
 from cflengine.linear.model_comparison import PARTS, ModelComparison
 from cflengine.linear.persistence import save_model
+from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN
 
 
 def row_names(comparison: ModelComparison, n_rows: int) -> tuple[str, ...]:
@@ -97,9 +98,11 @@ def about_comparison(comparison: ModelComparison, corpus: Any) -> dict[str, Any]
 
 
 def comparison_report(
-    comparison: ModelComparison, corpus: Any, command: dict[str, Any], seconds: float, token_pattern: str
+    comparison: ModelComparison, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says of every comparison. command: what was asked for; token_pattern: the default one."""
+    """What report.json says of every comparison. command: what was asked for."""
+    asked = command["arguments"]
+    usual = WORD_PATTERN if asked.get("features", "words") == "words" else DEFAULT_TOKEN_PATTERN
     return {
         "classes": list(comparison.labels.classes),
         "n_documents": {part: len(getattr(comparison, part)) for part in PARTS if part != "dev" or len(comparison.dev)},
@@ -108,7 +111,7 @@ def comparison_report(
         "seconds": seconds,
         "peak_memory_bytes": peak_bytes(),
         "corpus": corpus.report.to_dict(),
-        "token_pattern": command["arguments"].get("token_pattern") or token_pattern,
+        "token_pattern": asked.get("token_pattern") or usual,
         "versions": versions(),
     } | command
 

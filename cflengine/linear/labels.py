@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.text.reading.columns import whole_numbers
 
 MOST_CLASSES = 50
 
@@ -46,10 +47,10 @@ def read_labels(
     with more than ``most``, and for a class that is not in it.
     """
     values = _column(metadata, column)
-    names = _whole(values).astype(str).where(values.notna())
+    names = names_of(values)
     counts = names.value_counts()
     if classes:
-        classes = [_as_read(name, values, counts) for name in classes]
+        classes = [as_read(name, values, counts) for name in classes]
         missing = [name for name in classes if name not in counts.index]
         if missing:
             raise InputError(f"column {column!r} has no value {missing[0]!r}; it has {_some(counts)}.")
@@ -67,17 +68,15 @@ def read_labels(
     return Labels(column, tuple(found), names.map(number).fillna(-1).to_numpy(dtype=np.int64))
 
 
-def _whole(values: pd.Series) -> pd.Series:
-    """Whole numbers as such: a column of them with gaps has been read as 1.0, 2.0 ..."""
-    if not pd.api.types.is_float_dtype(values.dtype):
-        return values
-    there = values.dropna().to_numpy(dtype=np.float64)
-    fit = bool(np.isfinite(there).all() and (there == np.round(there)).all() and (np.abs(there) < 2.0**53).all())
-    return values.astype("Int64") if fit else values
+def names_of(values: pd.Series) -> pd.Series:
+    """What each value is called as a class, or as a group: str, missing where it is."""
+    return whole_numbers(values).astype(str).where(values.notna())
 
 
-def _as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
-    """The name of a class as it is called here, of one that may be written as the file has it: true, 2.50, 1e3."""
+def as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
+    """The name of a value as it is called here, of one that may be written as the file has it: true, 2.50, 1e3.
+
+    counts: by name, of the values."""
     if name in counts.index:
         return name
     kind = values.dtype
@@ -153,7 +152,7 @@ def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
         return values.astype(str).map({kinds[0]: 0.0, kinds[1]: 1.0}).where(values.notna()).to_numpy(dtype=np.float64)
     if pd.api.types.is_bool_dtype(values.dtype):
         return values.to_numpy(dtype=np.float64)
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    found = as_numbers(values)
     if not np.array_equal(np.isfinite(found), values.notna().to_numpy()):
         counts = _some(values.astype(str).value_counts())
         raise InputError(f"column {column!r} must hold numbers or two values; it has {counts}.")
@@ -224,9 +223,11 @@ def _part(
         column, value = spec.split("=", 1)
         if column not in metadata.columns:
             raise InputError(f"there is no column {column!r} for the {what} split.")
-        chosen = rest & (metadata[column].astype(str) == value).to_numpy()
+        names = names_of(metadata[column])
+        counts = names.value_counts()
+        chosen = rest & (names == as_read(value, metadata[column], counts)).to_numpy()
         if not chosen.any():
-            values = _some(metadata[column].dropna().astype(str).value_counts())
+            values = _some(counts)
             raise InputError(
                 f"the {what} set is empty: no labelled document has {column} = {value} (there is {values})."
             )

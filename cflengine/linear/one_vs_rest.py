@@ -109,8 +109,11 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
         worst = max((result.gap for result in early), key=open_gap)
         own = early[0].reason in (TerminationReason.AT_REST, TerminationReason.NUMERICAL_ERROR)
         cure = "scale the data" if own else "raise the limit"
+        gap = f"a proved gap of {worst:.2g}"
+        if not all(result.is_proved for result in early):
+            gap, cure = "weights that fail a constraint, so that nothing is proved", f"loosen the constraints, {cure}"
         warnings.warn(
-            f"the fit ended by {early[0].reason!s} with a proved gap of {worst:.2g}: {cure}, or accept it.",
+            f"the fit ended by {early[0].reason!s} with {gap}: {cure}, or accept it.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -102,6 +102,8 @@ def to_parts(model: Any) -> tuple[Header, Arrays]:
     """A model's header, with its kind, and its arrays."""
     if isinstance(model, Pipeline):
         return _pipeline_parts(model)
+    if hasattr(type(model), "pipeline_"):
+        return _pipeline_parts(model.pipeline_)
     name = type(model).__name__
     if type(model).__module__.startswith("sklearn.") and name in TRANSFORMERS:
         return _transformer_parts(model, name)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.linear.labels import as_numbers, as_read, names_of
 from cflengine.linear.matrix_files import feature_batches
 
 
@@ -104,12 +105,14 @@ def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:
         return ""
     truth, predicted = metadata[target].reset_index(drop=True), frame["predicted"]
     if "probability" in frame or "score" in frame:
-        known = truth.notna().to_numpy()
+        names, known = names_of(truth), truth.notna().to_numpy()
         if not known.any():
             return ""
-        right = (truth.astype(str) == predicted.astype(str)).to_numpy()[known].mean()
-        return f"{100 * right:.1f} % of {int(known.sum()):,} have the {target} that is predicted"
-    numbers = pd.to_numeric(truth, errors="coerce")
+        counts, called = names.value_counts(), names_of(predicted)
+        right = names == called.map({name: as_read(name, truth, counts) for name in called.unique()})
+        share = 100 * right.to_numpy()[known].mean()
+        return f"{share:.1f} % of {int(known.sum()):,} have the {target} that is predicted"
+    numbers = pd.Series(as_numbers(truth))
     off = (predicted - numbers).abs()
     if not off.notna().any():
         return ""

@@ -227,7 +227,7 @@ def plain(value: Any, name: str) -> Any:
 def plain_labels(classes: np.ndarray) -> list[Any]:
     """Class labels as JSON has them. Raises ValueError for labels that JSON cannot give back."""
     labels = classes.tolist()
-    if not all(isinstance(label, str | int | float | bool) for label in labels):
+    if classes.dtype.kind not in "OUbiuf" or not all(isinstance(label, str | int | float | bool) for label in labels):
         raise InputError("only models whose labels are strings, numbers or truth values can be saved.")
     return labels
 

@@ -20,7 +20,6 @@ from cflengine.linear.export import (
 )
 from cflengine.linear.model_comparison import ModelComparison
 from cflengine.loglinear.logistic import LogisticClassifier
-from cflengine.text.token_table import WORD_PATTERN
 
 
 def logistic_weights(comparison: ModelComparison, model: LogisticClassifier) -> pd.DataFrame:
@@ -49,7 +48,7 @@ def logistic_report(
         "fits": [{"class": name} | result.to_dict() for name, result in zip(names, model.results_, strict=True)],
         "intercepts": model.intercept_.tolist(),
         "accuracy": {part: None if np.isnan(share) else share for part, share in shares.items()},
-    } | comparison_report(comparison, corpus, command, seconds, WORD_PATTERN)
+    } | comparison_report(comparison, corpus, command, seconds)
 
 
 def write_logistic(

@@ -227,5 +227,7 @@ class PLQEstimator(LinearEstimator):
 
 
 def _listed(constraints: Any) -> list[str | Constraints]:
-    """Constraints as given: one, or any number."""
+    """Constraints as given: one, or any number, None for none."""
+    if constraints is None:
+        return []
     return [constraints] if isinstance(constraints, str | Constraints) else list(constraints)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from cflengine.engine.checks import TOO_LARGE, InputError
@@ -24,6 +25,8 @@ def box(d: int, lower: float | np.ndarray = -np.inf, upper: float | np.ndarray =
     lower, upper = np.broadcast_to(lower, d).astype(float), np.broadcast_to(upper, d).astype(float)
     if np.isnan(lower).any() or np.isnan(upper).any():
         raise InputError("the ends of a box must be numbers.")
+    if (lower == np.inf).any() or (upper == -np.inf).any():
+        raise InputError("no coefficient is in a box that begins at inf, or ends at -inf.")
     below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
     eye = sparse.eye(d, format="csr")
     return inequalities(sparse.vstack([eye[below], -eye[above]]), np.concatenate([-lower[below], upper[above]]))
@@ -56,6 +59,8 @@ def _as_numbers(values: np.ndarray) -> np.ndarray:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):
+        if pd.isna(values).any():
+            return np.full(values.shape, np.nan)
         found, number = np.unique(values.astype(str), return_inverse=True)
         return number.astype(np.float64) if len(found) == 2 else np.full(values.shape, np.nan)
 
@@ -159,12 +164,16 @@ def check_problem(problem: PLQProblem, norms: np.ndarray) -> None:
 
 
 def check_feasible(constraints: Constraints) -> None:
-    """ValueError where no β meets the constraints: by a linear programme, unless β = 0 does."""
+    """ValueError where no β meets the constraints: by a linear programme, unless β = 0 does.
+
+    Its tolerance is absolute, so that β and b are scaled until the largest number in b is 1.
+    """
     if not len(constraints) or constraints.violation(np.zeros(constraints.A.shape[1])) == 0.0:
         return
     from scipy.optimize import linprog
 
-    A, b, equal = constraints.A, constraints.b, constraints.equal
+    A, equal = constraints.A, constraints.equal
+    b = constraints.b / np.abs(constraints.b).max()
     answer = linprog(
         np.zeros(A.shape[1]),
         A_ub=-A[~equal] if (~equal).any() else None,

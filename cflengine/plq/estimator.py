@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import checked_labels
 from cflengine.engine.progress import Listener
-from cflengine.linear.estimators import LinearClassifier
+from cflengine.linear.estimators import LARGEST, LinearClassifier
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import require
@@ -240,6 +240,8 @@ class PLQRegressor(RegressorMixin, PLQEstimator):
             raise InputError("this estimator requires y to be passed, but the target y is None.")
         X, y = self._data(X, y, reset=True, y_numeric=True)
         y, weight = np.asarray(y, dtype=np.float64), None
+        if np.abs(y).max(initial=0.0) > LARGEST:
+            raise InputError("y holds numbers so large that their squares are infinite: scale it.")
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if sensitive is not None:

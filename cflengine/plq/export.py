@@ -20,7 +20,6 @@ from cflengine.linear.export import (
     write_comparison,
 )
 from cflengine.plq.risk_comparison import RiskComparison
-from cflengine.text.token_table import WORD_PATTERN
 
 
 def coefficients_frame(risk: RiskComparison, model: Any, *, zeros: bool = True) -> pd.DataFrame:
@@ -60,10 +59,11 @@ def risk_report(
         "intercepts": np.atleast_1d(model.intercept_).tolist(),
         "C": float(model.C),
         "accuracy" if risk.values is None else "mean_loss": risk.judge(model),
+        "loss_constant": float(model.loss_.parts.constant),
         "unread_numbers": risk.n_unread,
         "path": None if path is None else path.to_dict("records"),
     }
-    return report | comparison_report(comparison, corpus, command, seconds, WORD_PATTERN)
+    return report | comparison_report(comparison, corpus, command, seconds)
 
 
 def write_risk(

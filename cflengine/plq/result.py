@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cflengine.engine.results import Result
+from cflengine.plq.certificate import FEASIBLE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +27,8 @@ class PLQResult(Result):
     violation: float
     support: int
     n_screened: int
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether objective and gap are those of weights that the constraints allow."""
+        return self.violation <= FEASIBLE

@@ -22,7 +22,6 @@ from cflengine.linear.search import BestModel, comparison_frame
 from cflengine.sentence_lasso.comparison import SentenceComparison
 from cflengine.sentence_lasso.estimator import estimator_of
 from cflengine.sentence_lasso.sentences import WordFeatures
-from cflengine.text.token_table import WORD_PATTERN
 
 
 def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]) -> pd.DataFrame:
@@ -70,7 +69,7 @@ def sentence_report(
         results = [result.to_dict() for result in best.results]
         rows.append(best.row() | {"intercepts": bias, "results": results})
     sizes = {"n_sentences": comparison.data.counts.shape[0]}
-    return {"models": rows} | sizes | comparison_report(comparison, corpus, command, seconds, WORD_PATTERN)
+    return {"models": rows} | sizes | comparison_report(comparison, corpus, command, seconds)
 
 
 def proof_arrays(comparison: SentenceComparison, models: Sequence[BestModel]) -> dict[str, np.ndarray]:

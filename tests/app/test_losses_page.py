@@ -84,6 +84,13 @@ def test_a_drawn_loss_is_the_hull_of_its_points():
     assert named_loss(loss.name) == loss, "what the command is shown with"
 
 
+def test_ones_own_loss_for_classes_begins_as_one_that_learns():
+    """Not with the one for numbers, which is lowest where a score is 0."""
+    run = fitted(column="mood", numbers=False, loss=DRAWN)
+    assert run.choice.shape == POINTS["margin"] and np.count_nonzero(run.model.coef_) > 0
+    assert run.risk.judge(run.model)["train"] > 0.9
+
+
 def test_points_from_the_browser_are_bounded_and_ascending():
     assert clean_points([[1, 2], [-1, 0.5]]) == ((-1.0, 0.5), (1.0, 2.0))
     assert clean_points([[0, 0], [0, 1], [1, 1], [LEAST - 1, 0], [MOST, 99]]) == ((0.0, 0.0), (1.0, 1.0))
@@ -150,7 +157,7 @@ def test_numbers_another_loss_and_what_has_changed(page):
     sound(page.selectbox(key="widget_loss_True").set_value("huber").run())
     assert "changed since this model was fitted" in captions(page)
     sound(page.selectbox(key="widget_loss_True").set_value(DRAWN).run())
-    assert page.session_state["loss_choice"].points == POINTS and not page.error
+    assert page.session_state["loss_choice"].shape == POINTS["residual"] and not page.error
 
 
 def test_fairness_is_offered_where_a_column_can_be_fair_to(open_app):

@@ -81,16 +81,16 @@ def test_a_verdict_is_one_of_the_interval_and_of_p(gain, interval, p, said):
 
 
 @pytest.mark.parametrize(
-    ("measure", "words", "every", "said"),
+    ("words", "every", "said"),
     [
-        ("accuracy", (0.62, 0.7), (0.61, 0.7), None), ("accuracy", (0.62, 0.7), (0.5, 0.7), "tell: all K-grams."),
-        ("accuracy", (0.5, 0.55), (0.6, 0.7), "tell: words and all K-grams."),
-        ("mse", (0.3, 0.59), (0.4, 0.5), None), ("mse", (0.3, 0.6), (0.4, 0.5), "tell: words."),
+        ((0.02, 0.1), (0.01, 0.1), None), ((0.02, 0.1), (-0.1, 0.1), "tell: all K-grams."),
+        ((-0.1, -0.05), (0.0, 0.1), "tell: words and all K-grams."),
+        ((0.3, 0.59), (np.nan, np.nan), "tell: all K-grams."),
     ],
 )  # fmt: skip
-def test_what_may_be_no_better_than_guessing_is_named(measure, words, every, said):
-    name = f"{measure}_interval"
-    found = no_better({"words": {name: words}, "compressed": None, "all K-grams": {name: every}}, 0.6, measure)
+def test_what_may_be_no_better_than_guessing_is_named(words, every, said):
+    name = "gain_over_guessing_interval"
+    found = no_better({"words": {name: words}, "compressed": None, "all K-grams": {name: every}})
     assert found.endswith(said) and "No better than guessing" in found if said else found == ""
 
 

@@ -206,6 +206,30 @@ def test_comparisons_are_paired_and_antisymmetric(done):
     assert compare(standing.task, first, first)["p"] == 1.0
 
 
+def test_a_gain_over_guessing_is_seen_through_numbers_that_lie_far_apart():
+    """The error's own interval is as wide as the numbers are; what two predictions of them differ by is not."""
+    texts, frame = corpus()
+    # few numbers lie far out, and no word tells which
+    far = np.random.default_rng(1).standard_cauchy(len(frame))
+    frame["score"] = 5.0 * frame["score"] + 3.0 * far
+    (task,) = tasks_of(texts, frame, "score")
+    truth = task.truth
+    near = truth.mean() + 0.3 * (truth - truth.mean())
+    found = task.over_guessing(Outcome(near, (0.0,), (len(truth),)))
+    assert found["gain_over_guessing_interval"][0] > 0
+    score, guess = task.score(Outcome(near, (0.0,), (len(truth),))), task.baseline()
+    assert score["mse_interval"][1] > guess["mse"], "which the intervals of both cannot tell"
+
+
+def test_what_may_be_no_better_than_guessing_is_named(done):
+    for finding in done[3]:
+        for name, entry in finding.methods.items():
+            low, high = entry["gain_over_guessing_interval"]
+            assert low <= entry["gain_over_guessing"] <= high
+            assert (name in finding.no_better_than_guessing()) == (not low > 0)
+    assert "unigrams" not in done[3][1].no_better_than_guessing()
+
+
 def test_dictionaries_are_kept_by_content(tmp_path, monkeypatch):
     texts, frame = corpus(60)
 
@@ -290,6 +314,7 @@ def test_thousands_of_classes_go_to_centroids():
     run.run()
     finding = find(run, run.standings[0])
     assert finding.methods["unigrams"]["accuracy"] > 0.9 and finding.weights.names[:1] == ("w0",)
+    assert "no model is kept" in finding.notes[-1]
     assert (finding.telling["weight"] > 0).all()  # what a class has more of than others
     for name, own in finding.telling.groupby("class"):
         assert f"name{name[1:]}" in own["feature"].iloc[0].split()
@@ -369,6 +394,8 @@ def test_one_call_from_columns_to_findings():
     assert finding.table()["method"].iloc[-1] == "baseline"
     with pytest.raises(ValueError, match="no column 'taste'"):
         evaluate(texts, frame, ["mood", "taste"], settings)
+    with pytest.raises(TypeError, match="no argument 'lams'; it is one of EvaluationSettings"):
+        evaluate(texts, frame, "mood", lams=[0.3])
 
 
 def test_features_that_learning_could_not_hold_are_left_out(monkeypatch):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine.linear.labels import Labels, read_labels, split_documents
+from cflengine import LogisticClassifier, PLQClassifier
+from cflengine.linear.labels import Labels, read_labels, read_sensitive, split_documents
 
 TABLE = pd.DataFrame(
     {
@@ -93,6 +94,25 @@ def test_the_same_seed_gives_the_same_split():
 def test_a_split_that_leaves_a_part_empty_is_refused(more, says):
     with pytest.raises(ValueError, match=says):
         split_documents(read_labels(TABLE, "kind", ["a", "b"]), TABLE, **more)
+
+
+def test_a_sensitive_column_may_have_decimal_commas():
+    table = pd.DataFrame({"y": ["1", "2", "3,5", None]})
+    np.testing.assert_array_equal(read_sensitive(table, "y"), [1.0, 2.0, 3.5, np.nan])
+
+
+@pytest.mark.parametrize("labels", [[1, "x"] * 6, [True, "x"] * 6, [1.5, b"x"] * 6])
+def test_a_mixture_of_labels_is_said_to_be_one(labels):
+    for model in (PLQClassifier(), LogisticClassifier()):
+        with pytest.raises(ValueError, match="all of one kind, not a mixture of"):
+            model.fit(np.eye(12), np.array(labels, dtype=object))
+
+
+@pytest.mark.parametrize("labels", [[True, False] * 6, [np.True_, np.False_] * 6, [3, 4] * 6, [1, 2.0] * 6])
+def test_objects_that_are_numbers_are_labels(labels):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    found, expected = (PLQClassifier().fit(X, y) for y in (np.array(labels, dtype=object), np.array(labels)))
+    assert found.classes_.dtype == expected.classes_.dtype and (found.predict(X) == expected.predict(X)).all()
 
 
 def test_labels_are_accepted_as_the_file_writes_them():

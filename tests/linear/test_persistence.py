@@ -21,6 +21,7 @@ from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardS
 from cflengine import (
     ChainCRF,
     CompressiveFeatures,
+    CompressiveSearchCV,
     LogisticClassifier,
     PenalisedClassifier,
     PLQClassifier,
@@ -153,6 +154,24 @@ def test_what_needs_code_is_refused(tmp_path, model, said):
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="not fitted"):
         save_model(LogisticClassifier(), tmp_path / "m.cflm")
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_dates_as_labels_are_refused_where_they_could_not_be_read_again(tmp_path, unit):
+    days = np.where(LABELS == "pos", "2020-01-01", "2021-01-01").astype(f"datetime64[{unit}]")
+    model = PLQClassifier().fit(np.random.default_rng(0).normal(size=(24, 2)), days)
+    with pytest.raises(ValueError, match="only models whose labels are"):
+        model.save(tmp_path / "m.cflm")
+
+
+def test_a_search_is_saved_as_its_pipeline(tmp_path):
+    search = CompressiveSearchCV(LogisticClassifier(), CompressiveFeatures(), lams=[0.1, 1.0], cv=2).fit(TEXTS, LABELS)
+    save_model(search, tmp_path / "one.cflm")
+    search.save(tmp_path / "two.cflm")
+    assert (tmp_path / "one.cflm").read_bytes() == (tmp_path / "two.cflm").read_bytes()
+    assert load_model(tmp_path / "one.cflm").predict(UNSEEN).tolist() == search.predict(UNSEEN).tolist()
+    with pytest.raises(ValueError, match="in this order"):
+        CompressiveSearchCV(CompressiveFeatures(), LogisticClassifier()).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("own", [{}, {"dictionary_cost": len}])

@@ -6,6 +6,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -131,6 +132,28 @@ def test_constraints_by_name_and_by_hand():
     assert (np.diff(rising.coef_) >= -1e-9).all()
     total = PLQRegressor(C=0.1, constraints=(limits.equalities(np.ones((1, 5)), [-2.0]),)).fit(X, y)
     assert total.coef_.sum() == pytest.approx(2.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA])
+def test_a_sensitive_column_with_gaps_is_refused(nothing):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    column = np.array(["a", nothing] * 30, dtype=object)
+    with pytest.raises(ValueError, match="for each of the 60 rows"):
+        PLQRegressor(constraints=["fair:0"]).fit(X, X[:, 0], sensitive=column)
+    assert PLQRegressor(constraints=None).fit(X, X[:, 0]).violation_ == 0.0
+
+
+def test_weights_that_fail_a_constraint_are_not_called_proved():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    box = ["box:1e-9:", "box::0", "box:-1:"]  # less apart than a linear programme sees beside larger numbers
+    with pytest.warns(ConvergenceWarning, match="fail a constraint, so that nothing is proved"):
+        PLQRegressor(constraints=box, max_iter=50).fit(X, X[:, 0])
+
+
+def test_numbers_whose_squares_are_none_are_refused():
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    with pytest.raises(ValueError, match="y holds numbers so large"):
+        PLQRegressor("squared").fit(X, [1e200, 2.0, 3.0])
 
 
 def test_a_fair_classifier_covers_little_of_the_sensitive_column():

@@ -342,6 +342,19 @@ def test_contradictory_constraints_are_said():
         solve(problem)
 
 
+@pytest.mark.parametrize("size", [1e-8, 1e-4, 1.0, 1e6])
+def test_contradictions_of_any_size_are_said(size):
+    with pytest.raises(InputError, match="contradict"):
+        limits.check_feasible(limits.together(2, [limits.box(2, size), limits.box(2, upper=0.0)]))
+    limits.check_feasible(limits.together(2, [limits.box(2, size), limits.box(2, upper=1.001 * size)]))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(np.inf, np.inf), (-np.inf, -np.inf), (np.inf, 1.0)])
+def test_no_box_is_beyond_all_numbers(lower, upper):
+    with pytest.raises(InputError, match="no coefficient is in a box"):
+        limits.box(2, lower, upper)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cflengine.text.corpus import CorpusError
@@ -182,8 +183,8 @@ def natural_series(values: Sequence[Any], untyped: bool) -> tuple[pd.Series, str
     """A Series of the values' natural type, and a sentence on what is missing in it, empty for nothing.
 
     int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for dates (dates.py), else strings; nested
-    and mixed values become JSON strings. Digits with leading zeros, or more of them than the type holds exactly, stay
-    strings.
+    and mixed values become JSON strings. Numbers that are all whole are integers, also where a program has written
+    them as 1.0, 2.0. Digits with leading zeros, or more of them than the type holds exactly, stay strings.
     """
     if untyped:
         values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
@@ -195,6 +196,15 @@ def natural_series(values: Sequence[Any], untyped: bool) -> tuple[pd.Series, str
     return _typed(values, present, kinds), ""
 
 
+def whole_numbers(values: pd.Series) -> pd.Series:
+    """A column of whole numbers as such: one with gaps has been written as 1.0, 2.0 ... by many a program."""
+    if not pd.api.types.is_float_dtype(values.dtype):
+        return values
+    there = values.dropna().to_numpy(dtype=np.float64)
+    fit = bool(np.isfinite(there).all() and (there == np.round(there)).all() and (np.abs(there) < 2.0**53).all())
+    return values.astype("int64" if len(there) == len(values) else "Int64") if fit and len(there) else values
+
+
 def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> pd.Series:
     try:
         if kinds and kinds <= {bool}:
@@ -202,7 +212,7 @@ def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> p
         if kinds and kinds <= {int}:
             return pd.Series(values, dtype="int64" if len(present) == len(values) else "Int64")
         if kinds and kinds <= {int, float}:
-            return pd.Series(values, dtype="float64")
+            return whole_numbers(pd.Series(values, dtype="float64"))
         if kinds and all(issubclass(kind, date) for kind in kinds):
             aware = any(isinstance(v, datetime) and v.tzinfo for v in present)
             return pd.Series(pd.to_datetime(pd.Series(values, dtype=object), utc=aware))

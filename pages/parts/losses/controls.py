@@ -71,7 +71,7 @@ def draw_loss_controls() -> bool:
     picture, more = st.columns([3, 2], gap="medium")
     with picture:
         drawn = choice.loss == DRAWN
-        loss_editor(loss, choice.points if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
+        loss_editor(loss, choice.shape if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
     with more:
         _details(choice)
     if job is not None and not job.active and job.key != _key():
@@ -196,7 +196,8 @@ def _take_points() -> None:
 def _change_column(columns: dict[str, bool]) -> None:
     column = st.session_state.widget_loss_column
     if columns[column] != st.session_state.loss_choice.numbers:
-        _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None)
+        _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None,
+             points=())  # fmt: skip
     else:
         choice = st.session_state.loss_choice
         kept = tuple(one for one in choice.constraints if choice.sensitive != column or not one.startswith("fair:"))

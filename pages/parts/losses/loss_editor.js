@@ -15,8 +15,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 class Editor {
   constructor(root) {
-    this.svg = root.querySelector("svg");
+    this.svg = root.querySelector("svg.picture");
     this.hint = root.querySelector(".loss-hint");
+    this.legend = root.querySelector(".loss-legend");
     this.svg.addEventListener("dblclick", (event) => this.toggle(event));
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     for (const name of ["pointerup", "pointercancel"]) this.svg.addEventListener(name, () => this.drop());
@@ -128,8 +129,9 @@ class Editor {
     this.say(this.data.axis, (BOX.left + BOX.right) / 2, this.zoom > 1 ? 306 : 296, "middle");
     this.line(this.data.sum, "sum");
     this.data.parts.forEach(({ curve }, k) => this.line(curve, `part p${k % 4}`)); // dashed: the sum shows through
-    this.label(0, "sum", this.data.parts.length > 1 ? "the loss, their sum" : "the loss");
-    this.data.parts.forEach(({ name }, k) => this.label(k + 1, `part p${k % 4}`, name));
+    this.legend.replaceChildren();
+    this.label("sum", this.data.name);
+    this.data.parts.forEach(({ name }, k) => this.label(`part p${k % 4}`, name));
     if (!this.points) return;
     this.line(this.points, "wanted");
     this.points.forEach((point, k) => {
@@ -144,13 +146,15 @@ class Editor {
     if (focus !== undefined) this.svg.querySelector(`[data-k="${focus}"]`)?.focus();
   }
 
-  // A curve's name, in the upper middle, where losses are low.
-  label(k, look, name) {
-    const y = BOX.top + 12 + 18 * k * this.zoom;
-    if (y > BOX.bottom - 60) return;
-    const x = (BOX.left + BOX.right) / 2 - 110 * this.zoom;
-    this.add("line", { class: look, x1: x, x2: x + 34, y1: y - 4, y2: y - 4 });
-    this.say(name, x + 42, y, "start");
+  // A curve's name, above the picture.
+  label(look, name) {
+    const entry = document.createElement("span");
+    const sample = document.createElementNS(SVG, "svg");
+    const line = document.createElementNS(SVG, "line");
+    for (const [key, value] of Object.entries({ class: look, x1: 0, x2: 34, y1: 5, y2: 5 })) line.setAttribute(key, value);
+    sample.append(line);
+    entry.append(sample, name);
+    this.legend.append(entry);
   }
 
   line(points, name) {

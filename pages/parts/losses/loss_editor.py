@@ -20,14 +20,19 @@ _SAMPLES = 241
 
 _HTML = """
 <div class="loss-editor">
-  <svg viewBox="0 0 640 312" role="group" aria-label="The loss and its parts"></svg>
+  <p class="loss-legend"></p>
+  <svg class="picture" viewBox="0 0 640 312" role="group" aria-label="The loss and its parts"></svg>
   <p class="loss-hint"></p>
 </div>
 """
 
 _CSS = """
 .loss-editor { color: var(--st-text-color); font-family: var(--st-font); font-size: 0.875rem; }
-.loss-editor svg { width: 100%; max-width: 760px; height: auto; touch-action: none; user-select: none; display: block; }
+.loss-legend { display: flex; flex-wrap: wrap; gap: 0.1rem 1.2rem; margin: 0 0 0.3rem; }
+.loss-legend svg { width: 34px; height: 10px; margin-right: 0.4rem; }
+.loss-editor .picture {
+  width: 100%; max-width: 760px; height: auto; touch-action: none; user-select: none; display: block;
+}
 .loss-editor text {
   fill: currentColor; font-size: calc(13px * var(--zoom, 1)); paint-order: stroke;
   stroke: var(--st-background-color); stroke-width: 4px;
@@ -70,11 +75,14 @@ def loss_editor(
         if points is not None
         else ""
     )
+    parts, name = parts_of(loss), "the loss, their sum"
+    if len(parts) == 1 and loss.parts.constant == 0:  # the same curve
+        parts, name = [], f"the loss: {parts[0]['name']}"
     _component(
         key=key,
         data={
             "range": [LEAST, MOST, TOP], "points": None if points is None else [list(map(float, p)) for p in points],
-            "sum": curve(loss.parts.value), "parts": parts_of(loss), "axis": words, "hint": hint,
+            "sum": curve(loss.parts.value), "name": name, "parts": parts, "axis": words, "hint": hint,
         },
         on_points_change=on_points,
     )  # fmt: skip

@@ -28,7 +28,7 @@ from cflengine.plq import (
 from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job, trace_row
 
-TOL, LIMIT_S = 1e-6, 120.0
+TOL, LIMIT_S, CHECK_EVERY = 1e-6, 120.0, 1
 RACE_DOCUMENTS, RACE_TOL, RACE_LIMIT_S = 1500, 1e-8, 20.0
 DRAWN = "drawn"
 COSTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -47,20 +47,24 @@ TITLES = {
     "squared_epsilon_insensitive": "ε-insensitive, squared",
     DRAWN: "your own, drawn",
 }
-POINTS = ((-2.0, 1.5), (-1.0, 0.5), (0.0, 0.0), (1.0, 1.0), (2.0, 3.0))
+#: where one's own begins, by what it is of
+POINTS = {
+    "residual": ((-2.0, 1.5), (-1.0, 0.5), (0.0, 0.0), (1.0, 1.0), (2.0, 3.0)),
+    "margin": ((-2.0, 3.5), (-1.0, 2.0), (0.0, 1.0), (1.0, 0.25), (2.0, 0.0)),
+}
 
 
 @dataclass(frozen=True)
 class LossChoice:
     """What to predict, and how. numbers: whether the column is one of numbers; level: of a loss with a number; points:
-    of a drawn one; band: the opposite quantile beside it; constraints: as estimators take them; lam,
-    max_gram: of K-grams."""
+    of a drawn one, none for those it begins with; band: the opposite quantile beside it; constraints: as estimators
+    take them; lam, max_gram: of K-grams."""
 
     column: str
     numbers: bool
     loss: str
     level: float = 0.9
-    points: tuple[tuple[float, float], ...] = POINTS
+    points: tuple[tuple[float, float], ...] = ()
     C: float = 1.0
     features: str = "words"
     constraints: tuple[str, ...] = ()
@@ -76,10 +80,15 @@ class LossChoice:
         """What a loss of this target is of."""
         return "residual" if self.numbers else "margin"
 
+    @property
+    def shape(self) -> tuple[tuple[float, float], ...]:
+        """The points of a drawn loss."""
+        return self.points or POINTS[self.of]
+
     def made(self, level: float | None = None) -> Loss:
         """The loss. Raises ValueError for a number out of range, and points that give none."""
         if self.loss == DRAWN:
-            return drawn_loss(self.points, self.of)
+            return drawn_loss(self.shape, self.of)
         takes_number = LOSSES[self.loss][2] is not None
         return named_loss(f"{self.loss}:{self.level if level is None else level:g}" if takes_number else self.loss)
 
@@ -126,7 +135,7 @@ class LossRun:
         assert self.risk is not None
         model = self.risk.estimator(
             loss.name, C=self.choice.C, constraints=self.choice.constraints, listeners=(listener,),
-            settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=1),
+            settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=CHECK_EVERY),
         )  # fmt: skip
         fitted = self.risk.fit(model)
         return fitted.set_params(listeners=())  # the model outlives the job

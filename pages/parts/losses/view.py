@@ -15,7 +15,7 @@ from cflengine.plq import FEASIBLE, coefficients_frame, documents_frame
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
-from pages.parts.losses.run import RACE_DOCUMENTS, LossChoice, LossRun
+from pages.parts.losses.run import CHECK_EVERY, DRAWN, RACE_DOCUMENTS, LossChoice, LossRun
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
@@ -101,7 +101,12 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
         )
     frame = run.coefficients(row)
     if not len(frame):
-        st.info("Every coefficient is 0: the constraints, or a small C, leave only the intercept.")
+        lowest = (
+            "A loss that is lowest where the score is 0 leaves nothing to learn; so do "
+            if run.choice.loss == DRAWN
+            else ""
+        )
+        st.info(f"Every coefficient is 0. {lowest or 'That may come of '}constraints, and a small C.")
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -248,6 +253,7 @@ def loss_command(loaded: LoadedCorpus, choice: LossChoice, loss: str = "", out: 
         "test_split": choice.test,
     }
     options |= {"C": in_digits(choice.C), "features": "cfl" if choice.features == "kgrams" else "words", "gap": "1e-6"}
+    options["check_every"] = CHECK_EVERY
     if choice.features == "kgrams":
         options |= {"max_gram": choice.max_gram, "lam": in_digits(choice.lam)}
     line = command_line("erm", loaded, options, out)

@@ -100,7 +100,7 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     if every is not None:
         items.append(("All K-grams", worth(every[measure], measure), _sized(every, measure)))
     shown = {"words": words, "compressive features": best, "all K-grams": every}
-    st.markdown(_sentence(finding, words, best) + no_better(shown, finding.baseline[measure], measure))
+    st.markdown(_sentence(finding, words, best) + no_better(shown))
     metric_row(items)
     facts = task.target.summary()
     what = "share that is right" if measure == "accuracy" else "mean squared error, the smaller the better"
@@ -162,15 +162,9 @@ def between(low: float, high: float, measure: str) -> str:
     return f"{100 * abs(low):.1f} {f'{worse} ' if low < 0 else ''}to {100 * high:.1f} {better}"
 
 
-def no_better(shown: dict[str, dict[str, Any] | None], guess: float, measure: str) -> str:
-    """Which of these methods' intervals hold what guessing comes to, or worse; "" where none does."""
-    names = []
-    for name, entry in shown.items():
-        if entry is None:
-            continue
-        low, high = entry[f"{measure}_interval"]
-        if low <= guess if measure == "accuracy" else high >= guess:
-            names.append(name)
+def no_better(shown: dict[str, dict[str, Any] | None]) -> str:
+    """Which of these methods may be no better than guessing on these documents; "" where none may."""
+    names = [name for name, entry in shown.items() if entry and not entry["gain_over_guessing_interval"][0] > 0]
     if not names:
         return ""
     which = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
