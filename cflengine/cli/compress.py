@@ -25,7 +25,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reports import document_table, gap_report, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
 from cflengine.cli.values import number
-from cflengine.engine import ClusterLostError, InputError, locked_folder, output_path, remove_unfinished
+from cflengine.engine import ClusterLostError, InputError, locked_folder, many, output_path, remove_unfinished
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -186,10 +186,10 @@ def fit_with_checkpoints(
 
 def _summary(report: dict[str, Any], out: Path) -> None:
     left_out = report["corpus"]["n_records"] - report["corpus"]["n_kept"]
-    note = f" ({left_out:,} records left out, see left_out.csv)" if left_out else ""
-    ending = f"{report['reason']} after {report['n_iterations']:,} steps, {report['seconds']:.1f} s"
-    print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens{note}")
-    print(f"dictionary   {report['dictionary_size']:,} K-grams, {report['n_pointers']:,} pointers")
+    note = f" ({many(left_out, 'record')} left out, see left_out.csv)" if left_out else ""
+    ending = f"{report['reason']} after {many(report['n_iterations'], 'step')}, {report['seconds']:.1f} s"
+    print(f"{many(report['n_documents'], 'document')}, {many(report['n_tokens'], 'token')}{note}")
+    print(f"dictionary   {many(report['dictionary_size'], 'K-gram')}, {many(report['n_pointers'], 'pointer')}")
     print(f"objective    {report['objective']:,.1f}")
     scope = f"of phrases of up to {report['compression']['max_gram']} words"
     print(f"lower bound  {report['lower_bound']:,.1f}  (proved: no dictionary {scope} is cheaper)")
@@ -209,7 +209,9 @@ def _say_where(report: dict[str, Any]) -> None:
     """The documents that have most of the gap, and those that look like no text."""
     where, n = report["gap_lies_in"], report["n_documents"]
     if report["gap"] > 0 and not report["optimal"] and math.isfinite(report["gap"]) and n > 1:
-        print(f"it lies in   {where['documents_with_99_percent']:,} of {n:,} documents, 99 % of it (documents.csv)")
+        print(
+            f"it lies in   {where['documents_with_99_percent']:,} of {many(n, 'document')}, 99 % of it (documents.csv)"
+        )
     odd = where["no_text"]
     if odd["n_documents"]:
         first = ", ".join(map(str, odd["documents"])) + (", …" if odd["n_documents"] > len(odd["documents"]) else "")

@@ -13,7 +13,7 @@ from cflengine.cli.options import Clock, add_limits, add_output, add_reading, re
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import names, number
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _EMBED = """\
 Compare classes of documents by the law of their words' vectors (word-level maximum mean discrepancy, Gao & Dai, JASA
@@ -233,10 +233,10 @@ def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any,
 def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> None:
     found = report["statistic"]
     sizes = ", ".join(f"{name} {n:,}" for name, n in found["classes"].items())
-    print(f"{found['n_documents']:,} documents ({sizes})")
+    print(f"{many(found['n_documents'], 'document')} ({sizes})")
     if n_unlabelled:
-        print(f"{n_unlabelled:,} documents without one of the classes are left aside")
-    print(f"{found['n_words']:,} words with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
+        print(f"left aside: {many(n_unlabelled, 'document')} without one of the classes")
+    print(f"{many(found['n_words'], 'word')} with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
     low, high = found["interval"]
     p = f"p {found['p_value']:.2g} ({found['n_permutations']:,} permutations)" if found["n_permutations"] else "no test"
     interval = f"95 %: {low:.5g} to {high:.5g}" if low == low else "no interval: a class has two documents"

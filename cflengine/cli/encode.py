@@ -13,7 +13,7 @@ from typing import Any
 from cflengine.cli.options import Clock, add_documents, add_output, read, results, run_facts
 from cflengine.cli.terminal import TerminalWatch, is_shown
 from cflengine.cli.values import number
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _ENCODE = """\
 Encode other documents with a dictionary that cflengine compress has found: features of the same names.
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             documents = _documents(arguments, totals)
             for i, part in enumerate(encode_parts(model, documents, cluster=arguments.cluster)):
                 totals.write(part, folder / f"features-{i:05d}.parquet")
-                watch.begin(f"{totals.n_documents:,} documents, {totals.n_tokens:,} tokens")
+                watch.begin(f"{many(totals.n_documents, 'document')}, {many(totals.n_tokens, 'token')}")
         totals.warn_of_repeated()
         totals.write_left_out(folder / "left_out.csv")
         report = totals.facts() | {
@@ -81,7 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
         }  # fmt: skip
         write_report(folder, report | run_facts(arguments))
     if not arguments.quiet:
-        print(f"{report['n_documents']:,} documents, {report['n_tokens']:,} tokens, {report['n_values']:,} features")
+        print(
+            f"{many(report['n_documents'], 'document')}, {many(report['n_tokens'], 'token')}, "
+            f"{many(report['n_values'], 'feature')}"
+        )
         print(f"{report['seconds']:.1f} s, {report['tokens_per_core_second']:,.0f} tokens a second and core")
         print(f"written to   {out} ({report['n_parts']} parts)")
     if not totals.not_read:

@@ -24,7 +24,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number, penalty_values
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _ERM = """\
 Learn a class or a number from texts, with the loss and the constraints of your choice (Dai & Qiu, NeurIPS 2023).
@@ -157,15 +157,15 @@ def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
 
     comparison = risk.comparison
     print(
-        f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by; "
-        f"{len(comparison.names):,} features"
+        f"{many(len(comparison.train), 'document')} to learn from, {len(comparison.test):,} to judge by; "
+        f"{many(len(comparison.names), 'feature')}"
     )
     without = comparison.labels.n_unlabelled - risk.n_unread
     if without:
         value = "one of these classes" if report["arguments"].get("classes") else "a value"
-        print(f"{without:,} documents without {value} in {comparison.labels.column} are left aside")
+        print(f"left aside: {many(without, 'document')} without {value} in {comparison.labels.column}")
     if risk.n_unread:
-        print(f"{risk.n_unread:,} values of {comparison.labels.column} are no numbers: those documents are left aside")
+        print(f"left aside: {many(risk.n_unread, 'document')} whose {comparison.labels.column} is no number")
     if report["loss_constant"]:
         print(f"the loss is never below {report['loss_constant']:g}, which is in the objective for every document")
     if report["path"]:

@@ -13,7 +13,7 @@ from cflengine.cli.path import lams_of
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number
-from cflengine.engine import locked_folder, output_path
+from cflengine.engine import locked_folder, many, output_path
 
 _EVALUATE = """\
 Say what features are worth: learn columns of INPUT from words, from all K-grams, from compressive features of every λ
@@ -202,11 +202,11 @@ class _Line:
 def _summary(finding: Any) -> None:
     task, table = finding.task, finding.table()
     facts = task.target.summary()
-    print(f"{task.target.column} ({facts['n_documents']:,} documents; {task.how}; {task.learner})")
+    print(f"{task.target.column} ({many(facts['n_documents'], 'document')}; {task.how}; {task.learner})")
     rare = "of authors with too few, or too short" if facts["task"] == "author" else "of rare classes"
     for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare)):
         if facts[name]:
-            print(f"  {facts[name]:,} documents {of}: they count for the dictionary alone")
+            print(f"  {many(facts[name], 'document')} {of}: for the dictionary alone")
     if not finding.methods:
         print("  stopped before the first method was judged")
         return

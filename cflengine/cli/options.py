@@ -12,7 +12,7 @@ from typing import Any
 
 from cflengine.cli.terminal import TerminalWatch, is_shown
 from cflengine.cli.values import names, number, pattern
-from cflengine.engine import InputError
+from cflengine.engine import InputError, many
 from cflengine.text import PRESETS, preset_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
@@ -361,7 +361,7 @@ def read(arguments: argparse.Namespace, clock: Clock) -> Any:
     report = corpus.report
     notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
     if report.n_left_out and arguments.command != "compress":  # whose summary says it
-        lost = f"{report.n_left_out:,} of {report.n_records:,} records left out"
+        lost = f"{report.n_left_out:,} of {many(report.n_records, 'record')} left out"
         notes.append(f"{lost}: they hold no text, or cannot be read")
     if getattr(arguments, "token_pattern", "") is None and has_unlike_script(corpus.texts):
         notes.append(_CUT_BETTER)

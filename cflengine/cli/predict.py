@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import Clock, add_documents, add_encoding, noted, read
-from cflengine.engine import InputError, reads
+from cflengine.engine import InputError, many, reads
 
 _PREDICT = """\
 Apply a saved model to other texts.
@@ -103,7 +103,7 @@ def predict(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         learnt = f", learnt from {about['learnt_from']}" if "learnt_from" in about else ""
         print(f"model        {header['kind']}{learnt}")
-        print(f"{len(frame):,} documents in {time.perf_counter() - began:.1f} s")
+        print(f"{many(len(frame), 'document')} in {time.perf_counter() - began:.1f} s")
         line = judged(frame, beside, target)
         if line:
             print(line)
@@ -127,7 +127,7 @@ def tag(arguments: argparse.Namespace) -> int:
         file.writelines(line.encode("utf-8", "surrogatepass") for line in write_columns(tagged))
     if not arguments.quiet:
         n_tokens = sum(map(len, sentences))
-        print(f"{len(sentences):,} sentences, {n_tokens:,} tokens in {time.perf_counter() - began:.1f} s")
+        print(f"{many(len(sentences), 'sentence')}, {many(n_tokens, 'token')} in {time.perf_counter() - began:.1f} s")
         if right is not None:
             print(f"the last column has labels of the model: {100 * right:.1f} % of them are predicted")
         print(f"written to {out}")

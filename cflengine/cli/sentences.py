@@ -24,7 +24,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number, penalty_values
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _SENTENCES = """\
 Learn to predict labels, with one group of words for every training sentence (Yogatama & Smith, ICML 2014).
@@ -231,8 +231,10 @@ def _summary(comparison: Any, models: list[Any], labels: Any) -> None:
     skipped = f" ({labels.n_unlabelled:,} without one of the classes)" if labels.n_unlabelled else ""
     sizes = (len(comparison.train), len(comparison.dev), len(comparison.test))
     parts = "{:,} to learn from, {:,} to choose by, {:,} to judge by".format(*sizes)
-    print(f"{len(comparison.documents):,} documents{skipped}: {parts}")
-    print(f"{comparison.data.counts.shape[0]:,} training {comparison.groups}s, {len(comparison.names):,} features")
+    print(f"{many(len(comparison.documents), 'document')}{skipped}: {parts}")
+    print(
+        f"{comparison.data.counts.shape[0]:,} training {comparison.groups}s, {many(len(comparison.names), 'feature')}"
+    )
     for best in models:
         parameters = "  ".join(f"{name} {value:g}" for name, value in best.penalty.parameters.items())
         test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "

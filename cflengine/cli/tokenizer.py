@@ -14,7 +14,7 @@ from cflengine.cli.options import Clock, add_documents, add_limits, add_output, 
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, percent, short_of
 from cflengine.cli.values import number
-from cflengine.engine import frame_csv, locked_folder, output_path, replaced
+from cflengine.engine import frame_csv, locked_folder, many, output_path, replaced
 
 _TOKENIZER = """\
 Choose the subword vocabulary of a size that cuts a corpus into the fewest tokens, with a proof of how close to the
@@ -134,7 +134,7 @@ def _write(folder: Path, model: Any, corpus: Any, arguments: argparse.Namespace,
 
 def _summary(model: Any, corpus: Any, out: Any) -> None:
     found = model.result_
-    print(f"{len(corpus):,} documents, {found.n_running:,} words, {found.n_words:,} of them distinct")
+    print(f"{many(len(corpus), 'document')}, {many(found.n_running, 'word')}, {found.n_words:,} of them distinct")
     print(f"vocabulary   {len(model.pieces_):,} entries, {found.size:,} of them pieces of two {model.unit}s or more")
     print(f"tokens       {found.objective:,.0f}, {found.tokens_per_word:.4f} a word")
     print(f"proved       at least {found.lower_bound:,.0f}, {found.least_tokens_per_word:.4f} a word, with any such")

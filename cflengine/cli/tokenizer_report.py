@@ -15,7 +15,7 @@ from cflengine.cli.options import Clock, add_documents, add_limits, add_output, 
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, percent
 from cflengine.cli.values import number
-from cflengine.engine import frame_csv, locked_folder, output_path, replaced
+from cflengine.engine import frame_csv, locked_folder, many, output_path, replaced
 
 _REPORT = """\
 How many more tokens a tokenizer makes of a corpus than the best one of its size would, proved, and which of its pieces
@@ -112,7 +112,10 @@ def _write(folder: Path, report: Any, corpus: Any, arguments: argparse.Namespace
 def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
     found, said = report.result, f"{report.size:,} of them pieces of two units or more"
     print(f"tokenizer    {Path(source).name}: {report.kind}, {report.entries:,} entries, {said}")
-    print(f"corpus       {len(corpus):,} documents, {found.n_running:,} words, {found.n_words:,} of them distinct")
+    print(
+        f"corpus       {many(len(corpus), 'document')}, {many(found.n_running, 'word')}, "
+        f"{found.n_words:,} of them distinct"
+    )
     rows = (
         ("tokens", report.tokens, "as it encodes them"),
         ("", report.shortest, "with the same pieces, as few as possible"),
@@ -136,13 +139,16 @@ def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
         least, most = percent(report.above_at_least), percent(report.above_at_most)
         print(f"distance     {least} to {most} above the best of its size")
     occurring = len(report.pieces) - report.n_absent
-    print(f"wasted       {report.n_wasted:,} of {len(report.pieces):,} pieces save nothing here; {occurring:,} occur")
+    print(
+        f"wasted       {report.n_wasted:,} of {many(len(report.pieces), 'piece')} save nothing here; "
+        f"{occurring:,} occur"
+    )
     lacking = ", ".join(repr(piece) for piece in report.lacking["piece"][:_NAMED])
     print(f"it lacks     {lacking or 'nothing'}")
     if report.longer:
         beyond = f"more than {report.longest} units, which the bound does not allow for"
-        print(f"beyond       {report.longer:,} pieces that it uses have {beyond}")
+        print(f"beyond       {many(report.longer, 'piece')} that it uses have {beyond}")
     if report.left_out:
-        print(f"left out     {report.left_out:,} words that hold what it does not know")
+        print(f"left out     {many(report.left_out, 'word')} that hold what it does not know")
     if out:
         print(f"written to   {out}")

@@ -13,7 +13,7 @@ from cflengine.cli.options import Clock, add_encoding, add_limits, add_output, n
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.train_logistic import add_solver, solver_settings
 from cflengine.cli.values import number
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _CRF = """\
 Learn to label the tokens of sentences by a linear-chain conditional random field.
@@ -137,11 +137,12 @@ def _template_text(path: str) -> str:
 
 def _summary(model: Any, train: Any, scores: Any, report: dict[str, Any], out: Any) -> None:
     result = model.result_
-    print(f"{len(train.rows):,} sentences, {report['n_tokens']:,} tokens, {len(model.classes_)} labels")
+    print(f"{many(len(train.rows), 'sentence')}, {many(report['n_tokens'], 'token')}, {len(model.classes_)} labels")
     print(f"{len(model.attributes_):,} attributes, {len(model.coef_):,} weights")
     print(
         f"objective {result.objective:,.6g}  bound {result.lower_bound:,.6g}  proved gap {result.gap:.1e}\n"
-        f"{result.reason} after {result.n_iterations:,} steps, {result.n_passes:,.0f} passes, {result.seconds:.1f} s"
+        f"{result.reason} after {many(result.n_iterations, 'step')}, {result.n_passes:,.0f} passes, "
+        f"{result.seconds:.1f} s"
     )
     if len(scores):
         print(f"{'test':<20} {'entity':<8} {'precision':>9} {'recall':>7} {'F1':>7}")

@@ -23,7 +23,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number
-from cflengine.engine import InputError, locked_folder, output_path
+from cflengine.engine import InputError, locked_folder, many, output_path
 
 _LOGISTIC = """\
 Learn to tell labels apart by logistic regression with a ridge penalty (Mathur & Chakrabarti, ICDM 2006).
@@ -152,16 +152,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _summary(comparison: Any, model: Any, report: dict[str, Any], out: Any) -> None:
-    counts = f"{len(comparison.train):,} documents to learn from, {len(comparison.test):,} to judge by"
+    counts = f"{many(len(comparison.train), 'document')} to learn from, {len(comparison.test):,} to judge by"
     without = report["corpus"]["n_kept"] - len(comparison.train) - len(comparison.test)
     note = f" ({without:,} without a label are left out)" if without else ""
-    print(f"{counts}{note}; {len(comparison.names):,} features")
+    print(f"{counts}{note}; {many(len(comparison.names), 'feature')}")
     why = f" ({model.why_})" if model.why_ else ""
     print(f"solver       {model.solver}{why}")
     for result, name in zip(model.results_, report["fits"], strict=True):
         print(
             f"{name['class'] or 'all classes':<12} objective {result.objective:,.6g}  proved gap {result.gap:.1e}  "
-            f"{result.reason}: {result.n_iterations:,} steps, {result.n_passes:,.0f} passes, {result.seconds:.1f} s"
+            f"{result.reason}: {many(result.n_iterations, 'step')}, {result.n_passes:,.0f} passes, "
+            f"{result.seconds:.1f} s"
         )
     for part, accuracy in report["accuracy"].items():
         if accuracy is not None:

@@ -10,6 +10,7 @@ from .output import locked_folder, new_files, output_path, reads
 from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
 from .registry import Solver
 from .results import versions
+from .words import many
 
 __all__ = [
     "NAN",
@@ -34,6 +35,7 @@ __all__ = [
     "go_on",
     "local_cluster",
     "locked_folder",
+    "many",
     "new_files",
     "output_path",
     "parallel_kernel",

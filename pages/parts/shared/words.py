@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from cflengine.engine import many as many
+
 if TYPE_CHECKING:
     from cflengine.compression import CompressionResult
 
@@ -56,11 +58,6 @@ def gap_text(gap: float) -> str:
     if gap == 0:
         return "0 %"
     return gap_words(gap) if gap >= 1e-5 or not math.isfinite(gap) else "under 0.001 %"
-
-
-def many(count: int, one: str, more: str | None = None) -> str:
-    """``1 document``, ``2,000 documents``."""
-    return f"{count:,} {one if count == 1 else (more or one + 's')}"
 
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
