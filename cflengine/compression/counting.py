@@ -18,13 +18,12 @@ Shapes: features int32 (K, n), the entry of the dictionary that stands at each t
 from __future__ import annotations
 
 import itertools
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
 
 from cflengine.compression.kernels import count as kernels
-from cflengine.engine.checks import InputError, check_choice
+from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.text.kgrams import KGramIndex
 
 COUNTINGS = ("pointers", "occurrences", "soft")
@@ -35,7 +34,7 @@ _CHUNK_TOKENS = 1 << 20
 def check_counting(counting: str, temperature: float) -> None:
     """ValueError for a way to count that is none of COUNTINGS, or a temperature that is not above 0 and finite."""
     check_choice(counting, "counting", COUNTINGS)
-    if not (isinstance(temperature, Real) and not isinstance(temperature, bool) and 0 < temperature < np.inf):
+    if not (is_number(temperature) and 0 < temperature < np.inf):
         raise InputError(f"temperature must be a number above 0, not {temperature!r}.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.lambda_path import solve_path
 from cflengine.compression.solvers.memory import require_memory
 from cflengine.compression.solvers.registry import SOLVERS, Settings
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Watch
 from cflengine.linear.weighting import check_weighting
@@ -363,16 +363,17 @@ class CompressiveFeatures(FittedFeatures):
         check_lam(self.lam)
         check_weighting(self.weighting)
         check_counting(self.counting, self.temperature)
-        if not isinstance(self.max_gram, Integral) or not 1 <= self.max_gram <= MAX_WORDS:
+        whole = isinstance(self.max_gram, Integral) and is_number(self.max_gram)
+        if not whole or not 1 <= self.max_gram <= MAX_WORDS:
             raise InputError(f"max_gram must be a whole number from 1 to {MAX_WORDS}, not {self.max_gram!r}.")
         self._solver_settings()
         plain = self.plain_cost
-        if plain is not None and not (isinstance(plain, Real) and 0 <= plain < np.inf):
+        if plain is not None and not (is_number(plain) and 0 <= plain < np.inf):
             raise InputError(f"plain_cost must be a number of at least 0 or None, not {plain!r}.")
         if plain is not None and (self.pointer_cost is not None or self.dictionary_cost != "words"):
             raise InputError("plain_cost sets the costs of pointers and words: leave pointer_cost and dictionary_cost.")
         literal = self.literal_cost
-        if literal is not None and not (isinstance(literal, Real) and 0 <= literal < np.inf):
+        if literal is not None and not (is_number(literal) and 0 <= literal < np.inf):
             raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
 
     def _solver_settings(self) -> Settings:

@@ -21,14 +21,15 @@ TEXTS = ["the cat sat on the mat", "the cat sat and the dog ran"]
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"lam": lam} for lam in (-1.0, -1e-12, math.nan, math.inf, 2e6, 10**400, "one", None, [1, 2])),
-        *({"max_gram": K} for K in (0, 9, -3, 2.5, "3", None, 10**12)),
+        *({"lam": lam} for lam in (-1.0, -1e-12, math.nan, math.inf, 2e6, 10**400, "one", None, [1, 2], True)),
+        *({"max_gram": K} for K in (0, 9, -3, 2.5, "3", None, 10**12, True)),
         *({"solver": solver} for solver in ("simplex", None, "")),
         *({"weighting": weighting} for weighting in ("bm25", None, 3)),
         *({"token_pattern": pattern} for pattern in ("(", "", "a*", None)),
         *({"dictionary_cost": cost} for cost in ("bytes", np.ones(3), lambda gram: -1.0, lambda gram: math.nan)),
         *({"pointer_cost": cost} for cost in (np.ones(2), -np.ones(3), np.full(3, math.nan), np.ones((3, 2)))),
-        *({"literal_cost": cost} for cost in (-1.0, math.nan, "cheap")),
+        *({"literal_cost": cost} for cost in (-1.0, math.nan, "cheap", True)),
+        *({"plain_cost": cost} for cost in (-1.0, math.nan, True)),
         *({"n_threads": n} for n in (0, -1, 1.5)),
     ],
     ids=lambda wrong: "-".join(f"{key}-{str(value)[:12]}" for key, value in wrong.items()),

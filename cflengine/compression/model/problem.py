@@ -100,7 +100,7 @@ def _to_40_bits(values: np.ndarray) -> np.ndarray:
 
 def check_lam(lam: float) -> float:
     """``lam`` as a float; ValueError unless it is a number from 0 to 10⁶."""
-    if not isinstance(lam, Real):
+    if not isinstance(lam, Real) or isinstance(lam, bool):
         raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.")
     if not 0 <= lam <= MAX_LAM:  # also false for NaN
         raise ValueError(f"lam (the pointer cost λ) must be between 0 and {MAX_LAM:,.0f}, not {lam!r}.")
