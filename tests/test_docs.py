@@ -86,6 +86,18 @@ def test_methods_of_estimators_describe_their_parameters_and_answers():
     assert checked > 40
 
 
+@pytest.mark.parametrize("package", ["plq", "tokenizer", "embedding"])
+def test_functions_of_packages_describe_their_parameters_and_answers(package):
+    module = importlib.import_module(f"cflengine.{package}")
+    functions = [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+    takers = [name for name in functions if inspect.signature(getattr(module, name)).parameters]
+    for name in takers:
+        errors = validate(f"cflengine.{package}.{name}")["errors"]
+        asked = CHECKS | (set() if name.startswith("write") else {"RT01"})
+        assert not [error for error in errors if error[0] in asked], f"{name}: {errors}"
+    assert len(takers) >= 2
+
+
 def test_no_docstring_describes_a_parameter_that_there_is_not():
     """Whatever else has a section of parameters."""
     for package in PACKAGES:

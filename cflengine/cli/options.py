@@ -56,7 +56,11 @@ def add_documents(command: argparse.ArgumentParser) -> Any:
         "input", metavar="INPUT", nargs="+",
         help="files or folders (see above), patterns such as 'posts/*.csv', addresses such as s3://… (need fsspec)",
     )  # fmt: skip
-    source.add_argument("--text-column", metavar="NAME", help="column that holds the text (default: found)")
+    source.add_argument(
+        "--text-column",
+        metavar="NAME",
+        help="column that holds the text (default: found); a field of an object in JSON is a column outer.inner",
+    )
     source.add_argument(
         "--documents",
         choices=("line", "paragraph"),

@@ -79,7 +79,22 @@ class EmbeddingAnalysis:
 
 
 def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """What report.json says, and of it statistic.json the part that is about the statistic."""
+    """What report.json says, and of it statistic.json the part that is about the statistic.
+
+    Parameters
+    ----------
+    analysis : EmbeddingAnalysis
+        What was found.
+    command : Mapping[str, Any]
+        What was asked for.
+    seconds : float
+        Since the command began.
+
+    Returns
+    -------
+    dict[str, Any]
+        As JSON has it.
+    """
     found, labels = analysis.comparison, analysis.labels
     report: dict[str, Any] = {
         "statistic": found.summary(), "pairwise": found.pairwise.to_dict("records"),
@@ -100,7 +115,17 @@ def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], se
 
 
 def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str, Any]) -> None:
-    """All files of ``cflengine embed``, report.json last."""
+    """Write all files of ``cflengine embed``, report.json last.
+
+    Parameters
+    ----------
+    folder : Path
+        One that is there.
+    analysis : EmbeddingAnalysis
+        What was found.
+    report : dict[str, Any]
+        What :func:`embedding_report` says.
+    """
     found, model = analysis.comparison, analysis.model
     frames = {
         "witness": analysis.witness(),

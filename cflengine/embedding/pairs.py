@@ -76,7 +76,34 @@ def pair_sums(
     n_threads: int | None = None,
     poll: Poll = lambda: True,
 ) -> PairSums:
-    """One pass; pairs: the pairs of classes in the gradient, None for all. Raises Stopped once ``poll`` says False."""
+    """One pass over all pairs of words, from which wMMD² of every two classes follows.
+
+    Parameters
+    ----------
+    laws : WordLaws
+        Documents as laws over V words.
+    M : numpy.ndarray
+        float64 (V, r), the words' vectors.
+    kernel : Kernel
+        Its family and widths.
+    gradient : bool, default: False
+        Whether the derivative by M is asked for.
+    pairs : list[tuple[int, int]] or None, default: None
+        The pairs of classes in the gradient, None for all.
+    n_threads : int or None, default: None
+        None for all cores; sums are the same for any number.
+    poll : Callable, default: lambda: True
+        Asked whether to go on.
+
+    Returns
+    -------
+    PairSums
+        The sums.
+
+    Raises
+    ------
+    Stopped once ``poll`` says False; MemoryLimitError, before any work, for what does not fit.
+    """
     P = laws.sums
     coefficients = pair_coefficients(np.maximum(laws.sizes, 1.5), pairs)
     if kernel.family == "linear":
@@ -184,7 +211,20 @@ def _linear(laws: WordLaws, M: np.ndarray, coefficients: np.ndarray, gradient: b
 
 
 def witness_values(sums: PairSums, a: int = 0, b: int = 1) -> np.ndarray:
-    """float64 (V,): h of two classes; zeros where both have the same mean."""
+    """The witness function of two classes.
+
+    Parameters
+    ----------
+    sums : PairSums
+        A pass over pairs.
+    a, b : int, default: 0 and 1
+        The classes.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 (V,), h of every word; zeros where both have the same mean.
+    """
     n = sums.laws.sizes
     difference = sums.KP[:, a] / n[a] - sums.KP[:, b] / n[b]
     X = sums.between

@@ -45,9 +45,19 @@ def kernel_matrix(A: np.ndarray, B: np.ndarray, family: str = "gaussian", widths
 
 
 def pair_coefficients(sizes: np.ndarray, pairs: list[tuple[int, int]] | None = None) -> np.ndarray:
-    """float64 (C, C), symmetric: what P_aᵀ𝐊P_b counts in the sum over pairs of classes (None: all pairs).
+    """What P_aᵀ𝐊P_b counts in the sum over pairs of classes.
 
-    The diagonal is also, negative, what the pairs within one document count.
+    Parameters
+    ----------
+    sizes : numpy.ndarray
+        (C,), documents of each class.
+    pairs : list[tuple[int, int]] or None, default: None
+        The pairs in the sum, None for all.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 (C, C), symmetric; the diagonal is also, negative, what the pairs within one document count.
     """
     n_classes = len(sizes)
     coefficients = np.zeros((n_classes, n_classes))

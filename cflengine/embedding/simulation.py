@@ -101,8 +101,37 @@ def power(
     n_threads: int | None = None,
     poll: Poll = lambda: True,
 ) -> pd.DataFrame:
-    """A row a number of documents: how often the test rejects, with its standard error, and the mean of the statistic
-    beside wMMD² of the laws, and the laws' overlap."""
+    """How often the test finds a difference that is there, by the number of documents.
+
+    Parameters
+    ----------
+    laws : BetaBinomial
+        The laws that both classes' words are drawn from.
+    sizes : Sequence[int]
+        Numbers of documents, each at least 4.
+    M : numpy.ndarray
+        float64 (V, r), the words' vectors.
+    kernel : Kernel
+        Of the statistic.
+    settings : PowerSettings or None, default: None
+        Repeats, permutations, words of a document; None for the defaults.
+    seed : int, default: 0
+        Of all that is drawn.
+    n_threads : int or None, default: None
+        None for all cores.
+    poll : Callable, default: lambda: True
+        Asked whether to go on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a size: how often the test rejects, with its standard error, and the mean of the statistic beside wMMD² of
+        the laws, and the laws' overlap.
+
+    Raises
+    ------
+    InputError for fewer than four documents; Stopped once ``poll`` says False.
+    """
     own = settings or PowerSettings()
     if min(sizes) < 4:
         raise InputError("a simulation needs four documents or more.")

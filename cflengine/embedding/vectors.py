@@ -293,8 +293,17 @@ def _words_beside(path: Path) -> list[str]:
 
 
 def write_text(path: Path, words: Sequence[str], M: np.ndarray) -> None:
-    """word2vec's text: the numbers of words and of dimensions, then a word and its vector a line; in a word, white
-    space but single spaces is shown by a sign."""
+    """Write vectors as word2vec's text: the numbers of words and of dimensions, then a word and its vector a line.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, which is replaced as a whole.
+    words : Sequence[str]
+        V words; white space in them, but single spaces, is shown by a sign.
+    M : numpy.ndarray
+        float (V, r), their vectors.
+    """
     with replaced(path) as file:
         file.writelines(text_lines(words, M))
 

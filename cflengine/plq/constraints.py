@@ -43,7 +43,23 @@ def monotone(d: int, columns: Sequence[int] | None = None, *, decreasing: bool =
 def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) -> Constraints:
     """|cov(score, sensitive column)| ≤ most: two rows, (1/n) Σ_i (g_i − ḡ) x_iᵀβ within ±most.
 
-    sensitive: (n,), numbers, or two values of any kind, which count as 0 and 1.
+    Parameters
+    ----------
+    X : numpy.ndarray or scipy.sparse.csr_matrix
+        (n, d), the data.
+    sensitive : numpy.ndarray
+        (n,), numbers, or two values of any kind, which count as 0 and 1.
+    most : float
+        At least 0, in units of the score times those of the column.
+
+    Returns
+    -------
+    Constraints
+        Of two rows on d coefficients.
+
+    Raises
+    ------
+    ValueError for a column of another length, with gaps, or of more values that are no numbers.
     """
     g = _as_numbers(np.asarray(sensitive))
     if g.shape != (X.shape[0],) or not np.isfinite(g).all():
@@ -216,7 +232,19 @@ def by_column(constraint: str, names: np.ndarray) -> str:
 def fairness(constraints: Sequence[str]) -> tuple[list[str], str | None]:
     """Constraints as estimators take them, and the sensitive column: "fair:COLUMN:MOST" becomes "fair:MOST".
 
-    Raises ValueError for two columns, and for one that is not written so.
+    Parameters
+    ----------
+    constraints : Sequence[str]
+        As the command takes them.
+
+    Returns
+    -------
+    tuple[list[str], str or None]
+        The constraints, and the column's name, None where there is none.
+
+    Raises
+    ------
+    ValueError for two columns, and for one that is not written so.
     """
     kept, column = [], None
     for one in constraints:

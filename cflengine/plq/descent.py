@@ -287,15 +287,8 @@ class Descent(Run):
             beta = feasible(problem.constraints, self.A, beta, self.xi, np.sqrt(self.sizes.columns))
         z = self.products.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
-        found = certify(
-            problem,
-            beta,
-            bias,
-            (self.relu_duals, self.rehu_duals, self.xi),
-            self.sizes,
-            scores=z + bias,
-            q=None if problem.intercept else q,
-        )
+        duals, known = (self.relu_duals, self.rehu_duals, self.xi), None if problem.intercept else q
+        found = certify(problem, beta, bias, duals, self.sizes, scores=z + bias, q=known)
         self.work += 2.0
         if found.proved and (self.best is None or not self.best[2].proved or found.objective < self.best_objective):
             self.best, self.best_objective = (beta.copy(), bias, found), found.objective
@@ -359,16 +352,9 @@ class Descent(Run):
         beta, bias, found = self.best
         lam, gam, xi = self.best_duals
         return PLQResult(
-            **self.facts(found.objective, self.lower_bound),
-            w=beta,
-            bias=bias,
-            lam=lam,
-            gam=gam,
-            xi=xi,
-            violation=found.violation,
-            support=int(np.count_nonzero(beta)),
-            n_screened=int(self.screened.sum()),
-        )
+            **self.facts(found.objective, self.lower_bound), w=beta, bias=bias, lam=lam, gam=gam, xi=xi,
+            violation=found.violation, support=int(np.count_nonzero(beta)), n_screened=int(self.screened.sum()),
+        )  # fmt: skip
 
 
 def solve(
@@ -379,9 +365,29 @@ def solve(
     start: PLQResult | None = None,
     sizes: Sizes | None = None,
 ) -> PLQResult:
-    """Solve (P). start: a result to begin from; sizes: of the problem's X, where they are known.
+    """Solve (P) of :mod:`~cflengine.plq.problem` by primal-dual coordinate descent.
 
-    Raises ValueError for data that are not finite, and for constraints that no β meets.
+    Parameters
+    ----------
+    problem : PLQProblem
+        Data, losses, constraints, penalty.
+    settings : DescentSettings or None, default: None
+        Gap, limits, and more; None for the defaults.
+    listeners : Iterable[Listener], default: ()
+        Get an event a proof; one that answers False ends the solve.
+    start : PLQResult or None, default: None
+        A result of the same shape to begin from.
+    sizes : Sizes or None, default: None
+        Of the problem's X, where they are known.
+
+    Returns
+    -------
+    PLQResult
+        The best β that was proved, with the best duals.
+
+    Raises
+    ------
+    ValueError for data that are not finite, and for constraints that no β meets.
     """
     sizes = sizes or sizes_of(problem.X)
     check_problem(problem, sizes.rows)

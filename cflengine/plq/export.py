@@ -23,13 +23,43 @@ from cflengine.plq.risk_comparison import RiskComparison
 
 
 def coefficients_frame(risk: RiskComparison, model: Any, *, zeros: bool = True) -> pd.DataFrame:
-    """A row a coefficient: class (of classes), feature, weight; by class and size."""
+    """The coefficients of a model.
+
+    Parameters
+    ----------
+    risk : RiskComparison
+        What it was fitted to.
+    model : PLQClassifier or PLQRegressor
+        The model.
+    zeros : bool, default: True
+        Whether those of 0 have a row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a coefficient: class (of classes), feature, weight; by class and size.
+    """
     frame = weights_frame(risk.comparison, np.atleast_2d(model.coef_), zeros=zeros)
     return frame if risk.values is None else frame.drop(columns="class")
 
 
 def documents_frame(risk: RiskComparison, model: Any, rows: np.ndarray) -> pd.DataFrame:
-    """A row a document: split, its target, what the model predicts, and the score of that class or the residual."""
+    """What a model says of the documents that have a target.
+
+    Parameters
+    ----------
+    risk : RiskComparison
+        What it was fitted to.
+    model : PLQClassifier or PLQRegressor
+        The model.
+    rows : numpy.ndarray
+        int64, the record number of each document of the corpus.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a document: split, its target, what is predicted, and the score of that class, or the residual.
+    """
     comparison, predicted = risk.comparison, model.predict(risk.comparison.X)
     if risk.values is None:
         scores = model.decision_function(comparison.X)
@@ -51,7 +81,28 @@ def documents_frame(risk: RiskComparison, model: Any, rows: np.ndarray) -> pd.Da
 def risk_report(
     risk: RiskComparison, model: Any, path: pd.DataFrame | None, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says. path: what its models are worth, where there was one."""
+    """What report.json says.
+
+    Parameters
+    ----------
+    risk : RiskComparison
+        What was fitted to.
+    model : PLQClassifier or PLQRegressor
+        The model that is kept.
+    path : pandas.DataFrame or None
+        What the models of a path over C are worth, where there was one.
+    corpus : Corpus
+        The corpus.
+    command : dict[str, Any]
+        What was asked for.
+    seconds : float
+        Since the command began.
+
+    Returns
+    -------
+    dict[str, Any]
+        As JSON has it.
+    """
     comparison = risk.comparison
     names = row_names(comparison, len(np.atleast_2d(model.coef_))) if risk.values is None else ("",)
     report = {
@@ -70,7 +121,25 @@ def write_risk(
     folder: Path, risk: RiskComparison, models: Sequence[Any], model: Any, path: pd.DataFrame | None, corpus: Any,
     report: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Everything, into a folder that is there. models: of the path, of which ``model`` is kept."""
+    """Write everything.
+
+    Parameters
+    ----------
+    folder : Path
+        One that is there.
+    risk : RiskComparison
+        What was fitted to.
+    models : Sequence[PLQClassifier or PLQRegressor]
+        Those of the path over C, or the one there is.
+    model : PLQClassifier or PLQRegressor
+        The one that is kept.
+    path : pandas.DataFrame or None
+        What the models of the path are worth.
+    corpus : Corpus
+        The corpus.
+    report : dict[str, Any]
+        What :func:`risk_report` says; report.json is written last.
+    """
     save_comparison_model(folder / "model.cflm", risk.comparison, model, corpus)
     tables = {
         "weights": coefficients_frame(risk, model),

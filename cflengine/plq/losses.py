@@ -281,10 +281,22 @@ _DRAWN = {"drawn": "residual", "drawn_margin": "margin"}
 
 
 def named_loss(text: str) -> Loss:
-    """A loss by its name, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35"; or by points that
-    were drawn: "drawn:-1,2/0,0/1,1", of the residual, "drawn_margin:…", of the margin.
+    """A loss by its name.
 
-    Raises ValueError for an unknown name or number, and what :func:`drawn_loss` raises.
+    Parameters
+    ----------
+    text : str
+        One of LOSSES, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35"; or points that were
+        drawn: "drawn:-1,2/0,0/1,1", of the residual, "drawn_margin:…", of the margin.
+
+    Returns
+    -------
+    Loss
+        Its ReLUs and ReHUs (Theorem 1), and what it is of.
+
+    Raises
+    ------
+    ValueError for an unknown name or number, and what :func:`drawn_loss` raises.
     """
     name, colon, number = str(text).partition(":")
     name = name.strip().replace("-", "_")
@@ -311,8 +323,24 @@ def _points(text: str, loss: str) -> list[tuple[float, float]]:
 
 
 def drawn_loss(points: Sequence[tuple[float, float]], of: str = "residual") -> Loss:
-    """The loss through points (:meth:`Pieces.through`); of: see :class:`Loss`. Its name gives it again
-    (:func:`named_loss`). Raises what :meth:`Pieces.through` raises."""
+    """The lower convex hull of points, as a loss, whose name gives it again (:func:`named_loss`).
+
+    Parameters
+    ----------
+    points : Sequence[tuple[float, float]]
+        Two or more (x, y); beyond the first and the last it goes on as :meth:`Pieces.through` says.
+    of : str, default: 'residual'
+        "residual" or "margin", what x is.
+
+    Returns
+    -------
+    Loss
+        The loss.
+
+    Raises
+    ------
+    ValueError for points that give none.
+    """
     parts = Pieces.through(points).parts()
     (begins,) = (name for name, kind in _DRAWN.items() if kind == of)
     written = "/".join(",".join(np.format_float_positional(c, trim="-") for c in point) for point in points)

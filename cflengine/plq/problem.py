@@ -154,7 +154,18 @@ class Constraints:
 
 
 def no_constraints(d: int) -> Constraints:
-    """None at all, on d coefficients."""
+    """No constraints at all.
+
+    Parameters
+    ----------
+    d : int
+        Coefficients.
+
+    Returns
+    -------
+    Constraints
+        Of no row.
+    """
     return Constraints(sparse.csr_matrix((0, d)), np.zeros(0), np.zeros(0, dtype=bool))
 
 

@@ -91,8 +91,29 @@ def tokenizer_report(
 ) -> TokenizerReport:
     """Hold a tokenizer against the best vocabulary of its size for these texts.
 
-    longest: units of a piece at most, 2 to 32; None for 16, or for as many as the longest piece has that is used here.
-    Raises InputError for texts without a word, MemoryLimitError before work that does not fit.
+    Parameters
+    ----------
+    tokenizer : ForeignTokenizer
+        The tokenizer.
+    texts : Iterable[str]
+        The corpus.
+    settings : VocabularySettings or None, default: None
+        Of the vocabulary that it is held against; None for the defaults.
+    longest : int or None, default: None
+        Units of a piece at most, 2 to 32; None for 16, or for as many as the longest piece has that is used here.
+    listeners : Iterable[Listener], default: ()
+        Get every event; one that answers False ends the search.
+    n_threads : int or None, default: None
+        None for all cores.
+
+    Returns
+    -------
+    TokenizerReport
+        How far from the best it is, proved, and which of its pieces save nothing.
+
+    Raises
+    ------
+    InputError for texts without a word; MemoryLimitError before work that does not fit.
     """
     words = tokenizer.count(texts)
     if not words.table.n_words:

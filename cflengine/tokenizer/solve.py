@@ -107,10 +107,31 @@ def solve_vocabulary(
     listeners: Iterable[Listener] = (),
     n_threads: int | None = None,
 ) -> TokenizerResult:
-    """The vocabulary of ``size`` pieces of two units or more, those that ``every`` requires included.
+    """Choose the pieces with which the words take the fewest tokens, and prove how few any choice could reach.
 
-    allowed: bool (G,), pieces it may have; None for all. Raises InputError where there are not as many, or more are
-    required.
+    Parameters
+    ----------
+    every : Candidates
+        The words, and their pieces, G of them.
+    size : int
+        How many pieces of two units or more, those that are required included.
+    settings : VocabularySettings or None, default: None
+        Gap and limits; None for the defaults.
+    allowed : numpy.ndarray or None, default: None
+        bool (G,), pieces that may be chosen; None for all.
+    listeners : Iterable[Listener], default: ()
+        Get every event; one that answers False ends the search.
+    n_threads : int or None, default: None
+        None for all cores.
+
+    Returns
+    -------
+    TokenizerResult
+        The pieces, the tokens that the words take, and the bound.
+
+    Raises
+    ------
+    InputError where there are not as many pieces, or more are required.
     """
     allowed = every.many if allowed is None else allowed & every.many
     offered, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
