@@ -116,11 +116,10 @@ def check_trace(path: Path, found: list[tuple[float, float]]) -> None:
     """No row of a trace says what the results make impossible: a bound above an objective that was reached, or the
     other way round; and its gap follows from its numbers. found: objective and bound of each fit, as recomputed."""
     for row in rows_of(path) if path.exists() else ():  # that it is gone is said
-        objective, bound = found[int(row.get("fit") or 0)]
-        # a trace has no column of what no event knew
-        best, proved, gap = (float(row.get(name) or "nan") for name in ("best_objective", "lower_bound", "gap"))
         if float(row.get("violation") or 0.0) > FEASIBLE:
-            continue  # the objective of a point that is not allowed may be anything
+            continue  # the objective of a point that is not allowed may be anything, and there may be no best one yet
+        objective, bound = found[int(row.get("fit") or 0)]
+        best, proved, gap = (float(row[name] or "nan") for name in ("best_objective", "lower_bound", "gap"))
         slack = _SAME * max(abs(objective), abs(bound))
         at = f"{path.name} says in iteration {row['iteration']}"
         require(not proved > objective + slack, f"{at} a bound of {proved!r}, but {objective!r} was reached.")

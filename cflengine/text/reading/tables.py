@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import chain
 from typing import IO, Any, Protocol
@@ -196,9 +196,9 @@ class JsonTable:
     def _flat(self, record: dict[str, Any]) -> dict[str, Any]:
         """A record whose objects are columns; its own columns win where names meet."""
         found: dict[str, Any] = {}
-        waiting = [(name, value, 1) for name, value in record.items()]
+        waiting = deque((name, value, 1) for name, value in record.items())
         while waiting:
-            name, value, level = waiting.pop(0)
+            name, value, level = waiting.popleft()
             if isinstance(value, dict) and self._opens(name, value, level):
                 waiting.extend((f"{name}.{field}", one, level + 1) for field, one in value.items())
             elif value is not None or name not in self._inner:
