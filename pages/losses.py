@@ -40,16 +40,17 @@ elif job.active:
 else:
     run = job.result
     draw_numbers(run)
-    words, predictions, proof, race, files = st.tabs(
-        ["Coefficients", "Predictions", "Proof", "Two forms race", "Files"], key="loss_tabs"
-    )
+    racing = [] if run.choice.numbers else ["Two forms race"]  # of support vector machines, which are for classes
+    names = ["Coefficients", "Predictions", "Proof", *racing, "Files"]
+    words, predictions, proof, *race, files = st.tabs(names, key=f"loss_tabs_{run.choice.numbers}")
     with words:
         draw_coefficients(run, current_corpus())
     with predictions:
         draw_predictions(run)
     with proof:
         draw_proof(job)
-    with race:
-        draw_race(run, job)
+    for tab in race:
+        with tab:
+            draw_race(run, job)
     with files:
         draw_files(run, current_corpus())

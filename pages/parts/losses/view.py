@@ -164,9 +164,6 @@ def draw_predictions(run: LossRun) -> None:
 
 def draw_race(run: LossRun, job: Job) -> None:
     """Pure and primal-dual coordinate descent on the same problem: the same steps at other costs."""
-    if run.choice.numbers:
-        st.info("The race is one of support vector machines: predict a class to see it.")
-        return
     st.markdown(
         "Both take the same steps on the dual of the support vector machine, without intercept. The pure form looks up "
         "a row of an n × n matrix at every step, n² multiplications a sweep; the primal-dual form carries the "
