@@ -230,3 +230,13 @@ def test_a_network_of_no_epoch_is_no_result(tmp_path, monkeypatch, capsys):
     assert "no network was trained" in capsys.readouterr().out
     assert "training" not in report_of(out) and not (out / "model.cflm").exists()
     assert (out / "witness.csv").exists() and main(["verify", str(out)]) == 0
+
+
+def test_the_summary_names_a_few_of_many_classes(tmp_path, capsys):
+    rows = "\n".join(f"the word{k % 3} of all,c{k % 12:02d}" for k in range(48))
+    (tmp_path / "t.csv").write_text(f"text,label\n{rows}\n")
+    run = ["embed", str(tmp_path / "t.csv"), "--label-column", "label", "--network", "none", "--permutations", "19"]
+    assert main([*run, "--out", str(tmp_path / "run")]) == 0
+    assert "48 documents (c00 4, c01 4, c02 4, c03 4, c04 4, c05 4, c06 4, c07 4 and 4 more classes)" in (
+        capsys.readouterr().out
+    )

@@ -43,6 +43,7 @@ examples:
   cflengine embed reviews.csv --label-column sentiment --vectors glove.txt --network cnn --test-split 0.2 --out net
   cflengine embed news.csv --label-column topic --classes sport,tech --kernel laplace --stop-words english --out two
 """
+_NAMED = 8  # classes in the summary
 _AUTO = "mean where JAX is installed, else none"
 
 
@@ -231,9 +232,12 @@ def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any,
 
 
 def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> None:
+    from cflengine.text import printable
+
     found = report["statistic"]
-    sizes = ", ".join(f"{name} {n:,}" for name, n in found["classes"].items())
-    print(f"{many(found['n_documents'], 'document')} ({sizes})")
+    sizes = [f"{printable(name)} {n:,}" for name, n in found["classes"].items()]
+    more = f" and {len(sizes) - _NAMED} more classes" if len(sizes) > _NAMED else ""
+    print(f"{many(found['n_documents'], 'document')} ({', '.join(sizes[:_NAMED])}{more})")
     if n_unlabelled:
         print(f"left aside: {many(n_unlabelled, 'document')} without one of the classes")
     print(f"{many(found['n_words'], 'word')} with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
