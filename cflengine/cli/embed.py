@@ -57,7 +57,7 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(run=run)
-    add_reading(command, r"\w+")
+    add_reading(command, r"\w+", grams=False)
     data = command.add_argument_group("labels and splits")
     data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the classes")
     data.add_argument("--classes", metavar="A,B", type=names, help="classes to compare (default: all in the column)")

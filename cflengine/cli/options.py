@@ -84,8 +84,8 @@ def add_encoding(group: Any) -> None:
     group.add_argument("--encoding", metavar="NAME", help="of text files (default: found, and said if not UTF-8)")
 
 
-def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]") -> None:
-    """INPUT and how it is read; token_pattern: the default, for the help."""
+def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\w\s]", *, grams: bool = True) -> None:
+    """INPUT and how it is read; token_pattern: the default, for the help; grams: whether K-grams are made of it."""
     source = add_documents(command)
     tokens = source.add_mutually_exclusive_group()
     tokens.add_argument(
@@ -100,7 +100,8 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
         "--drop-punctuation", action="store_true", help="punctuation marks are no tokens (words and classes: always so)"
     )
     source.add_argument("--keep-case", action="store_true", help="do not lower-case tokens")
-    source.add_argument("--sentence-borders", action="store_true", help="K-grams stay within sentences")
+    if grams:
+        source.add_argument("--sentence-borders", action="store_true", help="K-grams stay within sentences")
 
 
 def settle_tokens(arguments: argparse.Namespace) -> None:

@@ -116,6 +116,8 @@ def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
         f"corpus       {many(len(corpus), 'document')}, {many(found.n_running, 'word')}, "
         f"{found.n_words:,} of them distinct"
     )
+    if report.left_out > found.n_running:
+        print("caution      it does not know most words of this corpus: what follows is of the others alone")
     rows = (
         ("tokens", report.tokens, "as it encodes them"),
         ("", report.shortest, "with the same pieces, as few as possible"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -280,7 +281,12 @@ class WordMMDEmbedding(FittedEmbedding):
         if self.regulariser != "structured wmmd":
             return None
         assert self.groups is not None
-        masks = [mask & data.kept for mask in group_masks(self.groups, words)]
+        groups = [[word.lower() if self.lowercase else word for word in group] for group in self.groups]
+        missing = sorted({word for group in groups for word in group} - set(words))
+        if missing:
+            named = ", ".join(map(repr, missing[:5])) + (" ..." if len(missing) > 5 else "")
+            warnings.warn(f"words of groups that the texts do not have are left out: {named}.", stacklevel=3)
+        masks = [mask & data.kept for mask in group_masks(groups, words)]
         if not all(mask.any() for mask in masks):
             raise InputError("a group of words has none that occurs in the texts.")
         return StructuredPenalty(tuple(BatchPenalty(data.counts, data.y, mask, self.n_threads) for mask in masks))

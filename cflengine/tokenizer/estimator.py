@@ -141,16 +141,18 @@ class SubwordTokenizer(FittedTokenizer):
         )
         numbers = every.numbers(wanted)
         self._warn_of_missing(numbers, wanted)
+        self._warn_of_units({name for name, _ in units}, cutting)
         forbidden = every.find([*unwanted, *(piece for piece in map(self._read, names) if piece is not None)])
         every = every.requiring(every.flags(numbers))
         if (every.required & forbidden).any():
             raise InputError("a piece is both required and forbidden, or special.")
         allowed = every.many & (every.weight >= self.min_count) & ~forbidden
         least, most = (len(units) + int(np.count_nonzero(f)) for f in (every.required, allowed | every.required))
+        often = f" that occur {self.min_count:,} times" if self.min_count > 1 else ""
         if not least <= self.vocab_size <= most:
             raise InputError(
                 f"vocab_size must be between {least:,} (units, special tokens, required pieces) and {most:,} (with all "
-                f"pieces of these texts), not {self.vocab_size:,}."
+                f"pieces of these texts{often}), not {self.vocab_size:,}."
             )
         settings = VocabularySettings(tol=self.tol, time_limit=self.time_limit)
         result = solve_vocabulary(
@@ -159,6 +161,23 @@ class SubwordTokenizer(FittedTokenizer):
         self._keep(cutting, alphabet, result.pieces(), result.weight)
         self.result_ = result
         return self
+
+    def _warn_of_units(self, there: set[str], cutting: Cutting) -> None:
+        """A unit alone is a piece because it occurs, or as a byte, whatever is asked for."""
+
+        def alone(pieces: Sequence[str]) -> set[str]:
+            whole = {piece: cutting.normalised(piece) for piece in pieces}
+            return {piece for piece, text in whole.items() if len(cutting.units(text)) == 1}
+
+        known = {piece for piece in alone(self.forbidden) if self.unit == "byte" or cutting.normalised(piece) in there}
+        absent = alone(self.required) - there if self.unit == "character" else set()
+        for pieces, what, why in (
+            (known, "forbidden", "single units of these texts are always there"),
+            (absent, "required", "these texts do not have them"),
+        ):
+            if pieces:
+                named = ", ".join(map(repr, sorted(pieces)))
+                warnings.warn(f"{what} units are left out, since {why}: {named}.", UserWarning, stacklevel=3)
 
     def _warn_of_missing(self, numbers: np.ndarray, wanted: list[np.ndarray]) -> None:
         missing = [

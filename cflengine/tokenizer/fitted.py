@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +46,14 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         -------
         list[int]
             Places in pieces_, in the order of the text.
+
+        Raises
+        ------
+        InputError for what is no string.
         """
         check_is_fitted(self, "pieces_")
+        if not isinstance(text, str):
+            raise InputError(f"encode takes one text, a string, not {type(text).__name__}.")
         ids: list[int] = []
         for word in self._cutting.words(self._cutting.normalised(text)):
             found = self._encoded.get(word)
@@ -110,8 +117,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         check_is_fitted(self, "pieces_")
         raw: list[bytes] = []
         for i in ids:
-            if not 0 <= i < len(self.pieces_):
-                raise InputError(f"ids are from 0 to {len(self.pieces_) - 1:,}, so {i} is none.")
+            if not isinstance(i, Integral) or not 0 <= i < len(self.pieces_):
+                raise InputError(f"ids are whole numbers from 0 to {len(self.pieces_) - 1:,}, so {i!r} is none.")
             raw.append(self._raw[i])
         return b"".join(raw).decode("utf-8", "replace")
 

@@ -27,6 +27,7 @@ from cflengine.tokenizer.words import WordTable
 
 SUPPORTED = "a tokenizer.json of Hugging Face (BPE, Unigram or WordPiece) or a SentencePiece model"
 _BATCH = 256  # texts that are encoded at once
+_MOST_IDS = 10_000_000
 _LARGEST = 1 << 28  # bytes of a file
 _BYTE, _FIRST, _LAST = 1 << 21, 1 << 22, 1 << 23  # marks of units beside code points
 _SPACE = "▁"
@@ -76,6 +77,11 @@ class ForeignTokenizer:
         """Whether words begin where a piece begins with the sign for a space: no piece has it further inside."""
         return not any(_SPACE in name.lstrip(_SPACE) for name in self.names)
 
+    @cached_property
+    def _closes(self) -> bool:
+        """Whether they end where a piece ends with it, as with SentencePiece's treat_whitespace_as_suffix."""
+        return not self._splits and not any(_SPACE in name.rstrip(_SPACE) for name in self.names)
+
     def text_of(self, units: np.ndarray) -> str:
         """Units as a reader sees them: bytes that are no whole character by their numbers."""
         if self.of_bytes:
@@ -108,7 +114,7 @@ class ForeignTokenizer:
                 if number != last or (self._splits and self.names[i].startswith(_SPACE)):
                     words.append([])
                 words[-1].append(i)
-                last = number
+                last = -1 if self._closes and self.names[i].endswith(_SPACE) else number
             yield [tuple(word) for word in words]
 
 
@@ -162,7 +168,11 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
         raise InputError(f"'{name}' says that it is a {kind} tokenizer, but cannot be read as one ({why}).") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size(with_added_tokens=True))]
+    # ids may have gaps, where entries were taken out
+    largest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+    if largest >= _MOST_IDS:
+        raise InputError(f"'{name}' has an entry of the number {largest:,}: at most {_MOST_IDS:,} are possible.")
+    names = [tokenizer.id_to_token(i) or "" for i in range(largest + 1)]
     of_bytes = "ByteLevel" in json.dumps([said.get("pre_tokenizer"), said.get("decoder")])
 
     def encode(texts: list[str]) -> Iterator[tuple[list[int], Sequence[int | None]]]:
@@ -170,9 +180,15 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
             yield one.ids, one.word_ids
 
     affixes = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
-    apart = {token["content"] for token in said.get("added_tokens") or ()} | {_unknown(model), ""}
+    added = {token["content"]: bool(token.get("special")) for token in said.get("added_tokens") or ()}
+    apart = {entry for entry, special in added.items() if special} | {_unknown(model), ""}
     known = _BYTES if model.get("byte_fallback") else {}
-    own = [_units("") if entry in apart else _own(entry, of_bytes, known, *affixes) for entry in names]
+    own = [
+        _units("") if entry in apart
+        else np.frombuffer(entry.encode(), dtype=np.uint8).astype(np.int32) if of_bytes and entry in added
+        else _own(entry, of_bytes, known, *affixes)
+        for entry in names
+    ]  # fmt: skip
     kind = f"Hugging Face {kind} of {'bytes' if of_bytes else 'characters'}"
     return ForeignTokenizer(kind, names, own, encode, of_bytes, *affixes)
 

@@ -55,6 +55,8 @@ class Cutting:
                 raise InputError(f"normalisation must be of {', '.join(NORMALISATIONS)}, not {step!r}.")
         if self.pattern is not None and not isinstance(self.pattern, str):
             raise InputError(f"the pattern must be a string or None, not {self.pattern!r}.")
+        if self.pattern not in PATTERNS and str(self.pattern).lower().replace("-", "") in PATTERNS:
+            raise InputError(f"patterns with a name are {', '.join(PATTERNS)}, not {self.pattern!r}.")
         _ = self.compiled
 
     @cached_property

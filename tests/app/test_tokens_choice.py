@@ -67,6 +67,7 @@ def test_another_choice_is_previewed_and_then_taken(open_app):
     assert loaded(app).table.words(0) == ["you", "it", "s", "great"]
     assert loaded(app).table.sentence_ptr is not None
     assert {"--drop-punctuation", "--sentence-borders"} <= set(command_line("compress", loaded(app), {}, "run").split())
+    assert "--sentence-borders" not in command_line("embed", loaded(app), {}, "run"), "which takes single words"
 
 
 def test_a_pattern_of_ones_own_that_is_none_is_one_sentence(open_app):

@@ -420,3 +420,11 @@ def test_one_class_and_empty_documents():
 def test_settings_are_checked_by_themselves():
     with pytest.raises(ValueError, match="time_limit"):
         TrainSettings(time_limit=0)
+
+
+def test_groups_are_lower_cased_as_texts_are_and_words_that_are_nowhere_are_said():
+    given = [["Hops", "WAVE", "nowhere"]]
+    with pytest.warns(UserWarning, match="words of groups that the texts do not have are left out: 'nowhere'"):
+        loud = model("mean", "structured wmmd", groups=given).fit(TEXTS, LABELS)
+    plain = model("mean", "structured wmmd", groups=[["hops", "wave"]]).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(loud.vectors_, plain.vectors_)

@@ -98,6 +98,43 @@ def test_as_many_tokens_as_sentencepiece_makes(kind, across):
     assert report.lower_bound <= report.shortest <= report.tokens
 
 
+def test_words_may_end_with_the_sign_for_a_space():
+    library = pytest.importorskip("sentencepiece")
+    texts = texts_at_random(60)
+    content = sentencepiece("unigram", texts, treat_whitespace_as_suffix=True)
+    model = library.SentencePieceProcessor(model_proto=content)
+    tokenizer = ForeignTokenizer.read(content, "t.model")
+    words = tokenizer.words_of("abcab Caba x")
+    assert ["".join(tokenizer.names[i] for i in word) for word in words] == ["abcab▁", "Caba▁", "x▁"]
+    assert tokenizer.count(texts).tokens == sum(len(model.encode(text)) for text in texts)
+
+
+def test_numbers_of_entries_may_have_gaps():
+    texts = texts_at_random(60)
+    said = json.loads(hugging_face("bytes", texts).to_str())
+    whole = ForeignTokenizer.read(json.dumps(said).encode(), "t.json")
+    moved = {name: i if i < 300 else i + 50 for name, i in said["model"]["vocab"].items()}
+    said["model"]["vocab"] = moved
+    gaps = ForeignTokenizer.read(json.dumps(said).encode(), "t.json")
+    assert gaps.size == whole.size and gaps.count(texts).tokens == whole.count(texts).tokens
+    said["model"]["vocab"] = moved | {"abcabc": 2**31}
+    with pytest.raises(InputError, match=r"at most 10,000,000 are possible"):
+        ForeignTokenizer.read(json.dumps(said).encode(), "t.json")
+
+
+@pytest.mark.parametrize("kind", ["bytes", "WordPiece"])
+def test_added_tokens_are_pieces_unless_they_are_special(kind):
+    library = hugging_face(kind, texts_at_random(60))
+    library.add_tokens([tokenizers.AddedToken("ö  ö", normalized=False)])
+    library.add_special_tokens([tokenizers.AddedToken("<end>", normalized=False)])
+    tokenizer = ForeignTokenizer.read(library.to_str().encode(), "t.json")
+    text = "ab ö  ö cab"
+    words = tokenizer.count([text])
+    assert words.left_out == 0 and words.tokens == len(library.encode(text, add_special_tokens=False).ids)
+    assert tokenizer.text_of(tokenizer.own[tokenizer.names.index("ö  ö")]) == "ö  ö"
+    assert tokenizer.count(["ab <end> cab"]).left_out == 1
+
+
 def test_what_is_unknown_is_left_out():
     texts = texts_at_random(40)
     tokenizer = ForeignTokenizer.read(hugging_face("WordPiece", texts).to_str().encode(), "t.json")

@@ -351,7 +351,7 @@ def test_what_does_not_fit_is_said_before_work_starts(monkeypatch):
 
 
 def test_ids_that_are_none_are_refused(fitted):
-    with pytest.raises(InputError, match="ids are from 0"):
+    with pytest.raises(InputError, match="ids are whole numbers from 0"):
         fitted.decode([len(fitted.pieces_)])
 
 
@@ -444,3 +444,28 @@ def test_what_is_false_is_found(tmp_path, capsys):
         for path, content in kept.items():
             path.write_bytes(content)
     assert main(["verify", str(out)]) == 0
+
+
+@pytest.mark.parametrize("name", ["GPT4", "gpt-2", "Whitespace"])
+def test_a_name_that_is_nearly_one_of_a_pattern_is_no_regular_expression(name):
+    with pytest.raises(InputError, match="patterns with a name are whitespace, gpt2, gpt4, not"):
+        SubwordTokenizer(300, pattern=name).fit(["some words"])
+
+
+def test_single_units_can_be_neither_forbidden_nor_brought_in():
+    texts = ["some words of a text"] * 3
+    with pytest.warns(UserWarning, match="forbidden units are left out, since single .*: 'e'"):
+        assert "e" in SubwordTokenizer(290, unit="character", forbidden=["e"]).fit(texts).pieces_
+    with pytest.warns(UserWarning, match="required units are left out, since these texts do not have them: 'é'"):
+        assert "é" not in SubwordTokenizer(290, unit="character", required=["é"]).fit(texts).pieces_
+    with pytest.raises(InputError, match="with all pieces of these texts that occur 9 times"):
+        SubwordTokenizer(290, unit="character", min_count=9).fit(texts)
+
+
+@pytest.mark.parametrize("wrong", [["a"], None, b"a", 3])
+def test_what_is_no_text_is_said_to_be_none(wrong):
+    fitted = SubwordTokenizer(262).fit(["some words"])
+    with pytest.raises(InputError, match="encode takes one text, a string, not"):
+        fitted.encode(wrong)
+    with pytest.raises(InputError, match=r"so 1\.5 is none"):
+        fitted.decode([1.5])
