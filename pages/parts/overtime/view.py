@@ -131,7 +131,7 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         selection_mode="single-row", key=key,
         alt="Phrases with their strongest burst",
         column_config={
-            "phrase": st.column_config.TextColumn(width=100),
+            "phrase": st.column_config.TextColumn(width=max(100, 250 - 2 * wide)),
             "first": st.column_config.TextColumn("from", width=wide),
             "last": st.column_config.TextColumn("to", width=wide),
             "weight": st.column_config.NumberColumn(format="%.1f", width=62, help="How clear the burst is"),
