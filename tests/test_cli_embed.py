@@ -21,8 +21,9 @@ REVIEWS = str(DATA / "reviews.csv")
 
 
 def embed(out: Path, *options: str) -> int:
-    usual = ["--limit", "200", "--permutations", "49", "--label-column", "sentiment", "--epochs", "2"]
-    return main(["embed", REVIEWS, *usual, "--out", str(out), *options])
+    usual = ["--limit", "200", "--permutations", "49", "--label-column", "sentiment"]
+    epochs = [] if "none" in options else ["--epochs", "2"]
+    return main(["embed", REVIEWS, *usual, *epochs, "--out", str(out), *options])
 
 
 def report_of(out: Path) -> dict:
@@ -58,6 +59,53 @@ def test_a_run_is_verified(tmp_path, name, capsys):
     found = word_vectors(out / "vectors.npz", words["word"].unique().tolist())
     assert len(found.words) == report["statistic"]["n_words"]
     assert set(report["files"]) >= {"statistic.json", "witness.csv", "vectors.npz", "vectors.txt", "report.json"}
+
+
+def test_a_run_of_more_documents_than_a_matrix_holds_is_verified(tmp_path, monkeypatch, capsys):
+    from cflengine.embedding import comparison
+    from cflengine.verify import embedding, permutations
+
+    for module in (comparison, embedding, permutations):
+        monkeypatch.setattr(module, "MOST_DOCUMENTS", 50)
+    out = tmp_path / "run"
+    assert embed(out, *RUNS["several classes"]) == 0
+    assert report_of(out)["statistic"]["null_kernel"] == "random features"
+    assert main(["verify", str(out)]) == 0
+    assert "49 permutations, made again" in capsys.readouterr().out
+    (pd.read_csv(out / "null.csv") + 1.0).to_csv(out / "null.csv", index=False)
+    assert main(["verify", str(out)]) == 1
+    monkeypatch.setattr(permutations, "_MOST_WORK", 1.0)
+    assert main(["verify", str(out)]) == 1
+
+
+def test_permutations_that_are_too_many_are_said(tmp_path, monkeypatch, capsys):
+    from cflengine.verify import permutations
+
+    out = tmp_path / "run"
+    assert embed(out, *RUNS["several classes"], "--permutations", "150") == 0
+    monkeypatch.setattr(permutations, "_MOST_WORK", 1.0)
+    capsys.readouterr()
+    assert main(["verify", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "not verified: p where it hangs on the permuted statistics after the first 64" in said
+    assert "not verified: p of single pairs" in said and "not verified: p of the words" in said
+
+
+@pytest.mark.parametrize("words", [10, 40])
+def test_a_drawn_width_is_drawn_again(tmp_path, monkeypatch, words, capsys):
+    from cflengine.embedding import training, width
+    from cflengine.verify import training as own
+    from cflengine.verify import word_products
+
+    pytest.importorskip("optax")
+    for module in (width, word_products):
+        monkeypatch.setattr(module, "MOST_EXACT", 10)
+    for module in (training, own):
+        monkeypatch.setattr(module, "EPOCH_WORDS", words)
+    out = tmp_path / "run"
+    assert embed(out, "--network", "mean", "--min-count", "40") == 0
+    assert main(["verify", str(out)]) == 0
+    assert "checked: wMMD² before and after training" in capsys.readouterr().out
 
 
 def test_p_of_a_pair_is_repeated(tmp_path, capsys):
@@ -108,7 +156,7 @@ def test_what_is_changed_is_found_out(tmp_path, capsys):
     assert "an interval" in says(lambda own: own["statistic"].update(interval=[0.0, 1.0]))
     assert "p value" in says(lambda own: own["statistic"].update(p_value=0.5))
     assert "a pair's statistic" in says(lambda own: own["pairwise"][0].update(statistic=0.5))
-    assert "statistic of" in says(lambda own: own["statistic"].update(widths=[3.3]))
+    assert "median distance" in says(lambda own: own["statistic"].update(widths=[3.3]))
     assert "identity" in says(lambda own: own["statistic"]["identity"].update(statistic=0.5))
     assert "p of the words" in says(lambda own: own["statistic"]["identity"].update(p_value=0.5))
     assert "p of the only pair" in says(lambda own: own["pairwise"][0].update(p_value=0.5))
@@ -134,6 +182,16 @@ def test_what_is_changed_is_found_out(tmp_path, capsys):
     assert main(["verify", str(out)]) == 0
 
 
+def test_a_network_of_the_users_own_vectors_is_verified(tmp_path, capsys):
+    pytest.importorskip("optax")
+    path, out = tmp_path / "v.txt", tmp_path / "run"
+    path.write_text("malt 1 0\nhops 0 1\nbeer 0.5 0.5\ngood 1 1\nsweet 2 1\nbitter -1 0\n")
+    assert embed(out, "--network", "mean", "--vectors", str(path)) == 0
+    assert report_of(out)["training"]["settings"]["dimension"] == 2
+    assert load_model(out / "model.cflm").dimension == 2
+    assert main(["verify", str(out)]) == 0
+
+
 def test_vectors_of_the_users_own(tmp_path, capsys):
     path = tmp_path / "v.txt"
     path.write_text("malt 1 0\nhops 0 1\nbeer 0.5 0.5\ngood 1 1\nsweet 2 1\nbitter -1 0\n")
@@ -155,6 +213,9 @@ def test_vectors_of_the_users_own(tmp_path, capsys):
         (("--kernel", "linear", "--width", "1"), "no width"),
         (("--kernel", "linear", "--random-features", "9"), "--random-features plays no part with --kernel linear"),
         (("--group", "good,great"), "--group plays no part with --network none"),
+        (("--checkpoint", "run.npz"), "--checkpoint plays no part with --network none"),
+        (("--vectors", "v.txt", "--network", "mean", "--dimension", "3"), "leave it out, or leave out --vectors"),
+        (("--network", "mean", "--regulariser", "none", "--lam", "7"), "--lam plays no part with --regulariser none"),
         (("--test-split", "2"), "a test split is"),
     ],
 )
@@ -193,6 +254,7 @@ def test_without_jax_the_statistic_is_there_and_what_to_install_is_said(tmp_path
     [
         ("--regulariser", "dropout", "--lam", "2"),
         ("--checkpoint", "nofolder/ck"),
+        ("--checkpoint", REVIEWS),
         ("--lam", "inf"),
         ("--regulariser", "structured wmmd"),
         ("--group", "good,great"),
@@ -218,6 +280,33 @@ def test_options_of_the_network_reach_it(tmp_path, capsys):
     assert (model.initial, model.regulariser) == ("learnt", "structured wmmd")
     assert model.groups == [["good", "great"], ["bad", "awful", "poor"]]
     assert report_of(out)["arguments"]["group"] == model.groups
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--regulariser", "structured wmmd", "--group", "nowhere,xyzzy"), "has none that occurs"),
+        (("--learning-rate", "1e30"), "diverged in its first epoch"),
+    ],
+)
+def test_a_network_that_fails_leaves_the_statistic(tmp_path, options, said, capsys):
+    pytest.importorskip("optax")
+    out = tmp_path / "run"
+    assert embed(out, "--network", "mean", *options) == 2
+    shown = capsys.readouterr()
+    assert f"The statistic is written to {out}." in shown.err and said in shown.err
+    assert "wMMD²" in shown.out and "training" not in report_of(out)
+    assert said in report_of(out)["note"]
+    assert main(["verify", str(out)]) == 0
+
+
+def test_a_checkpoint_of_another_run_leaves_the_statistic(tmp_path, capsys):
+    pytest.importorskip("optax")
+    file = ("--network", "mean", "--checkpoint", str(tmp_path / "run.npz"))
+    assert embed(tmp_path / "one", *file) == 0
+    assert embed(tmp_path / "other", *file, "--batch-size", "16") == 2
+    assert "is of other documents or settings" in capsys.readouterr().err
+    assert (tmp_path / "other" / "witness.csv").exists()
 
 
 def test_a_network_of_no_epoch_is_no_result(tmp_path, monkeypatch, capsys):

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     from cflengine.embedding import EmbeddingAnalysis, embedding_report, require_neural, warm_up, write_embedding
-    from cflengine.engine import MissingPackageError
+    from cflengine.engine import MemoryLimitError, MissingPackageError
     from cflengine.linear import read_labels, split_documents
 
     began, network, note = time.perf_counter(), arguments.network, ""
@@ -167,20 +167,29 @@ def run(arguments: argparse.Namespace) -> int:
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
             documents = np.flatnonzero(labels.y >= 0)
             found = _statistic(arguments, corpus, labels, documents, clock, progress)
-            model = None
-            if network != "none" and progress.poll():
-                model = _trained(arguments, network, corpus, labels, split, clock, progress)
+            model, failure = None, None
+            try:
+                if network != "none" and progress.poll():
+                    model = _trained(arguments, network, corpus, labels, split, clock, progress)
+            except Exception as error:  # raised again once the statistic is written
+                failure = error
             if model is None and network != "none":
-                note = "no network was trained: it was stopped before the first epoch was over"
+                note = f"no network was trained: {failure or 'it was stopped before the first epoch was over'}"
             analysis = EmbeddingAnalysis(
                 corpus=corpus, labels=labels, documents=documents, comparison=found, split=split, model=model
             )  # fmt: skip
             report = embedding_report(analysis, run_facts(arguments), time.perf_counter() - began)
+            if note:
+                report["note"] = note
             with results(out) as folder:
                 write_embedding(folder, analysis, report)
                 write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(report, labels.n_unlabelled, note, out)
+        _summary(report, labels.n_unlabelled, "" if failure else note, out)
+    if isinstance(failure, InputError | MemoryLimitError | MissingPackageError | OSError):
+        raise InputError(f"{note} The statistic is written to {out}.") from failure
+    if failure is not None:
+        raise failure
     return 0
 
 

@@ -28,25 +28,30 @@ SOLVER_OPTIONS = {
 }
 
 
-# option -> another option, and its values with which it plays no part
-UNUSED_WITH = {
-    "counting": ("features", ("words",)),
-    "max_gram": ("features", ("words",)),
-    "lam": ("features", ("words",)),
-    "temperature": ("counting", ("pointers", "occurrences")),
-    "random_features": ("kernel", ("linear",)),
-    "hidden": ("network", ("none", "mean")),
-    **dict.fromkeys(("group", "initial", "batch_size", "learning_rate", "patience"), ("network", ("none",))),
-}
+_OF_NETWORKS = (
+    "regulariser", "group", "lam", "dimension", "initial", "epochs", "batch_size", "learning_rate", "patience",
+    "max_length", "max_gradient", "checkpoint",
+)  # fmt: skip
+# options, another option, and its values with which they play no part, () for any
+UNUSED_WITH: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
+    (("counting", "max_gram", "lam"), "features", ("words",)),
+    (("temperature",), "counting", ("pointers", "occurrences")),
+    (("random_features",), "kernel", ("linear",)),
+    (("hidden",), "network", ("none", "mean")),
+    (_OF_NETWORKS, "network", ("none",)),
+    (("lam",), "regulariser", ("none",)),
+    (("dimension", "initial"), "vectors", ()),
+)
 
 
 def refuse_unused(arguments: argparse.Namespace, given: Container[str]) -> None:
     """InputError for an option that plays no part beside the others; given: those that the command line has."""
-    for name, (other, values) in UNUSED_WITH.items():
-        own = getattr(arguments, other, None)
-        if name in given and own in values:
+    for options, other, values in UNUSED_WITH:
+        own, name = getattr(arguments, other, None), next((one for one in options if one in given), None)
+        if name is not None and (own in values or (not values and other in given)):
             option, beside = (f"--{one.replace('_', '-')}" for one in (name, other))
-            raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or give another {beside}.")
+            instead = f"give another {beside}" if values else f"leave out {beside}"
+            raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or {instead}.")
 
 
 def add_documents(command: argparse.ArgumentParser) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from cflengine.embedding.fitted import FittedEmbedding
 from cflengine.embedding.learnt import learn_vectors
 from cflengine.embedding.penalties import BatchPenalty, Penalty, StructuredPenalty, bigram_penalty, group_masks
 from cflengine.embedding.settings import DEFAULT_LAMS, TrainSettings, require_neural
-from cflengine.embedding.training import TrainData, Training, check_use
+from cflengine.embedding.training import TrainData, Training, check_checkpoint, check_use
 from cflengine.embedding.vectors import word_vectors
-from cflengine.embedding.words import label_texts, longest_document, stop_word_set, word_ids
+from cflengine.embedding.words import label_texts, left_out, longest_document, stop_word_set, word_ids
 from cflengine.engine.checks import InputError, check_choice, check_whole
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
@@ -191,6 +191,7 @@ class WordMMDEmbedding(FittedEmbedding):
         dev = _checked_dev(dev, y)
         table = Tokenizer(self.token_pattern, self.lowercase)(texts)
         words, M = self._vocabulary(table, vectors, settings, progress.poll)
+        settings = replace(settings, dimension=M.shape[1])  # that of vectors which were given
         number = {word: k for k, word in enumerate(words)}
         ids = word_ids(table, number, min(settings.max_length, longest_document(table)))
         data = replace(self._data(ids, y, len(classes), M, words), dev=dev)
@@ -198,7 +199,7 @@ class WordMMDEmbedding(FittedEmbedding):
         run = Training(
             data, settings, self._penalty(data, words), progress=progress, n_threads=self.n_threads,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-            about=json.dumps([self.groups, words, saving.plain_labels(classes), self.token_pattern, self.lowercase]),
+            about=json.dumps([self._groups(), words, saving.plain_labels(classes), self.token_pattern, self.lowercase]),
         )  # fmt: skip
         result = run.run()
         if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
@@ -234,15 +235,22 @@ class WordMMDEmbedding(FittedEmbedding):
         check_whole(self, {"min_count": 1})
         check_pattern(self.token_pattern)
         check_choice(self.initial, "initial", INITIAL)
-        if self.groups and any(isinstance(group, str) for group in self.groups):
-            raise InputError("groups are lists of words: [['good', 'bad'], ['day']].")
-        if self.checkpoint is not None and not Path(self.checkpoint).resolve().parent.is_dir():
-            raise InputError(f"the folder of the checkpoint {self.checkpoint} is not there.")
-        if (self.regulariser == "structured wmmd") != bool(self.groups):
+        groups = self._groups()
+        if self.checkpoint is not None:
+            check_checkpoint(Path(self.checkpoint))
+        if (self.regulariser == "structured wmmd") != bool(groups):
             raise InputError('groups of words are for the regulariser "structured wmmd", which needs them.')
         known = DEFAULT_LAMS.get(self.regulariser, 0.0) if self.lam is None else self.lam
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_TRAINING}
         return TrainSettings(lam=known, random_state=seed_of(self.random_state), **own)
+
+    def _groups(self) -> list[list[str]]:
+        given = [] if self.groups is None else self.groups
+        if not isinstance(given, str) and isinstance(given, Iterable):
+            groups = [[] if isinstance(group, str) else list(group) for group in given]
+            if all(group and all(isinstance(word, str) for word in group) for group in groups):
+                return [list(map(str, group)) for group in groups]
+        raise InputError("groups are lists of words: [['good', 'bad'], ['day']].")
 
     def _vocabulary(
         self, table: TokenTable, vectors: Any, settings: TrainSettings, poll: Poll
@@ -269,9 +277,9 @@ class WordMMDEmbedding(FittedEmbedding):
     def _data(self, ids: np.ndarray, y: np.ndarray, n_classes: int, M: np.ndarray, words: tuple[str, ...]) -> TrainData:
         document, at = np.nonzero(ids >= 0)
         counts = sparse.coo_matrix((np.ones(len(document)), (document, ids[document, at])), (len(ids), len(words)))
-        left_out = stop_word_set(self.stop_words)
-        kept = np.array([word not in left_out for word in words])
-        return TrainData(ids, y, n_classes, M, counts.tocsr(), kept, words)
+        return TrainData(
+            ids, y, n_classes, M, counts.tocsr(), ~left_out(words, self.stop_words, self.lowercase), words
+        )  # fmt: skip
 
     def _penalty(self, data: TrainData, words: tuple[str, ...]) -> Penalty | None:
         if self.regulariser == "wmmd":
@@ -280,8 +288,7 @@ class WordMMDEmbedding(FittedEmbedding):
             return bigram_penalty(data.ids, data.y, data.kept, self.n_threads)
         if self.regulariser != "structured wmmd":
             return None
-        assert self.groups is not None
-        groups = [[word.lower() if self.lowercase else word for word in group] for group in self.groups]
+        groups = [[word.lower() if self.lowercase else word for word in group] for group in self._groups()]
         missing = sorted({word for group in groups for word in group} - set(words))
         if missing:
             named = ", ".join(map(repr, missing[:5])) + (" ..." if len(missing) > 5 else "")

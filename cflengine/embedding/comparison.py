@@ -22,7 +22,7 @@ from cflengine.embedding.inference import (
     tie_tolerance,
 )
 from cflengine.embedding.pairs import PairSums, pair_sums, witness_frame
-from cflengine.embedding.problem import MOST_DOCUMENTS
+from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import CompareSettings, Kernel
 from cflengine.embedding.width import median_width
@@ -30,8 +30,7 @@ from cflengine.embedding.words import LabelledWords
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Poll, Stopped
 
-#: frequencies of the permutation test where documents are too many for a matrix of them
-TEST_FEATURES = 512
+PERMUTATIONS = "permutations"  # the last stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +101,7 @@ def compare(
     else:
         found = feature_sums(laws, M, kernel, own.random_features, seed=own.random_state, poll=poll)
         sums, features, error = found.sums, found.features, found.standard_error
-    on_stage("permutations")
+    on_stage(PERMUTATIONS)
     documents = _document_kernel(words, kernel, features, own, poll) if own.n_permutations else None
     null = _null(documents, words, own, poll)
     tolerance = 0.0 if documents is None else tie_tolerance(documents.diagonal, laws.n_classes)

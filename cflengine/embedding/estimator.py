@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from cflengine.embedding.comparison import CompareSettings, Comparison, compare
+from cflengine.embedding.comparison import PERMUTATIONS, CompareSettings, Comparison, compare
 from cflengine.embedding.pairs import FarVectorError
 from cflengine.embedding.words import read_words
-from cflengine.engine.checks import check_positive, check_whole, is_number
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import IterationStats, Listener, Progress, Stopped
 from cflengine.text.token_table import WORD_PATTERN
@@ -54,7 +54,7 @@ class WordMMD(BaseEstimator):
     time_limit : float or None, default: None
         Seconds, None for no limit: it cuts the permutations short, and before those are begun the fit.
     listeners : Sequence[Listener], default: ()
-        Get an event a stage; False ends the fit.
+        Get an event a stage; False ends the fit, and from "permutations" on what is known stays.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class WordMMD(BaseEstimator):
         try:
             found = compare(words, settings, on_stage=stage, poll=progress.poll)
         except FarVectorError as error:
-            raise FarVectorError(error.row, error.widths, words.vectors.words[error.row]) from None
+            raise error.about(words.vectors.words) from None
         self.comparison_, self.words_, self.classes_, self.kernel_ = found, words, words.classes, found.kernel
         self.statistic_, self.interval_, self.p_value_ = found.statistic, found.interval, found.p_value
         self.n_permutations_, self.null_, self.null_kernel_ = found.n_permutations, found.null, found.null_kernel
@@ -163,7 +163,11 @@ class WordMMD(BaseEstimator):
 
 def _widths(width: Any) -> tuple[float, ...]:
     """None, a number or several as a tuple."""
-    return () if width is None else (width,) if is_number(width) else tuple(width)
+    if width is None or is_number(width):
+        return () if width is None else (width,)
+    if isinstance(width, str) or not isinstance(width, Iterable):
+        raise InputError(f"width must be None, a number or several of them, not {width!r}.")
+    return tuple(width)
 
 
 class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):
@@ -198,5 +202,6 @@ class _Stages:
 
     def __call__(self, stage: str) -> None:
         self.count += 1
-        if not self.progress.report(IterationStats(self.count, stage, self.progress.elapsed_s)):
+        going = self.progress.report(IterationStats(self.count, stage, self.progress.elapsed_s))
+        if not going and stage != PERMUTATIONS:  # at which the statistic is known: it is kept, without a test
             raise Stopped(stage)

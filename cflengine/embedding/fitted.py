@@ -14,7 +14,7 @@ from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.settings import require_neural
 from cflengine.embedding.training import predict_scores, word_discrepancy
-from cflengine.embedding.words import count_words, form_numbers, longest_document, stop_word_set, word_ids
+from cflengine.embedding.words import count_words, form_numbers, left_out, longest_document, word_ids
 from cflengine.engine.checks import InputError
 from cflengine.linear import saving
 from cflengine.linear.parameters import parameters_of, written_parameters
@@ -128,23 +128,20 @@ class FittedEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMix
         -------
         dict[str, float]
             wMMD², by Gaussian kernels of a width each: "words", of the words themselves, "before", of the vectors as
-            they began, "after", as they are. NaN where a class has not two texts with a known word.
-
-        Raises
-        ------
-        AttributeError for a model that was loaded, which does not know how its vectors began.
+            they began, "after", as they are. NaN where a class has not two texts with a known word; "before" also of a
+            model that was loaded, which does not know how its vectors began.
         """
-        left_out = stop_word_set(self._learnt_with["stop_words"])
-        number = {word: k for k, word in enumerate(self.words_) if word not in left_out}
+        stops = left_out(self.words_, self._learnt_with["stop_words"], self._learnt_with["lowercase"])
+        number = {word: k for k, word in enumerate(self.words_) if not stops[k]}
         table = self._table(texts)
         counts = count_words(table, form_numbers(table, number), len(self.words_))
         used = np.flatnonzero(np.diff(counts.indptr) > 0)
         if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
             return dict.fromkeys(("words", "before", "after"), float("nan"))
-        laws = WordLaws.of(counts[used], y[used])
+        laws, begun = WordLaws.of(counts[used], y[used]), getattr(self, "initial_vectors_", None)
         return {
             "words": identity_sums(laws, "gaussian").total(),
-            "before": word_discrepancy(laws, self.initial_vectors_.astype(np.float64), self.n_threads),
+            "before": float("nan") if begun is None else word_discrepancy(laws, begun, self.n_threads),
             "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads),
         }
 

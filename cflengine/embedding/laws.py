@@ -70,3 +70,19 @@ class WordLaws:
         laws = laws[kept]
         laws.data /= np.repeat(masses[kept], np.diff(laws.indptr))
         return WordLaws(laws, self.y[kept], self.n_classes, self.lengths[kept] * masses[kept]), kept
+
+
+def drawn_pairs(laws: sparse.csr_matrix, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two words, int (n,) each, of two different documents, drawn at random; laws: CSR (N, V), rows that sum to 1."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, laws.shape[0], n)
+    second = (first + rng.integers(1, laws.shape[0], n)) % laws.shape[0]  # another one
+    return _drawn_words(laws, first, rng), _drawn_words(laws, second, rng)
+
+
+def _drawn_words(laws: sparse.csr_matrix, documents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A word of each of these documents, drawn by its law."""
+    ends, indptr = np.concatenate([[0.0], np.cumsum(laws.data)]), laws.indptr
+    at = ends[indptr[documents]] + rng.random(len(documents)) * (ends[indptr[documents + 1]] - ends[indptr[documents]])
+    place = np.searchsorted(ends, at, side="right") - 1
+    return laws.indices[np.clip(place, indptr[documents], indptr[documents + 1] - 1)]

@@ -136,22 +136,29 @@ def pair_sums(
 
 
 class FarVectorError(InputError):
-    """A vector, that of row ``row``, is so far from all others that rounding would take their distances."""
+    """A vector, that of row ``row``, is so far from all others that rounding would take their distances; width: of the
+    kernel, where most vectors are as far apart as that, None where the vector is to blame."""
 
-    def __init__(self, row: int, widths: float, word: str = "") -> None:
+    def __init__(self, row: int, widths: float, width: float | None = None, word: str = "") -> None:
         named = f"the vector of {word!r}" if word else f"vector {row}"
+        away = f"{widths:.2g} times the kernel's width away from the middle of all"
         super().__init__(
-            f"{named} is {widths:.2g} times the kernel's width away from the middle of all: distances would be lost to "
-            "rounding; leave its word out, or shorten it."
+            f"{named} is {away}: distances would be lost to rounding; leave its word out, or shorten it."
+            if width is None
+            else f"a width of {width:g} is too small for these vectors, of which one is {away}: take a larger one."
         )
-        self.row, self.widths = row, widths
+        self.row, self.widths, self.width = row, widths, width
+
+    def about(self, words: Sequence[str]) -> FarVectorError:
+        """The same, with the vector's word."""
+        return FarVectorError(self.row, self.widths, self.width, words[self.row])
 
 
 def scaled_words(M: np.ndarray, kernel: Kernel, *, far: float = _FAR) -> tuple[kernels.Words, float]:
     """Vectors as kernels want them, centred and divided by the first width, and that width.
 
-    far: how many widths from the middle a vector may be: distances come from a difference of squares. Raises
-    FarVectorError.
+    far: how many widths, of the smallest, from the middle a vector may be: distances come from a difference of squares.
+    Raises FarVectorError.
     """
     M = np.asarray(M, dtype=np.float64)
     width = kernel.widths[0]
@@ -162,8 +169,11 @@ def scaled_words(M: np.ndarray, kernel: Kernel, *, far: float = _FAR) -> tuple[k
         half = 0.5 * (m**2).sum(axis=1, keepdims=True)
     if not np.isfinite(half).all():
         raise InputError("the vectors are so long that their distances are no numbers: divide them all by some number.")
-    if half.max(initial=0.0) > 0.5 * far**2:
-        raise FarVectorError(int(half.argmax()), math.sqrt(2.0 * float(half.max())))
+    smallest = min(kernel.widths)
+    limit = 0.5 * (far * smallest / width) ** 2
+    if half.max(initial=0.0) > limit:
+        widths = math.sqrt(2.0 * float(half.max())) * width / smallest
+        raise FarVectorError(int(half.argmax()), widths, smallest if np.median(half) > 0.01 * limit else None)
     one = np.ones_like(half)
     power = 2 if kernel.family == "gaussian" else 1
     scales = np.array([(width / other) ** power for other in kernel.widths])

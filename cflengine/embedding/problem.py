@@ -28,6 +28,11 @@ from itertools import combinations
 import numpy as np
 
 MOST_DOCUMENTS = 8_000  # whose kernel is kept as a matrix; the test of more is by random features
+MOST_EXACT = 5_000  # words, beyond which the median distance is that of pairs which are drawn
+DRAWN_PAIRS = 1_000_000
+TEST_FEATURES = 512  # frequencies of the permutation test where documents are too many for a matrix of them
+EPOCH_WORDS = 8_000  # up to which wMMD² of vectors in training is exact
+EPOCH_FEATURES = 256  # frequencies beyond
 _MOST_ROWS = 2_000_000  # of witness.csv
 
 
@@ -42,6 +47,12 @@ def kernel_matrix(A: np.ndarray, B: np.ndarray, family: str = "gaussian", widths
     if family == "gaussian":
         return np.mean([np.exp(squared / (-2.0 * width**2)) for width in widths], axis=0)
     return np.mean([np.exp(-np.sqrt(squared) / width) for width in widths], axis=0)
+
+
+def frequencies(family: str, widths: tuple[float, ...], r: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """float64 (r, n), drawn by the spectral law of a gaussian or laplace kernel: k(a, b) = E cos(wᵀ(a − b))."""
+    drawn = rng.normal(size=(r, n)) / np.asarray(widths)[rng.integers(0, len(widths), n)]
+    return drawn if family == "gaussian" else drawn / np.abs(rng.normal(size=n))
 
 
 def pair_coefficients(sizes: np.ndarray, pairs: list[tuple[int, int]] | None = None) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import PairSums
-from cflengine.embedding.problem import pair_coefficients
+from cflengine.embedding.problem import frequencies, pair_coefficients
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.checks import InputError
 from cflengine.engine.memory import require_bytes
@@ -37,22 +37,17 @@ class FeatureSums:
         return float(self.estimates.std(ddof=1) / np.sqrt(len(self.estimates)))
 
 
-def frequencies(kernel: Kernel, r: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """float64 (r, n), drawn by the kernel's spectral law. Raises ValueError for a linear kernel, which needs none."""
-    if kernel.family == "linear":
-        raise InputError("a linear kernel is exact without random features.")
-    drawn = rng.normal(size=(r, n)) / np.asarray(kernel.widths)[rng.integers(0, len(kernel.widths), n)]
-    return drawn if kernel.family == "gaussian" else drawn / np.abs(rng.normal(size=n))
-
-
 def feature_sums(
     laws: WordLaws, M: np.ndarray, kernel: Kernel, n_features: int, *, seed: int = 0, poll: Poll = lambda: True
 ) -> FeatureSums:
-    """wMMD² by ``n_features`` frequencies (two or more). Raises Stopped once ``poll`` says False."""
+    """wMMD² by ``n_features`` frequencies (two or more). Raises ValueError for a linear kernel, which needs none, and
+    Stopped once ``poll`` says False."""
+    if kernel.family == "linear":
+        raise InputError("a linear kernel is exact without random features.")
     rng, M = np.random.default_rng(seed), np.asarray(M, dtype=np.float64)
     n, V, C = laws.n_documents, len(M), laws.n_classes
     require_bytes(16 * n_features * n + 8 * V * (2 * _AT_ONCE + C), "random features", "take fewer of them.")
-    w = frequencies(kernel, M.shape[1], n_features, rng)
+    w = frequencies(kernel.family, kernel.widths, M.shape[1], n_features, rng)
     coefficients = pair_coefficients(laws.sizes)
     estimates, features = np.empty(n_features), np.empty((n, 2 * n_features))
     KP = np.zeros((V, C))

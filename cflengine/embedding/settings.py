@@ -93,8 +93,9 @@ class TrainSettings(Limits):
     max_length: words of a document that it sees. max_norm: longer rows of M are cut to it after each step, or None.
     max_gradient: longer gradients of the loss are cut to it, or None, as in the article; those of recurrent networks
     may grow without end over a long document, and 1 keeps them.
-    dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept; patience: epochs
-    without a better one after which training ends, None: all epochs. random_state: seed.
+    dev_share: of the documents, held out to stop early by: the epoch of best accuracy is kept, of several the one of
+    least cross entropy; patience: epochs without a better accuracy after which training ends, None: all epochs.
+    random_state: seed.
 
     Raises ValueError for a value out of range, as all settings do.
     """

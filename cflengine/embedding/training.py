@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,7 @@ from scipy.special import log_softmax
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.pairs import FarVectorError, pair_sums
 from cflengine.embedding.penalties import Penalty, batch_laws
+from cflengine.embedding.problem import EPOCH_FEATURES, EPOCH_WORDS
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel, TrainSettings
 from cflengine.embedding.width import median_width
@@ -34,11 +35,10 @@ from cflengine.engine.progress import IterationStats, Progress, TerminationReaso
 from cflengine.engine.results import Result, settings_dict
 
 FILM_WORDS = 1_000  # whose vectors are kept after every epoch: the most frequent
-_EXACT_WORDS = 8_000  # up to which wMMD² of an epoch is exact
-_FEATURES = 256
 _AT_ONCE = 512  # documents in a prediction
 _DIVERGED = 1e6  # cross entropy of a document, on average: no network that learns has it
 _LARGEST = 1e30  # that float32 holds, and its products rarely
+_NO_CHECKPOINT = "{} is no checkpoint, or is damaged: name another file."
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, OSError, TypeError, ValueError)
 
 
@@ -81,6 +81,14 @@ class TrainResult(Result):
     best_epoch: int
     accuracy: float
     dev_accuracy: float
+
+
+def check_checkpoint(path: Path) -> None:
+    """InputError for a file that cannot be one, or could not be written."""
+    if not path.resolve().parent.is_dir():
+        raise InputError(f"the folder of the checkpoint {path} is not there.")
+    if path.exists() and not is_zipfile(path):
+        raise InputError(_NO_CHECKPOINT.format(path.name))
 
 
 def check_use(data: TrainData, settings: TrainSettings, classes: np.ndarray) -> None:
@@ -128,8 +136,11 @@ class Training:
         M = _within(data.M, settings.max_norm)
         self.tree: Any = {"M": jnp.asarray(M, dtype=jnp.float32), "net": net}
         self.begun, self.state = self.tree["M"], networks.begin(self.tree)
-        self.best: tuple[float, int, Any] = (-math.inf, 0, self.tree)
+        #: accuracy and −cross entropy of documents beside, the epoch they are of, its weights
+        self.best: tuple[float, float, int, Any] = (-math.inf, -math.inf, 0, self.tree)
+        self.better = 0  # the epoch that had a better accuracy than all before it
         self.epoch, self.reason = 0, TerminationReason.ITERATION_LIMIT
+        self.earlier_s = 0.0  # of the run that a checkpoint is of
         self.frequent = np.argsort(-np.asarray(data.counts.sum(axis=0)).ravel(), kind="stable")[:FILM_WORDS]
         self.film = [np.asarray(self.begun)[self.frequent]]
 
@@ -226,32 +237,42 @@ class Training:
         return float(entropy), float(correct), value
 
     def _report(self, found: dict[str, float]) -> bool:
-        dev = self.accuracy(self.dev) if len(self.dev) else math.nan
-        score = dev if len(self.dev) else float(self.epoch)  # without a development set the last epoch is kept
-        if score > self.best[0]:
-            self.best = (score, self.epoch, self.tree)
+        dev, entropy = self._judged(self.dev)
+        # weights as they were drawn are never kept, and without a development set the last ones are
+        score = (dev, -entropy) if len(self.dev) else (float(self.epoch), 0.0)
+        if self.epoch and score > self.best[:2]:
+            self.better = self.epoch if score[0] > self.best[0] else self.better
+            self.best = (*score, self.epoch, self.tree)
         for listener in self.progress.listeners:
             if hasattr(listener, "vectors"):
                 listener.vectors([self.data.words[v] for v in self.frequent.tolist()], self.film[-1])
         extra = {name: found[name] for name in ("accuracy", "penalty")}
         return self.progress.report(
             IterationStats(
-                self.epoch, "epoch", self.progress.elapsed_s, work=float(self.epoch), objective=found["loss"],
-                lam=self.settings.lam, extra=extra | {"dev_accuracy": dev, "wmmd": self.discrepancy()},
+                self.epoch, "epoch", self._seconds, work=float(self.epoch), objective=found["loss"],
+                lam=self.settings.lam,
+                extra=extra | {"dev_accuracy": dev, "dev_loss": entropy, "wmmd": self.discrepancy()},
             )
         )  # fmt: skip
 
     def _impatient(self) -> bool:
         patience = self.settings.patience
-        done = patience is not None and len(self.dev) > 0 and self.epoch - self.best[1] >= patience
+        done = patience is not None and len(self.dev) > 0 and self.epoch - self.better >= patience
         if done:
             self.reason = TerminationReason.CONVERGED
         return done
 
-    def accuracy(self, documents: np.ndarray) -> float:
-        """The share of documents whose class is found."""
-        scores = self.scores(self.tree, self.data.ids[documents])
-        return float(np.mean(scores.argmax(axis=1) == self.data.y[documents]))
+    @property
+    def _seconds(self) -> float:
+        return self.earlier_s + self.progress.elapsed_s
+
+    def _judged(self, documents: np.ndarray) -> tuple[float, float]:
+        """The share of documents whose class is found, and their cross entropy; NaN without any."""
+        if not len(documents):
+            return math.nan, math.nan
+        scores, y = self.scores(self.tree, self.data.ids[documents]), self.data.y[documents]
+        entropy = -log_softmax(scores, axis=1)[np.arange(len(y)), y]
+        return float(np.mean(scores.argmax(axis=1) == y)), float(entropy.mean())
 
     def scores(self, tree: Any, ids: np.ndarray) -> np.ndarray:
         """float32 (documents, C)."""
@@ -268,18 +289,14 @@ class Training:
     def _result(self) -> TrainResult:
         if self.progress.reason is not None and self.reason is TerminationReason.ITERATION_LIMIT:
             self.reason = self.progress.reason
-        _, epoch, tree = self.best
-        scores = self.scores(tree, self.data.ids[self.train])
-        y = self.data.y[self.train]
-        entropy = -log_softmax(scores, axis=1)[np.arange(len(y)), y]
-        self.tree = tree
+        _, _, epoch, self.tree = self.best
+        accuracy, entropy = self._judged(self.train)
         return TrainResult(
-            objective=float(entropy.mean()), lower_bound=math.nan, gap=math.nan, reason=self.reason,
-            n_iterations=self.epoch, n_passes=float(self.epoch), seconds=self.progress.elapsed_s,
+            objective=entropy, lower_bound=math.nan, gap=math.nan, reason=self.reason,
+            n_iterations=self.epoch, n_passes=float(self.epoch), seconds=self._seconds,
             solver=self.settings.network, settings=settings_dict(self.settings), events=tuple(self.progress.records),
-            M=np.asarray(tree["M"]), film=np.stack(self.film), film_words=self.frequent, best_epoch=epoch,
-            accuracy=float(np.mean(scores.argmax(axis=1) == y)),
-            dev_accuracy=self.best[0] if len(self.dev) else math.nan,
+            M=np.asarray(self.tree["M"]), film=np.stack(self.film), film_words=self.frequent, best_epoch=epoch,
+            accuracy=accuracy, dev_accuracy=self._judged(self.dev)[0],
         )  # fmt: skip
 
     def _save(self) -> None:
@@ -287,10 +304,10 @@ class Training:
         import jax
 
         assert self.checkpoint is not None
-        leaves = jax.tree.leaves((self.tree, self.state, self.best[2]))
+        leaves = jax.tree.leaves((self.tree, self.state, self.best[3]))
         arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
         facts = {
-            "digest": self.digest, "epoch": self.epoch, "best": self.best[:2],
+            "digest": self.digest, "epoch": self.epoch, "best": self.best[:3], "better": self.better,
             "reason": str(self.reason),
             "trace": [stats.to_row() for stats in self.progress.records],
         }  # fmt: skip
@@ -303,24 +320,25 @@ class Training:
         import jax
 
         assert self.checkpoint is not None
-        begun, structure = jax.tree.flatten((self.tree, self.state, self.best[2]))
+        begun, structure = jax.tree.flatten((self.tree, self.state, self.best[3]))
         try:
             with np.load(self.checkpoint, allow_pickle=False) as arrays:
                 facts = json.loads(str(arrays["facts"]))
                 leaves = [arrays[f"leaf{k}"] for k in range(len(begun))]
                 film, digest, trace = arrays["film"], facts["digest"], list(facts["trace"])
-                best_score, best_epoch = facts["best"]
-                epoch, reason = int(facts["epoch"]), TerminationReason(facts["reason"])
+                accuracy, entropy, best_epoch = facts["best"]
+                epoch, better, reason = int(facts["epoch"]), int(facts["better"]), TerminationReason(facts["reason"])
         except _DAMAGE as error:
-            raise InputError(f"{self.checkpoint.name} is no checkpoint, or is damaged: name another file.") from error
+            raise InputError(_NO_CHECKPOINT.format(self.checkpoint.name)) from error
         if digest != self.digest:
             raise InputError(f"{self.checkpoint.name} is of other documents or settings: remove it, or name another.")
         self.tree, self.state, best = jax.tree.unflatten(structure, leaves)
-        self.epoch, self.best, self.film = epoch, (best_score, best_epoch, best), list(film)
-        self.reason = reason
+        self.epoch, self.best, self.film = epoch, (accuracy, entropy, best_epoch, best), list(film)
+        self.better, self.reason = better, reason
         for row in trace:
             own = {name: row.pop(name) for name in IterationStats.__slots__ if name in row}
             self.progress.records.append(IterationStats(**own, extra=row))
+        self.earlier_s = self.progress.records[-1].elapsed_s if trace else 0.0
 
 
 def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None) -> float:
@@ -329,8 +347,8 @@ def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None
     if width == 0.0:
         return math.nan
     kernel = Kernel("gaussian", (width,))
-    if len(M) > _EXACT_WORDS:
-        return feature_sums(laws, M, kernel, _FEATURES).sums.total()
+    if len(M) > EPOCH_WORDS:
+        return feature_sums(laws, M, kernel, EPOCH_FEATURES).sums.total()
     try:
         return pair_sums(laws, M, kernel, n_threads=n_threads).total()
     except FarVectorError:

@@ -9,7 +9,8 @@ import gzip
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -25,6 +26,7 @@ from cflengine.text.token_table import printable
 
 _LONGEST_LINE = 1 << 20  # bytes: no vector takes more
 _BLOCK = 16 << 20  # bytes of an npz member at once
+_LINES_BEFORE = 64  # the last one, which is compared with them
 _OFTEN = 20_000  # lines between two questions whether to go on
 _LONGEST_VECTOR = 10_000
 _MOST_WORDS = 4 << 30  # bytes
@@ -149,12 +151,14 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
     found: dict[str, np.ndarray] = {}
     dimension = promised = read = 0
     longer: dict[str, tuple[int, int]] = {}  # wanted words whose lines have more numbers than the first: line, numbers
-    line, fields = b"", list[bytes]()
+    line, fields, before = b"", list[bytes](), deque[list[bytes]](maxlen=_LINES_BEFORE)
     for number, line in enumerate(_lines(path, packed), 1):
         if number % _OFTEN == 0:
             go_on(poll)
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
+        if read:
+            before.append(fields[-dimension:])
         fields = line.split()
         if number == 1 and len(fields) == 2 and all(one.isdigit() and len(one) < 12 for one in fields):
             promised, dimension = int(fields[0]), int(fields[1])
@@ -177,7 +181,7 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
     for one, (number, many) in longer.items():
         if one not in found:  # as it would be, were this a word of several parts
             raise VectorsError(f"line {number} of {path.name} has {many} numbers, others have {dimension}.")
-    if _ends_in_a_number(line, fields[-dimension:]):
+    if _ends_in_a_number(line, fields[-dimension:], before):
         raise VectorsError(f"{path.name} ends in the middle of a number: it is cut off.")
     if promised > read:
         raise VectorsError(f"{path.name} promises {promised:,} vectors and holds {read:,}: it is cut off.")
@@ -192,13 +196,17 @@ def _is_number(field: bytes) -> bool:
     return True
 
 
-def _ends_in_a_number(line: bytes, fields: list[bytes]) -> bool:
+def _ends_in_a_number(line: bytes, fields: list[bytes], before: Iterable[list[bytes]]) -> bool:
     """Whether a last line, which no line break ends, has fewer decimals in its last number than in any other, by two
-    or more."""
-    if line.endswith(b"\n") or len(fields) < 3:
+    or more, and no number of the lines before it has so few: writers that leave out zeros at the end write such."""
+    if line.endswith(b"\n") or len(fields) < 3 or b"e" in fields[-1].lower():
         return False
-    decimals = [len(field.partition(b".")[2]) for field in fields]
-    return decimals[-1] + 2 <= min(decimals[:-1])
+    few = _decimals(fields[-1])
+    return few + 2 <= min(map(_decimals, fields[:-1])) and all(few < _decimals(one) for own in before for one in own)
+
+
+def _decimals(field: bytes) -> int:
+    return len(field.partition(b".")[2])
 
 
 def _numbers(fields: list[bytes], number: int, name: str) -> np.ndarray:

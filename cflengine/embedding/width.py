@@ -11,14 +11,13 @@ import math
 import numpy as np
 
 from cflengine.embedding import kernels, kernels_median
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import WordLaws, drawn_pairs
 from cflengine.embedding.pairs import LANES, document_parts, scaled_words, tiles_of
+from cflengine.embedding.problem import DRAWN_PAIRS, MOST_EXACT
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.progress import Poll, go_on
 
-MOST_EXACT = 5_000  # words, beyond which pairs are drawn
-_PAIRS = 1_000_000
 _BINS = 4_096
 _MOST_ROUNDS, _NARROW = 10, 1e-4  # passes, and the interval, of its end, at which enough are made
 
@@ -74,22 +73,9 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
 
 
 def _drawn(laws: WordLaws, M: np.ndarray, seed: int) -> float:
-    rng = np.random.default_rng(seed)
-    n = laws.n_documents
-    first = rng.integers(0, n, _PAIRS)
-    second = (first + rng.integers(1, n, _PAIRS)) % n  # another one
-    a, b = _words_of(laws, first, rng), _words_of(laws, second, rng)
-    squared = np.empty(_PAIRS)
-    for start in range(0, _PAIRS, 65_536):
+    a, b = drawn_pairs(laws.laws, DRAWN_PAIRS, seed)
+    squared = np.empty(DRAWN_PAIRS)
+    for start in range(0, DRAWN_PAIRS, 65_536):
         part = slice(start, start + 65_536)
         squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
-    return float(np.partition(squared, _PAIRS // 2)[_PAIRS // 2])
-
-
-def _words_of(laws: WordLaws, documents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A word of each of these documents, drawn by its law."""
-    ends = np.concatenate([[0.0], np.cumsum(laws.laws.data)])
-    indptr = laws.laws.indptr
-    at = ends[indptr[documents]] + rng.random(len(documents)) * (ends[indptr[documents + 1]] - ends[indptr[documents]])
-    place = np.searchsorted(ends, at, side="right") - 1
-    return laws.laws.indices[np.clip(place, indptr[documents], indptr[documents + 1] - 1)]
+    return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])

@@ -42,6 +42,15 @@ class LabelledWords:
     word_of: np.ndarray = field(repr=False)
 
 
+def left_out(words: Iterable[str], stop_words: Any, lowercase: bool) -> np.ndarray:
+    """bool: which words are stop words. The English ones are, however they are written; words of the user's own are
+    lower-cased as texts are. Raises ValueError as :func:`stop_word_set` does."""
+    stops = stop_word_set(stop_words)
+    stops = frozenset(word.lower() for word in stops) if lowercase else stops
+    english = isinstance(stop_words, str)
+    return np.array([(word.lower() if english else word) in stops for word in words], dtype=bool)
+
+
 def stop_word_set(stop_words: Any) -> frozenset[str]:
     """None; "english": scikit-learn's list; or words. Raises ValueError for anything else."""
     if stop_words is None:
@@ -93,10 +102,11 @@ def read_words(
     Raises ValueError for a class with fewer than two documents that have a word, and what the parts of this raise.
     """
     texts, classes, y = label_texts(texts, labels)
-    left_out = stop_word_set(stop_words)
+    stop_word_set(stop_words)
     table = Tokenizer(token_pattern, lowercase)(texts)
+    used = ~left_out(table.vocabulary, stop_words, lowercase)
     counts = np.bincount(table.tokens, minlength=len(table.vocabulary)) if table.n_tokens else np.zeros(0)
-    chosen = [form for k, form in enumerate(table.vocabulary) if counts[k] >= min_count and form not in left_out]
+    chosen = [form for k, form in enumerate(table.vocabulary) if counts[k] >= min_count and used[k]]
     if not chosen:
         if table.n_tokens and min_count > 1:
             raise InputError(f"no word of the texts occurs {min_count:,} times: take a smaller min_count.")
@@ -109,7 +119,6 @@ def read_words(
     documents = np.flatnonzero(lengths > 0)
     sizes = np.bincount(y[documents], minlength=len(classes))
     require_two(sizes, classes, "with a word that has a vector: the estimate")
-    used = np.array([form not in left_out for form in table.vocabulary], dtype=bool)
     occurrences = int(np.count_nonzero(used[table.tokens])) if table.n_tokens else 0
     laws = WordLaws.of(matrix[documents], y[documents], len(classes))
     coverage = float(lengths.sum()) / max(occurrences, 1)

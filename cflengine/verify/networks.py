@@ -1,4 +1,4 @@
-"""A trained network's predictions made again in plain numpy, float64: the mean, a convolution, a GRU, a BiLSTM.
+"""A trained network's scores made again in plain numpy, float64: the mean, a convolution, a GRU, a BiLSTM.
 
 What is the sum over words, the largest value over positions or the next state there, is a few lines here, for some
 documents at a time, padded to the longest of them; padding is left out of each.
@@ -7,83 +7,25 @@ documents at a time, padded to the longest of them; padding is left out of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cflengine.linear.labels import Labels, split_documents
-from cflengine.linear.saving import read_model, under
-from cflengine.text.token_table import TokenTable, plain_tokens
-from cflengine.verify.answers import cell_of, check_column, check_places, parts_of
-from cflengine.verify.findings import MODEL, require, require_same, rows_of
+from cflengine.text.token_table import TokenTable
 
 _AT_ONCE = 256  # documents
 _FILTERS = (3, 4, 5)  # words
-_FLOAT32 = 1e-4  # by which probabilities that were computed in it may differ
 
 Net = Mapping[str, np.ndarray]
 
 
-def check_predictions(
-    folder: Path, report: dict[str, Any], corpus: Any, labels: Labels, vectors: tuple[list[str], np.ndarray]
-) -> str:
-    """predictions.csv is what the network in model.cflm predicts, of all documents, and which share of each part is
-    right. vectors: the network's words and M. Raises FalseResult; returns what was checked."""
-    arguments = report["arguments"]
-    split = split_documents(
-        labels, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"], seed=arguments["seed"]
-    )  # fmt: skip
-    documents, part = parts_of(split)
-    rows, file = rows_of(folder / "predictions.csv"), "predictions.csv"
-    check_places(rows, documents, corpus.rows[documents], part, file)
-    check_column(rows, "label", [cell_of(str(name)) for name in labels.of(documents).tolist()], file)
-    names = {cell_of(name): name for name in labels.classes}
-    require({row["predicted"] for row in rows} <= names.keys(), f"{file} predicts a class that the labels have not.")
-    right = np.array([row["predicted"] == row["label"] for row in rows])
-    said = report["training"]["accuracy"]
-    require(said.keys() == set(part), "the report says the accuracy of other parts than there are.")
-    for name, share in said.items():
-        require_same(share, float(np.mean(right[part == name])), f"the share of right ones of the {name} part is")
-    predicted = [names[row["predicted"]] for row in rows]
-    probability = np.array([float(row["probability"]) for row in rows])
-    texts = [corpus.texts[d] for d in documents.tolist()]
-    wrong = check_network(folder, report, texts, (predicted, probability), vectors)
-    require(wrong is None, f"{file} is wrong about document {documents[wrong or 0]}.")
-    return f"{len(rows):,} predictions, of the network in model.cflm, against the labels"
-
-
-def check_network(
-    folder: Path, report: dict[str, Any], texts: list[str], said: tuple[list[str], np.ndarray],
-    vectors: tuple[list[str], np.ndarray],
-) -> int | None:  # fmt: skip
-    """Which prediction is not the network's of model.cflm, None where all are; said: class and probability by text;
-    vectors: its words and M as vectors.npz has them. Raises FalseResult where these or its settings are others."""
-    header, arrays = read_model(folder / MODEL, "embedding")
-    parameters, words, (kept, M) = header["parameters"], header["words"], vectors
-    for name in ("network", "dimension", "hidden", "max_length"):
-        own, stated = parameters[name], report["training"]["settings"][name]
-        require(own == stated, f"{MODEL} says that {name} is {own!r}, the report {stated!r}.")
-    require_same(report["training"]["n_words"], len(words), "the words of the network are")
-    same = kept in (words, [word.replace("\n", "␊") for word in words]) and np.array_equal(M, arrays["vectors"])
-    require(same, f"vectors.npz has other vectors than {MODEL}.")
-    table = plain_tokens(texts, parameters["token_pattern"], lowercase=parameters["lowercase"])
-    documents = words_of(table, words, parameters["max_length"])
-    found = probabilities(parameters["network"], under(arrays, "net"), M, documents)
-    own = found[np.arange(len(texts)), [header["classes"].index(name) for name in said[0]]]
-    near = (np.abs(own - said[1]) <= _FLOAT32) & (own >= found.max(axis=1) - _FLOAT32)
-    return None if near.all() else int(np.argmin(near))
-
-
-def probabilities(network: str, net: Net, M: np.ndarray, documents: list[np.ndarray]) -> np.ndarray:
-    """float64 (N, C). net: the weights by name; M: float64 (V, r); documents: the words of each, int (L,)."""
+def network_scores(network: str, net: Net, M: np.ndarray, documents: list[np.ndarray]) -> np.ndarray:
+    """Logits, float64 (N, C). net: the weights by name; M: float64 (V, r); documents: the words of each, int (L,)."""
     found, net = [], {name: values.astype(np.float64) for name, values in net.items()}
     for first in range(0, len(documents), _AT_ONCE):
         some = documents[first : first + _AT_ONCE]
         X, here = _padded(M, some)
-        scores = _top(network, net, X, here) @ net["output"] + net["output_bias"]
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found.append(scores / scores.sum(axis=1, keepdims=True))
+        found.append(_top(network, net, X, here) @ net["output"] + net["output_bias"])
     return np.concatenate(found)
 
 

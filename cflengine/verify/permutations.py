@@ -1,9 +1,10 @@
-"""p values of a run of ``cflengine embed``: labels permuted again, where documents are few enough for their kernel."""
+"""p values of a run of ``cflengine embed``: labels permuted again, by the documents' kernel or by its features."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,98 +17,136 @@ from cflengine.embedding.problem import MOST_DOCUMENTS, pair_coefficients
 from cflengine.verify.findings import require, require_same
 
 SHARED = {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}  # of two words, at distance √2
-_MOST_DOCUMENTS = 4_000  # whose kernel is made as a matrix, to repeat the permutations
 _AT_ONCE = 64  # permutations
-_MOST_WORK = 1e12  # multiplications for p of single pairs
+_MOST_NUMBERS = 2e7  # of all members of classes, at once
+_MOST_WORK = 4e12  # multiplications for one test: a minute or two
 
-Sums = tuple[float, np.ndarray]
+
+@dataclass(frozen=True)
+class Documents:
+    """G of documents: as a matrix (N, N), or as features (N, D) whose products it is."""
+
+    gram: np.ndarray | None = field(repr=False, default=None)
+    features: np.ndarray | None = field(repr=False, default=None)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """float64 (N,)."""
+        if self.gram is not None:
+            return self.gram.diagonal()
+        assert self.features is not None
+        return (self.features**2).sum(axis=1)
+
+    @property
+    def work(self) -> float:
+        """Multiplications for one class of one permutation."""
+        return float(np.prod((self.features if self.gram is None else self.gram).shape, dtype=float))  # type: ignore[union-attr]
+
+    def sums(self, members: np.ndarray) -> np.ndarray:
+        """Z G Zᵀ (k, C, C) of members Z, float64 (k, C, N)."""
+        if self.gram is not None:
+            return (members @ self.gram) @ np.swapaxes(members, 1, 2)
+        means = members @ self.features
+        return means @ np.swapaxes(means, 1, 2)
+
+    def of(self, documents: np.ndarray) -> Documents:
+        """Of some of them."""
+        if self.gram is not None:
+            return Documents(gram=self.gram[np.ix_(documents, documents)])
+        assert self.features is not None
+        return Documents(features=self.features[documents])
 
 
-def check_permutations(
-    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, K: Iterable[Any], sums: Sums
-) -> list[str]:
-    """The p value follows from null.csv; null.csv is repeated where documents are few. K: the kernel of the words by
-    blocks (rows, values); sums: the statistic, and p_iᵀ𝐊p_i (N,). Returns what was not checked."""
-    said, arguments = report["statistic"], report["arguments"]
-    total, within = sums
-    null = pd.read_csv(folder / "null.csv")["statistic"].to_numpy(dtype=np.float64)
-    require_same(said["n_permutations"], len(null), "the number of permutations is")
-    if not len(null):
-        require(said["p_value"] is None, "there is a p value without permutations.")
-        return []
-    by_features = said["kernel"] != "linear" and bool(arguments.get("random_features"))
-    exact = said["kernel"] == "linear" or (not by_features and laws.shape[0] <= MOST_DOCUMENTS)
-    kernel = "exact" if exact else "random features"
-    require(
-        said["null_kernel"] == kernel, f"labels were permuted with the kernel {kernel!r}, not {said['null_kernel']!r}."
-    )
-    if exact:
-        same_number(said["null_observed"], total, 1.0, "permutations compared with")
-        same_number(said["tie_tolerance"], _tolerance(within, y), 0.0, "a tolerance of")
-    tie = float(said["tie_tolerance"])
-    require(0.0 <= tie <= 10.0 * _tolerance(within, y), f"the report says a tolerance of {tie!r} for ties.")
-    p = (1 + np.count_nonzero(null >= said["null_observed"] - tie)) / (1 + len(null))
-    require_same(said["p_value"], float(p), "a p value of")
-    if not exact or laws.shape[0] > _MOST_DOCUMENTS:
-        return [
-            "the statistics of permuted labels, and p of single pairs and of the words themselves: they are taken as "
-            "the run left them"
-        ]
+def document_kernel(laws: sparse.csr_matrix, K: Iterable[Any]) -> Documents:
+    """The matrix, from the kernel of words by blocks (rows, values)."""
     gram = np.zeros((laws.shape[0], laws.shape[0]))
     for rows, values in K:
         gram += laws[:, rows] @ (laws @ values.T).T
-    seed, scale = int(arguments["seed"]), float(np.abs(gram).max())
-    for value, again in zip(null.tolist(), _permuted(gram, y, len(null), seed)[1:].tolist(), strict=True):
-        same_number(value, again, scale, "a permuted statistic of")
+    return Documents(gram=gram)
+
+
+def check_permutations(
+    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, documents: Documents | None
+) -> list[str]:
+    """The p value follows from null.csv, which is repeated; documents: None without permutations. Returns what was not
+    checked."""
+    said, arguments = report["statistic"], report["arguments"]
+    null = pd.read_csv(folder / "null.csv")["statistic"].to_numpy(dtype=np.float64)
+    require_same(said["n_permutations"], len(null), "the number of permutations is")
+    if documents is None or not len(null):
+        require(said["p_value"] is None, "there is a p value without permutations.")
+        return []
+    kernel = "exact" if documents.gram is not None or said["kernel"] == "linear" else "random features"
+    say = f"labels were permuted with the kernel {kernel!r}, not {said['null_kernel']!r}."
+    require(said["null_kernel"] == kernel, say)
+    tie = _tolerance(documents.diagonal, y)
+    same_number(said["tie_tolerance"], tie, 0.0, "a tolerance of")
+    seed, scale = int(arguments["seed"]), float(np.abs(documents.diagonal).max())
+    n = min(len(null), max(_AT_ONCE, int(_MOST_WORK / (documents.work * (int(y.max()) + 1)))))
+    again = _permuted(documents, y, n, seed)
+    same_number(said["null_observed"], again[0], scale, "permutations compared with")
+    for value, one in zip(null.tolist(), again[1:].tolist(), strict=False):
+        same_number(value, one, scale, "a permuted statistic of")
+    p = (1 + np.count_nonzero(null >= said["null_observed"] - float(said["tie_tolerance"]))) / (1 + len(null))
+    require_same(said["p_value"], float(p), "a p value of")
+    notes = []
+    if n < len(null):
+        notes.append(f"p where it hangs on the permuted statistics after the first {n:,}: those are not repeated")
     if len(null) < int(arguments["permutations"]):
-        return ["p of single pairs of classes, and of the words themselves: permutations were stopped"]
-    return _check_other_p(report, laws, y, gram, len(null))
+        return [*notes, "p of single pairs of classes, and of the words themselves: permutations were stopped"]
+    return notes + _check_identity(report, laws, y, len(null)) + _check_pairs(report, y, documents, len(null))
 
 
-def _permuted(gram: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+def _permuted(documents: Documents, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """float64 (1 + n,): the statistic of the labels, then of labels permuted, some at a time."""
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
-    rng, found = np.random.default_rng(seed), []
-    for first in range(0, 1 + n, _AT_ONCE):
-        labels = [y if k == 0 else rng.permutation(y) for k in range(first, min(first + _AT_ONCE, 1 + n))]
-        members = np.eye(len(coefficients))[np.stack(labels)]  # (at once, N, classes)
-        towards = np.moveaxis(np.tensordot(gram, members, axes=(1, 1)), 0, 1)
-        sums = np.einsum("kna,knb->kab", members, towards)
-        own = coefficients.diagonal()[np.stack(labels)] @ gram.diagonal()
-        found.append((coefficients * sums).sum(axis=(1, 2)) - own)
+    rng, found, diagonal, classes = np.random.default_rng(seed), [], documents.diagonal, np.arange(len(coefficients))
+    at_once = min(_AT_ONCE, 1 + int(_MOST_NUMBERS / (len(y) * len(classes))))
+    for first in range(0, 1 + n, at_once):
+        labels = np.stack([y if k == 0 else rng.permutation(y) for k in range(first, min(first + at_once, 1 + n))])
+        members = (labels[:, None, :] == classes[:, None]).astype(np.float64)
+        own = coefficients.diagonal()[labels] @ diagonal
+        found.append((coefficients * documents.sums(members)).sum(axis=(1, 2)) - own)
     return np.concatenate(found)
 
 
-def _check_other_p(
-    report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, gram: np.ndarray, n: int
-) -> list[str]:
-    """p of the words themselves, and of each pair of classes. Returns what was not checked."""
-    seed, said = int(report["arguments"]["seed"]), report["statistic"]
-    factor = 1.0 - SHARED[said["kernel"]]
-    require_same(
-        said["identity"]["p_value"],
-        _p(
-            _permuted(factor * (laws @ laws.T).toarray(), y, n, seed), factor * laws.multiply(laws).sum(axis=1).max(), y
-        ),
-        "p of the words themselves is",
-    )
-    rows, most = report["pairwise"], float(np.abs(gram.diagonal()).max())
+def _check_identity(report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, n: int) -> list[str]:
+    """p of the words themselves. Returns what was not checked."""
+    said = report["statistic"]["identity"]["p_value"]
+    if laws.shape[0] > MOST_DOCUMENTS:
+        require(said is None, "there is a p of the words themselves, of so many documents that none is computed.")
+        return []
+    if n * float(laws.shape[0]) ** 2 * (int(y.max()) + 1) > _MOST_WORK:
+        return ["p of the words themselves: its permutations are too many to be repeated"]
+    documents = Documents(gram=(1.0 - SHARED[report["statistic"]["kernel"]]) * (laws @ laws.T).toarray())
+    statistics = _permuted(documents, y, n, int(report["arguments"]["seed"]))
+    require_same(said, _p(statistics, _tolerance(documents.diagonal, y)), "p of the words themselves is")
+    return []
+
+
+def _check_pairs(report: dict[str, Any], y: np.ndarray, documents: Documents, n: int) -> list[str]:
+    """p of each pair of classes. Returns what was not checked."""
+    rows = report["pairwise"]
     if len(rows) == 1:
-        require_same(rows[0]["p_value"], said["p_value"], "p of the only pair is")
+        require_same(rows[0]["p_value"], report["statistic"]["p_value"], "p of the only pair is")
         return []
     chosen = [np.flatnonzero((y == a) | (y == b)) for a, b in combinations(range(int(y.max()) + 1), 2)]
-    if n * sum(4.0 * len(documents) ** 2 for documents in chosen) > _MOST_WORK:
+    shares = [len(some) / len(y) for some in chosen]
+    if (
+        n * documents.work * sum(2.0 * (share**2 if documents.gram is not None else share) for share in shares)
+        > _MOST_WORK
+    ):
         return ["p of single pairs of classes: they are too many to be repeated"]
-    for row, documents in zip(rows, chosen, strict=True):
-        own = (y[documents] == y[documents].max()).astype(np.int64)
-        p = _p(_permuted(gram[np.ix_(documents, documents)], own, n, seed), most, own)
+    for row, some in zip(rows, chosen, strict=True):
+        own = (y[some] == y[some].max()).astype(np.int64)
+        statistics = _permuted(documents.of(some), own, n, int(report["arguments"]["seed"]))
+        p = _p(statistics, _tolerance(documents.diagonal, own))
         require_same(row["p_value"], p, f"p of {row['class']} and {row['other']} is")
     return []
 
 
-def _p(statistics: np.ndarray, largest: float, y: np.ndarray) -> float:
+def _p(statistics: np.ndarray, tolerance: float) -> float:
     """(1 + #{permuted ≥ observed}) / (1 + permutations); what differs by rounding alone is a tie."""
-    tolerance = _tolerance(np.array([largest]), y)
     return float((1 + np.count_nonzero(statistics[1:] >= statistics[0] - tolerance)) / len(statistics))
 
 

@@ -62,6 +62,20 @@ def test_the_word_of_a_far_vector_is_named():
         WordMMD(n_permutations=0).fit(texts, labels, (WORDS, M))
 
 
+@pytest.mark.parametrize("width", [1e-9, (1.0, 1e-9)])
+def test_a_width_that_is_too_small_is_blamed_on_no_word(width):
+    M = np.random.default_rng(0).normal(size=(5, 3))
+    texts, labels = ["the beer is good"] * 4 + ["the beer is bad"] * 4, ["a", "a", "b", "b"] * 2
+    with pytest.raises(InputError, match=r"^a width of 1e-09 is too small"):
+        WordMMD(n_permutations=0, width=width).fit(texts, labels, (WORDS, M))
+
+
+@pytest.mark.parametrize("width", [True, "1", (True,), object()])
+def test_a_width_that_is_no_number(width):
+    with pytest.raises(InputError, match="width must be"):
+        WordMMD(width=width).fit(TEXTS, LABELS)
+
+
 @pytest.mark.parametrize(
     ("own", "reason"),
     [
@@ -103,6 +117,27 @@ def test_one_document_of_a_class_is_no_class_for_a_penalty():
     assert model(regulariser="wmmd", lam=0.0).fit(TEXTS, labels).n_iter_ == 8
 
 
+def test_stop_words_are_left_out_however_they_are_written():
+    texts, labels = ["The Beer is good", "THE beer Is bad"] * 4, ["a", "b"] * 4
+    kept = WordMMD(n_permutations=0, stop_words="english", lowercase=False).fit(texts, labels).words_.vectors.words
+    assert set(kept) == {"Beer", "good", "beer", "bad"}
+    kept = WordMMD(n_permutations=0, stop_words=["The", "IS"]).fit(texts, labels).words_.vectors.words
+    assert set(kept) == {"beer", "good", "bad"}
+    kept = WordMMD(n_permutations=0, stop_words=["The"], lowercase=False).fit(texts, labels).words_.vectors.words
+    assert "THE" in kept and "The" not in kept
+
+
+def test_groups_may_be_an_array():
+    own = {"regulariser": "structured wmmd", "batch_size": 24}
+    one = model(groups=np.array([["hops", "ale"], ["wave", "salt"]]), **own).fit(TEXTS, LABELS)
+    assert np.array_equal(
+        one.vectors_, model(groups=[["beer", "ale"], ["sea", "wave"]], **own).fit(TEXTS, LABELS).vectors_
+    )
+    for groups in (["beer"], "beer", [[1, 2]], [[]]):
+        with pytest.raises(InputError, match="groups are lists of words"):
+            model(groups=groups, **own).fit(TEXTS, LABELS)
+
+
 def test_stop_words_may_be_an_array_and_a_small_share_is_a_document():
     one = model(regulariser="wmmd", stop_words=np.array(["beer"])).fit(TEXTS, LABELS)
     other = model(regulariser="wmmd", stop_words=["beer"]).fit(TEXTS, LABELS)
@@ -127,13 +162,21 @@ def test_lines_of_different_lengths_lose_no_word(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "cut"), [("1.25 -0.125 1.4934", False), ("1.2534 -0.1253 1.4", True), ("1 2 3", False)]
+    ("before", "text", "cut"),
+    [
+        ("1.1234 2.1234 3.1234", "1.25 -0.125 1.4934", False),
+        ("1.1234 2.1234 3.1234", "1.2534 -0.1253 1.4", True),
+        ("1 2 3", "1 2 3", False),
+        ("1.1234 2.5 3.1234", "1.2534 -0.1253 1.4", False),  # its writer leaves out zeros at the end
+        ("1.1234 2.1234 3.1234", "1.2534 -0.1253 1e-05", False),
+    ],
 )
-def test_a_file_that_ends_within_a_number_is_cut_off(tmp_path, text, cut):
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+def test_a_file_that_ends_within_a_number_is_cut_off(tmp_path, before, text, cut, header):
     path = tmp_path / "v.txt"
-    path.write_text(f"good 1 2 3\nbad {text}\n")
+    path.write_text(f"{header}good {before}\nbad {text}\n")
     assert word_vectors(path, WORDS).words == ("good", "bad")
-    path.write_text(f"good 1 2 3\nbad {text}")
+    path.write_text(f"{header}good {before}\nbad {text}")
     if cut:
         with pytest.raises(VectorsError, match="middle of a number"):
             word_vectors(path, WORDS)

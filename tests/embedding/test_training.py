@@ -303,16 +303,46 @@ def test_a_huge_strength_trains_all_the_same():
 
 def test_early_stopping_keeps_the_best_epoch():
     fitted = model("cnn", dev_share=0.25, epochs=30, patience=3).fit(TEXTS, LABELS)
-    assert fitted.result_.dev_accuracy == fitted.trace_["dev_accuracy"].max()
-    assert fitted.result_.best_epoch == fitted.trace_["dev_accuracy"].idxmax()
-    assert fitted.n_iter_ <= fitted.result_.best_epoch + 3
+    trace = fitted.trace_.set_index("iteration").drop(index=0)  # weights as they were drawn
+    best = trace[trace["dev_accuracy"] == trace["dev_accuracy"].max()]
+    assert fitted.result_.dev_accuracy == trace["dev_accuracy"].max()
+    assert fitted.result_.best_epoch == best["dev_loss"].idxmin(), "of equal accuracies, the least cross entropy"
+    assert fitted.n_iter_ == best.index[0] + 3, "epochs without a better accuracy"
     assert fitted.solver_reason_ == "converged"
+
+
+def test_weights_as_they_were_drawn_are_never_kept():
+    labels = np.array(["all"] * (len(TEXTS) - 6) + ["few"] * 6)
+    dev = np.zeros(len(TEXTS), dtype=bool)
+    dev[:4] = True  # of one class: any weights may be right about all of them
+    for seed in range(4):
+        fitted = model("mean", epochs=2, learning_rate=1e-4, random_state=seed).fit(TEXTS, labels, dev=dev)
+        assert fitted.result_.best_epoch > 0
+        assert not np.array_equal(fitted.vectors_, fitted.initial_vectors_)
+
+
+def test_a_run_that_goes_on_counts_its_earlier_seconds(tmp_path):
+    path = tmp_path / "run.npz"
+    first = model(epochs=4, checkpoint=path, listeners=[lambda event: event.iteration < 2]).fit(TEXTS, LABELS)
+    again = model(epochs=4, checkpoint=path).fit(TEXTS, LABELS)
+    seconds = again.trace_["elapsed_s"].to_numpy()
+    assert len(seconds) == 5 and (np.diff(seconds) > 0).all()
+    assert again.result_.seconds > first.result_.seconds
+
+
+def test_a_loaded_model_does_not_know_how_its_vectors_began(tmp_path):
+    fitted, y = model("mean", epochs=1).fit(TEXTS, LABELS), (LABELS == "sea").astype(np.int64)
+    save_model(fitted, tmp_path / "m.cflm")
+    found, own = load_model(tmp_path / "m.cflm").discrepancies(TEXTS, y), fitted.discrepancies(TEXTS, y)
+    assert np.isnan(found["before"]) and np.isfinite(own["before"])
+    assert found["after"] == own["after"] and found["words"] == own["words"]
 
 
 def test_vectors_that_are_given(tmp_path):
     given = {word: np.random.default_rng(k).normal(size=5) for k, word in enumerate(["hops", "ale", "wave"])}
     fitted = model("mean", "re-embedding", 1e4, learning_rate=1e-3, max_norm=None).fit(TEXTS, LABELS, given)
     assert fitted.vectors_.shape == (len(fitted.words_), 5)
+    assert fitted.result_.settings["dimension"] == 5
     at = fitted.words_.index("ale")
     np.testing.assert_allclose(fitted.initial_vectors_[at], given["ale"], rtol=1e-6)
     np.testing.assert_allclose(fitted.vectors_, fitted.initial_vectors_, atol=2e-2)

@@ -152,10 +152,11 @@ def test_listeners_hear_the_stages_and_can_stop():
         def poll(self):
             return self.stage != "permutations"
 
-    model = fitted(listeners=(AfterTheStatistic(),))
-    assert model.n_permutations_ == 0
-    assert np.isnan(model.p_value_)
-    assert model.statistic_ == fitted().statistic_
+    for listener in (AfterTheStatistic(), lambda event: event.stage != "permutations"):
+        model = fitted(listeners=(listener,))
+        assert model.n_permutations_ == 0
+        assert np.isnan(model.p_value_)
+        assert model.statistic_ == fitted().statistic_
 
 
 @pytest.mark.parametrize(

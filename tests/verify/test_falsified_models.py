@@ -31,7 +31,8 @@ RUNS = {
     "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--test-split", "0.2", "--grid", "0.1"),
     "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
     "numbers": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1"),
-    "network": ("embed", *_LABEL, "--network", "cnn", "--epochs", "2", "--permutations", "9"),
+    "network": ("embed", *_LABEL, "--network", "cnn", "--epochs", "3", "--permutations", "9", "--dev-split", "0.3"),
+    "features": ("embed", *_LABEL, "--network", "none", "--permutations", "9", "--random-features", "32"),
     "tokenizer": ("tokenizer", "--text-column", "text", "--unit", "character", "--vocab-size", "295"),
 }  # fmt: skip
 
@@ -126,6 +127,16 @@ def without_rows(file: str, rows: slice) -> Callable[[Path], None]:
     def alter(run: Path) -> None:
         frame = pd.read_csv(run / file, keep_default_na=False)
         frame.drop(index=frame.index[rows]).to_csv(run / file, index=False)
+
+    return alter
+
+
+def in_vectors(name: str, factor: float) -> Callable[[Path], None]:
+    """Vectors that are longer or shorter."""
+
+    def alter(run: Path) -> None:
+        arrays = dict(np.load(run / "vectors.npz"))
+        np.savez(run / "vectors.npz", **arrays | {name: factor * arrays[name]})
 
     return alter
 
@@ -334,6 +345,40 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "part of a prediction": ("network", in_table("predictions.csv", "split", lambda cell: "test")),
     "vectors.txt": ("network", lambda run: (run / "vectors.txt").write_text("1 1\nthe 0.5\n")),
     "pairwise.csv": ("network", in_table("pairwise.csv", "statistic", lambda cell: cell + 1.0)),
+    "vectors as they began": ("network", in_vectors("initial_vectors", 0.0)),
+    "wMMD² before": ("network", in_report("training", "wmmd_before", value=1.0)),
+    "wMMD² after": ("network", in_report("training", "wmmd_after", value=1.0)),
+    "wMMD² after, in the trace, too": (
+        "network",
+        lambda run: [
+            in_report("training", "wmmd_after", value=1.0)(run),
+            in_table("trace.csv", "wmmd", lambda cell: 1.0)(run),
+        ],
+    ),
+    "cross entropy": ("network", in_report("training", "cross_entropy", value=1e-4)),
+    "epochs": ("network", in_report("training", "epochs", value=2)),
+    "best epoch": ("network", in_report("training", "best_epoch", value=0)),
+    "end of training": ("network", in_report("training", "reason", value="converged")),
+    "λ of a penalty": ("network", in_report("training", "settings", "lam", value=7.0)),
+    "penalty": ("network", in_report("training", "settings", "regulariser", value="l1")),
+    "penalty of the model": ("network", altered("model.cflm", parameter("regulariser", "l1"))),
+    "learning rate": ("network", in_report("training", "settings", "learning_rate", value=0.7)),
+    "loss of the dev part": ("network", in_table("trace.csv", "dev_loss", lambda cell: cell + 1.0)),
+    "dimension": ("network", in_statistic("dimension", 3)),
+    "width": ("network", in_statistic("widths", [3.0])),
+    "p by features": ("features", in_statistic("p_value", 0.9)),
+    "observed by features": ("features", in_statistic("null_observed", 9.0)),
+    "statistic by features": ("features", in_statistic("statistic", 0.01)),
+    "interval by features": ("features", in_statistic("interval", [0.0, 1.0])),
+    "standard error by features": ("features", in_statistic("approximation_error", 0.5)),
+    "permuted statistics by features": (
+        "features",
+        lambda run: [
+            in_table("null.csv", "statistic", lambda cell: cell - 9.0)(run),
+            in_statistic("p_value", 0.1)(run),
+        ],
+    ),
+    "witness by features": ("features", in_table("witness.csv", "witness", lambda cell: 1.1 * cell)),
     "pattern": ("tokenizer", in_json("pre_tokenizer", value=None)),
     "normaliser": ("tokenizer", in_json("normalizer", value={"type": "Lowercase"})),
     "decoder": ("tokenizer", in_json("decoder", value={"type": "Fuse"})),
