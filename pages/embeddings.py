@@ -46,7 +46,7 @@ if possible and run is not None and run.comparison is not None:
     with text:
         draw_text(run, pair, loaded)
     with training:
-        draw_training(job, pair)
+        draw_training(job, pair, loaded)
     with simulation:
         draw_simulation()
     with files:

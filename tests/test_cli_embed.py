@@ -190,6 +190,17 @@ def test_a_network_of_the_users_own_vectors_is_verified(tmp_path, capsys):
     assert report_of(out)["training"]["settings"]["dimension"] == 2
     assert load_model(out / "model.cflm").dimension == 2
     assert main(["verify", str(out)]) == 0
+    trace = pd.read_csv(out / "trace.csv")
+    options = ("--network", "mean", "--vectors", str(path), "--initial", "random", "--dimension", "3")
+    assert embed(out, *options) == 0
+    assert load_model(out / "model.cflm").dimension == 3
+    assert main(["verify", str(out)]) == 0
+    assert embed(out, "--network", "mean", "--initial", "compared") == 0
+    with np.load(out / "vectors.npz") as arrays:
+        assert arrays["trained_vectors"].shape[1] == arrays["vectors"].shape[1] == 50
+    assert main(["verify", str(out)]) == 0
+    assert embed(out, "--network", "mean", "--vectors", str(path), "--initial", "compared") == 0
+    assert pd.read_csv(out / "trace.csv")["wmmd"].equals(trace["wmmd"])
 
 
 def test_vectors_of_the_users_own(tmp_path, capsys):
@@ -214,7 +225,7 @@ def test_vectors_of_the_users_own(tmp_path, capsys):
         (("--kernel", "linear", "--random-features", "9"), "--random-features plays no part with --kernel linear"),
         (("--group", "good,great"), "--group plays no part with --network none"),
         (("--checkpoint", "run.npz"), "--checkpoint plays no part with --network none"),
-        (("--vectors", "v.txt", "--network", "mean", "--dimension", "3"), "leave it out, or leave out --vectors"),
+        (("--vectors", "v.txt", "--network", "mean", "--dimension", "3"), "--dimension is that of the vectors which"),
         (("--network", "mean", "--regulariser", "none", "--lam", "7"), "--lam plays no part with --regulariser none"),
         (("--test-split", "2"), "a test split is"),
     ],

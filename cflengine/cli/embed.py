@@ -43,7 +43,9 @@ examples:
   cflengine embed reviews.csv --label-column sentiment --vectors glove.txt --network cnn --test-split 0.2 --out net
   cflengine embed news.csv --label-column topic --classes sport,tech --kernel laplace --stop-words english --out two
 """
+_COMPARED = "compared"
 _NAMED = 8  # classes in the summary
+_DIMENSION = 20
 _AUTO = "mean where JAX is installed, else none"
 
 
@@ -107,12 +109,13 @@ def _add_network(group: Any) -> None:
     )  # fmt: skip
     group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its factor (default: a usual one)")
     group.add_argument(
-        "--dimension", type=number(int, 1), default=20, metavar="R", help="of vectors that are not given (default: 20)"
+        "--initial", choices=("random", "learnt", _COMPARED),
+        help="where its vectors begin: random, learnt from the documents it learns from, or those that were compared "
+        "(default: random; with --vectors compared)",
     )  # fmt: skip
     group.add_argument(
-        "--initial", choices=("random", "learnt"), default="random",
-        help="where vectors that are not given begin: learnt from the documents, or random (default: random)",
-    )  # fmt: skip
+        "--dimension", type=number(int, 1), metavar="R", help="of vectors that begin otherwise (default: 20)"
+    )
     group.add_argument(
         "--hidden", type=number(int, 1), default=100, metavar="N",
         help="filters of a width (cnn), units a direction (gru, bilstm) (default: 100)",
@@ -153,7 +156,11 @@ def run(arguments: argparse.Namespace) -> int:
         if network != "auto":
             raise
         network, note = "none", f"no network was trained: {error}"
+    if arguments.initial is None:
+        arguments.initial = _COMPARED if arguments.vectors else "random"
     if network != "none":
+        if arguments.initial == _COMPARED and arguments.dimension is not None:
+            raise InputError("--dimension is that of the vectors which were compared: leave it out, or give --initial.")
         _model(arguments, network, clock, ()).check()  # what it refuses is said before the statistic
         if arguments.patience is not None and arguments.dev_split is None:
             raise InputError("--patience is for documents to stop early by: give --dev-split, too.")
@@ -170,7 +177,9 @@ def run(arguments: argparse.Namespace) -> int:
             model, failure = None, None
             try:
                 if network != "none" and progress.poll():
-                    model = _trained(arguments, network, corpus, labels, split, clock, progress)
+                    begin = arguments.vectors or (found.words.vectors.words, found.words.vectors.M)
+                    begin = begin if arguments.initial == _COMPARED else None
+                    model = _trained(_model(arguments, network, clock, (progress,)), corpus, labels, split, begin)
             except Exception as error:  # raised again once the statistic is written
                 failure = error
             if model is None and network != "none":
@@ -222,7 +231,8 @@ def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...
     from cflengine.embedding import WordMMDEmbedding
 
     return WordMMDEmbedding(
-        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension, initial=arguments.initial,
+        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension or _DIMENSION,
+        initial="random" if arguments.initial == _COMPARED else arguments.initial,
         groups=arguments.group, stop_words=arguments.stop_words, min_count=arguments.min_count,
         epochs=arguments.epochs, batch_size=arguments.batch_size, learning_rate=arguments.learning_rate,
         hidden=arguments.hidden, max_length=arguments.max_length, max_gradient=arguments.max_gradient,
@@ -231,12 +241,12 @@ def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...
     )  # fmt: skip
 
 
-def _trained(arguments: Any, network: str, corpus: Any, labels: Any, split: Any, clock: Clock, progress: Any) -> Any:
-    """The fitted model; None where not one epoch was whole, since its weights are those that were drawn."""
-    model = _model(arguments, network, clock, (progress,))
+def _trained(model: Any, corpus: Any, labels: Any, split: Any, begin: Any) -> Any:
+    """The fitted model; None where not one epoch was whole, since its weights are those that were drawn. begin: its
+    vectors as they begin, None as it says itself."""
     used = np.concatenate([split.train, split.dev])
     dev = np.arange(len(used)) >= len(split.train) if len(split.dev) else None
-    model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), arguments.vectors, dev=dev)
+    model.fit([corpus.texts[d] for d in used.tolist()], labels.of(used), begin, dev=dev)
     return model if model.n_iter_ else None
 
 

@@ -32,7 +32,7 @@ _OF_NETWORKS = (
     "regulariser", "group", "lam", "dimension", "initial", "epochs", "batch_size", "learning_rate", "patience",
     "max_length", "max_gradient", "checkpoint",
 )  # fmt: skip
-# options, another option, and its values with which they play no part, () for any
+# options, another option, and its values with which they play no part
 UNUSED_WITH: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("counting", "max_gram", "lam"), "features", ("words",)),
     (("temperature",), "counting", ("pointers", "occurrences")),
@@ -40,7 +40,6 @@ UNUSED_WITH: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("hidden",), "network", ("none", "mean")),
     (_OF_NETWORKS, "network", ("none",)),
     (("lam",), "regulariser", ("none",)),
-    (("dimension", "initial"), "vectors", ()),
 )
 
 
@@ -48,10 +47,9 @@ def refuse_unused(arguments: argparse.Namespace, given: Container[str]) -> None:
     """InputError for an option that plays no part beside the others; given: those that the command line has."""
     for options, other, values in UNUSED_WITH:
         own, name = getattr(arguments, other, None), next((one for one in options if one in given), None)
-        if name is not None and (own in values or (not values and other in given)):
+        if name is not None and own in values:
             option, beside = (f"--{one.replace('_', '-')}" for one in (name, other))
-            instead = f"give another {beside}" if values else f"leave out {beside}"
-            raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or {instead}.")
+            raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or give another {beside}.")
 
 
 def add_documents(command: argparse.ArgumentParser) -> Any:

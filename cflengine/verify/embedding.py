@@ -18,6 +18,7 @@ from scipy import sparse
 from cflengine.embedding.laws import WordLaws
 from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES, most_words
 from cflengine.embedding.vectors import text_lines
+from cflengine.engine.words import many
 from cflengine.linear.labels import Labels, read_labels
 from cflengine.text.token_table import plain_tokens
 from cflengine.verify.answers import cell_of, check_column
@@ -61,7 +62,7 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     checked.append("wMMD² and its interval")
     _check_pairs(report["pairwise"], labels, found)
     _check_witness(folder, labels, words, found)
-    checked.append(f"{len(report['pairwise']):,} pairs of classes")
+    checked.append(many(len(report["pairwise"]), "pair") + " of classes")
     _check_sizes(folder, report, labels, found, (words, M))
     own = np.asarray(laws.multiply(laws).sum(axis=1)).ravel()
     factor = 1.0 - SHARED[family]

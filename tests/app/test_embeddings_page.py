@@ -93,7 +93,7 @@ def test_a_training_and_its_film():
     run.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
     assert [row["epoch"] for row in run.rows] == [0, 1, 2, 3]
     assert set(run.right) == {"train", "test"}
-    assert run.after["after"] > run.after["before"]
+    assert run.wmmd()["after"] > run.wmmd()["before"]
     shares = close._shares(about, (0, 1), run.words)
     assert (shares.sum(axis=0) > 0.9).all()
     assert moment_figure(run.film[1], run.words, shares, ["a", "b"]).data[0].text[0] == run.words[0]
@@ -198,3 +198,23 @@ def test_the_command_finds_the_same(tmp_path, monkeypatch):
     report = json.loads((tmp_path / "apart" / "statistic.json").read_text())
     assert report["statistic"] == run.comparison.statistic
     assert report["p_value"] == run.comparison.p_value
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("penalty", ["none", "wmmd"])
+def test_the_command_trains_the_same(given, penalty, tmp_path, monkeypatch):
+    pytest.importorskip("optax")
+    monkeypatch.chdir(tmp_path)
+    frame = reviews()
+    frame.to_csv("moods.csv", index=False)
+    from cflengine import read_corpus
+    from pages.parts.shared.corpora import LoadedCorpus
+
+    loaded = LoadedCorpus("x", read_corpus("moods.csv"), "moods.csv", {})
+    about, run = compared(), TrainRun(TrainChoice("mean", penalty, 0.5, given=given, epochs=2))
+    run.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
+    assert main([*shlex.split(embed_command(about, loaded, run.choice))[1:], "--quiet"]) == 0
+    report = json.loads((tmp_path / "apart" / "report.json").read_text())["training"]
+    assert report["accuracy"] == run.right
+    assert {"before": report["wmmd_before"], "after": report["wmmd_after"]} == run.wmmd()
+    assert report["cross_entropy"] == run.model.result_.objective

@@ -24,7 +24,7 @@ from pages.parts.embeddings.controls import (
     train_choice,
 )
 from pages.parts.embeddings.figures import film_figure, laws_figure, moment_figure, power_figure, training_figure
-from pages.parts.embeddings.run import OVERLAP_SIZE, EmbedRun, TrainRun
+from pages.parts.embeddings.run import MOST_DOCUMENTS, OVERLAP_SIZE, EmbedRun, TrainChoice, TrainRun
 from pages.parts.embeddings.view import Pair, pair_names
 from pages.parts.shared.commands import class_list, command_line
 from pages.parts.shared.controls import queue_notes, rerun_at_end
@@ -44,7 +44,7 @@ _LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 100
 _SHAPES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 
 
-def draw_training(compared: Job, pair: Pair) -> None:
+def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
     """A network and its vectors, epoch by epoch; before and after."""
     st.markdown(
         "Train a small network on these classes, and the words' vectors with it. The penalty decides what becomes of "
@@ -65,7 +65,7 @@ def draw_training(compared: Job, pair: Pair) -> None:
     elif job.active:
         st.fragment(_training, run_every=0.7)(job.id, compared.id, pair)
     else:
-        _trained(job.result, compared.result, pair)
+        _trained(job.result, compared.result, pair, loaded)
 
 
 def _training_controls(compared: Job, job: Job | None) -> None:
@@ -124,7 +124,7 @@ def _training(job_id: str, compared_id: str, pair: Pair) -> None:
     rerun_at_end(job)
 
 
-def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
+def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     model = run.model
     if model is None or model.n_iter_ == 0:
         st.info("Stopped before the first epoch was done: press **Train** again.")
@@ -132,10 +132,11 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     items: list[Any] = [("Right, of training", percent(run.right["train"], 1))]
     if "test" in run.right:
         items.append(("Right, test", percent(run.right["test"], 1), "Of documents that nothing was learnt from."))
-    own = "At its own median width, by the documents compared."
+    own = "Of the documents learnt from, by a kernel as wide as the median distance of its vectors."
+    wmmd, of_words = run.wmmd(), about.comparison.identity["statistic"]
     items += [
-        ("wMMD² before", f"{run.after['before']:.4g}", own), ("wMMD² after", f"{run.after['after']:.4g}", own),
-        ("wMMD² of words", f"{run.after['words']:.4g}", "M = identity, width √2."),
+        ("wMMD² before", f"{wmmd['before']:.4g}", own), ("wMMD² after", f"{wmmd['after']:.4g}", own),
+        ("wMMD² of words", f"{of_words:.4g}", "Of all documents compared: M = identity, width √2."),
     ]  # fmt: skip
     metric_row(items)
     result = model.result_
@@ -143,10 +144,11 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
     st.caption(
         f"{_NETWORKS[run.choice.network].capitalize()}, {_PENALTIES[run.choice.regulariser]}"
         f"{f', λ = {run.choice.lam:g}' if run.choice.regulariser != 'none' else ''}: "
-        f"{ended.get(str(result.reason), str(result.reason))} after {many(result.n_iterations, 'epoch')}. The loss is "
-        "not convex, so nothing is proved about these weights; the numbers are recomputed from them."
+        f"{ended.get(str(result.reason), str(result.reason))} after {many(result.n_iterations, 'epoch')}, "
+        f"learnt from {many(run.n_learnt, 'document')}. The loss is not convex, so nothing is proved about these "
+        "weights; the numbers are recomputed from them."
     )
-    figure = training_figure(run.rows, run.after["words"])
+    figure = training_figure(run.rows, of_words)
     st.plotly_chart(figure, key="train_done", config={"displayModeBar": False})
     st.caption("Dotted: the words themselves, at their own width.")
     names, words = pair_names(about, pair), run.words
@@ -157,7 +159,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
         st.caption("The most frequent words after each epoch, in the plane of the last one. Press Play.")
     for column, at, key in zip(both.columns(2), (run.film[0], run.film[-1]), ("before", "after"), strict=True):
         with column:
-            st.markdown(f"**{key.capitalize()}**: wMMD² {run.after[key]:.4g}")
+            st.markdown(f"**{key.capitalize()}**: wMMD² {wmmd[key]:.4g}")
             figure = film_figure([at, run.film[-1]], words, shares, names, shown=0)
             figure.update_layout(updatemenus=[], sliders=[], height=420)
             st.plotly_chart(figure, key=f"train_{key}", config={"displayModeBar": False})
@@ -169,6 +171,11 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair) -> None:
             "Vectors (text)", lambda: _vector_text(model.words_, model.vectors_), "vectors.txt", "text/plain",
             key="train_vectors", on_click="ignore",
         )  # fmt: skip
+    if run.n_learnt < MOST_DOCUMENTS:
+        st.caption("The same from the command line:")
+    else:
+        st.caption(f"From the command line, which learns from all documents, not from {MOST_DOCUMENTS:,} of them:")
+    st.code(embed_command(about, loaded, run.choice), language="shell", wrap_lines=True)
 
 
 def _shares(about: EmbedRun, pair: Pair, words: list[str]) -> np.ndarray:
@@ -270,11 +277,16 @@ def draw_files(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     st.code(embed_command(run, loaded), language="shell", wrap_lines=True)
 
 
-def embed_command(run: EmbedRun, loaded: LoadedCorpus) -> str:
-    """The ``cflengine embed`` call that finds the same statistic."""
+def embed_command(run: EmbedRun, loaded: LoadedCorpus, training: TrainChoice | None = None) -> str:
+    """The ``cflengine embed`` call that finds the same statistic, and trains the same network."""
     choice = run.choice
     options: dict[str, Any] = {"label_column": choice.column, "classes": class_list(choice.classes)}
     options |= {"kernel": choice.kernel, "permutations": choice.permutations, "network": "none"}
+    if training is not None:
+        begin = "compared" if training.given else "random"
+        options |= {"network": training.network, "regulariser": training.regulariser, "initial": begin}
+        options |= {"lam": training.lam} if training.regulariser != "none" else {}
+        options |= {"epochs": training.epochs, "test_split": training.test}
     if choice.stop:
         options["stop_words"] = "english"
     options["min_count"] = run.min_count

@@ -116,7 +116,7 @@ class TrainRun:
     words: list[str] = field(default_factory=list)  # of the film: the most frequent
     model: WordMMDEmbedding | None = None
     right: dict[str, float] = field(default_factory=dict)
-    after: dict[str, float] = field(default_factory=dict)
+    n_learnt: int = 0  # documents
 
     def run(self, run: EmbedRun, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
         """Train. Raises ValueError for what cannot be trained."""
@@ -125,21 +125,29 @@ class TrainRun:
         warm_up()
         split = split_documents(labels, metadata, dev=None, test=choice.test)
         vectors = run.comparison.words.vectors
+        begin = (vectors.words, vectors.M) if run.choice.vectors is None else run.choice.vectors[0]
         model = WordMMDEmbedding(
             choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
             stop_words="english" if run.choice.stop else None, token_pattern=run.choice.tokens.words,
-            lowercase=run.choice.tokens.lowercase,
+            lowercase=run.choice.tokens.lowercase, min_count=run.min_count,
         )  # fmt: skip
-        train = np.random.default_rng(0).permutation(split.train)[:MOST_DOCUMENTS]
-        given = (vectors.words, vectors.M) if choice.given else None
-        model.fit([texts[d] for d in train.tolist()], labels.of(train), given)
+        train = split.train
+        if len(train) > MOST_DOCUMENTS:
+            train = np.sort(np.random.default_rng(0).permutation(train)[:MOST_DOCUMENTS])
+        self.n_learnt = len(train)
+        model.fit([texts[d] for d in train.tolist()], labels.of(train), begin if choice.given else None)
         model.set_params(listeners=())  # the model outlives the job
         for part, where in (("train", train), ("test", split.test)):
             if len(where):
                 found = model.predict([texts[d] for d in where.tolist()])
                 self.right[part] = float(np.mean(found == labels.of(where)))
-        self.after = model.discrepancies([texts[d] for d in run.documents.tolist()], labels.y[run.documents])
         self.model = model
+
+    def wmmd(self) -> dict[str, float]:
+        """wMMD² of the documents learnt from, by the vectors before and after training."""
+        assert self.model is not None
+        trace, kept = self.model.trace_["wmmd"], self.model.result_.best_epoch
+        return {"before": float(trace.iloc[0]), "after": float(trace[self.model.trace_["iteration"] == kept].iloc[0])}
 
 
 class _Epoch:
