@@ -106,7 +106,8 @@ def _dictionary(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
         raise InputError("--threads is for work in this process; a cluster's workers have their own.")
     model, header = load_with_header(arguments.model)
     if not isinstance(model, CompressiveFeatures):
-        raise InputError(f"'{arguments.model}' holds a model that predicts, not a dictionary: see cflengine predict.")
+        said = "a model that predicts: see cflengine predict" if hasattr(model, "predict") else type(model).__name__
+        raise InputError(f"'{arguments.model}' holds no dictionary of K-grams, but {said}.")
     return model.set_params(n_threads=arguments.threads), header
 
 

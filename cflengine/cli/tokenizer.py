@@ -137,7 +137,10 @@ def _summary(model: Any, corpus: Any, out: Any) -> None:
     print(f"{many(len(corpus), 'document')}, {many(found.n_running, 'word')}, {found.n_words:,} of them distinct")
     print(f"vocabulary   {len(model.pieces_):,} entries, {found.size:,} of them pieces of two {model.unit}s or more")
     print(f"tokens       {found.objective:,.0f}, {found.tokens_per_word:.4f} a word")
-    print(f"proved       at least {found.lower_bound:,.0f}, {found.least_tokens_per_word:.4f} a word, with any such")
+    print(
+        f"proved       at least {found.lower_bound:,.0f}, {found.least_tokens_per_word:.4f} a word, with any such "
+        f"of pieces up to {model.longest} units"
+    )
     short = short_of(found.gap, model.tol, found.reason)
     print(f"gap          {percent(found.gap)}  ({found.reason}, {found.seconds:.1f} s{short})")
     print(f"written to   {out}")

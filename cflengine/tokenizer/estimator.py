@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -126,8 +127,8 @@ class SubwordTokenizer(FittedTokenizer):
         alphabet = table.alphabet()
         units = self._units(alphabet)
         size = self.vocab_size - len(units)
-        if len({name for name, _ in units}) < len(units):
-            raise InputError("a special token is given twice, or is a unit.")
+        if twice := [name for name, n in Counter(name for name, _ in units).items() if n > 1]:
+            raise InputError(f"the special token {twice[0]!r} is given twice, or is a unit.")
         if size < 0:
             raise InputError(
                 f"vocab_size must be at least {len(units):,}: so many units and special tokens there are, not "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -91,8 +92,13 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         -------
         str
             Bytes that are no whole character by their numbers.
+
+        Raises
+        ------
+        InputError for an id that is none.
         """
         check_is_fitted(self, "pieces_")
+        self._check_id(i)
         if self._cutting.unit == "character" or i < len(self._learnt_with["special_tokens"]):
             return self.pieces_[i]
         return self._raw[i].decode("utf-8", "backslashreplace")
@@ -117,8 +123,7 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         check_is_fitted(self, "pieces_")
         raw: list[bytes] = []
         for i in ids:
-            if not isinstance(i, Integral) or not 0 <= i < len(self.pieces_):
-                raise InputError(f"ids are whole numbers from 0 to {len(self.pieces_) - 1:,}, so {i!r} is none.")
+            self._check_id(i)
             raw.append(self._raw[i])
         return b"".join(raw).decode("utf-8", "replace")
 
@@ -165,7 +170,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike.
 
         But for special tokens that stand in a text: there they are cut out of it, while here they are text like any
-        other.
+        other. And where units are characters, for a text that holds the name of a byte, <0x41>, with a character in it
+        that the texts learnt from have not: there it is that byte.
 
         Parameters
         ----------
@@ -182,8 +188,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
     def save_sentencepiece_vocab(self, path: str | os.PathLike[str]) -> None:
         """Write the pieces as SentencePiece lists them.
 
-        A line each: the piece, "▁" for a space, a tab and a score, one for all; line breaks and tabs of pieces as it
-        writes bytes, <0x0A>.
+        A line each: the piece, "▁" for a space, a tab and a score, one for all; line breaks, tabs and "▁" of pieces by
+        their numbers, <U+000A>.
 
         Parameters
         ----------
@@ -200,6 +206,10 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         with replaced(Path(path)) as file:
             file.write(sentencepiece_vocab(self.pieces_).encode())
 
+    def _check_id(self, i: Any) -> None:
+        if not isinstance(i, int | np.integer) or isinstance(i, bool) or not 0 <= i < len(self.pieces_):
+            raise InputError(f"ids are whole numbers from 0 to {len(self.pieces_) - 1:,}, so {i!r} is none.")
+
     def _units(self, alphabet: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
         """What is in the vocabulary anyway: as it is written, and its units, None where no text is cut into it."""
         special: list[tuple[str, np.ndarray | None]] = [(piece, None) for piece in self.special_tokens]
@@ -213,8 +223,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         """What encoding, decoding and files take: the units of the corpus, the pieces chosen, how often each occurs."""
         every = self._units(alphabet) + [(self._written(piece), piece) for piece in chosen]
         names = [name for name, _ in every]
-        if len(set(names)) < len(names):
-            raise InputError("a special token is given twice, or is a unit.")
+        if twice := [name for name, n in Counter(names).items() if n > 1]:
+            raise InputError(f"the special token {twice[0]!r} is given twice, or is a unit.")
         self._cutting, self._alphabet, self._chosen, self._weight = cutting, alphabet, chosen, weight
         self.pieces_, self._learnt_with = names, parameters_of(self)
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)

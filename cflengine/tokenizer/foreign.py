@@ -175,8 +175,16 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
     names = [tokenizer.id_to_token(i) or "" for i in range(largest + 1)]
     of_bytes = "ByteLevel" in json.dumps([said.get("pre_tokenizer"), said.get("decoder")])
 
+    drops = kind == "BPE" and not model.get("unk_token") and not of_bytes
+
     def encode(texts: list[str]) -> Iterator[tuple[list[int], Sequence[int | None]]]:
-        for one in tokenizer.encode_batch(texts, add_special_tokens=False):
+        for text, one in zip(texts, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
+            lost = _lost(tokenizer, text, one.offsets) if drops else ""
+            if lost:
+                raise InputError(
+                    f"'{name}' leaves out characters that it does not know, {lost!r} in these texts, for it has no "
+                    "unk_token: what it makes of them is no encoding of them."
+                )
             yield one.ids, one.word_ids
 
     affixes = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
@@ -191,6 +199,19 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
     ]  # fmt: skip
     kind = f"Hugging Face {kind} of {'bytes' if of_bytes else 'characters'}"
     return ForeignTokenizer(kind, names, own, encode, of_bytes, *affixes)
+
+
+def _lost(tokenizer: Any, text: str, offsets: Sequence[tuple[int, int]]) -> str:
+    """A character of the text that is in no token although the steps before the model leave it; "" for none."""
+    covered = np.zeros(len(text), dtype=bool)
+    for start, end in offsets:
+        covered[start:end] = True
+    for char in sorted({text[k] for k in np.flatnonzero(~covered).tolist()}):
+        left = char if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str(char)
+        words = [(left, ())] if tokenizer.pre_tokenizer is None else tokenizer.pre_tokenizer.pre_tokenize_str(left)
+        if any(word for word, _ in words):
+            return char
+    return ""
 
 
 def _own(entry: str, of_bytes: bool, known: dict[str, int], prefix: str, suffix: str) -> np.ndarray:

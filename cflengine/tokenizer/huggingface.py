@@ -1,7 +1,9 @@
 """tokenizer.json: a vocabulary as Hugging Face's tokenizers read it.
 
 Its Unigram model takes the encoding of the highest score; with one score for all pieces that is one of the fewest
-pieces, and of these the one that trie_kernels.py takes. Bytes are written in GPT-2's alphabet, a letter for each.
+pieces, and of these the one that trie_kernels.py takes. Entries that no text is cut into, special ones and the names
+of bytes and of what is unknown, have a score below that of their letters one by one, so that a text which holds such a
+name is cut into pieces there, too. Bytes are written in GPT-2's alphabet, a letter for each.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from cflengine.tokenizer.words import Cutting
 
 _NORMALISERS = {"nfc": {"type": "NFC"}, "lowercase": {"type": "Lowercase"}}
 UNKNOWN = "<unk>"
-_LISTED = {ord(" "): "▁"} | {ord(each): f"<0x{ord(each):02X}>" for each in "\t\n\r"}
+_LISTED = {ord(" "): "▁"} | {ord(each): f"<U+{ord(each):04X}>" for each in "▁\t\n\r"}
 
 
 def byte_names() -> list[str]:
@@ -47,6 +49,8 @@ def tokenizer_json(cutting: Cutting, pieces: list[str], special: list[str], unkn
         decoder = {"type": "ByteLevel", **plain}
     elif unknown is not None:
         decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+    apart = len(special) + (0 if unknown is None else 1 + len(byte_names()))
+    lowest = -10.0 - 4.0 * max(map(len, pieces[:apart]), default=0)  # a character is four bytes at most
     kept = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     return {
         "version": "1.0",
@@ -60,12 +64,13 @@ def tokenizer_json(cutting: Cutting, pieces: list[str], special: list[str], unkn
         "model": {
             "type": "Unigram",
             "unk_id": unknown,
-            "vocab": [[piece, -1.0] for piece in pieces],
+            "vocab": [[piece, lowest if i < apart else -1.0] for i, piece in enumerate(pieces)],
             "byte_fallback": cutting.unit == "character",
         },
     }
 
 
 def sentencepiece_vocab(pieces: list[str]) -> str:
-    """The pieces as SentencePiece lists them, a line each: "▁" for a space, and a score, one for all."""
+    """The pieces as SentencePiece lists them, a line each: "▁" for a space, and a score, one for all; what the list
+    could not tell from others by its number, <U+000A>."""
     return "".join(f"{piece.translate(_LISTED)}\t-1\n" for piece in pieces)

@@ -63,12 +63,14 @@ _DEEPEST = 40  # groups within groups
 
 @dataclass(frozen=True)
 class _Part:
-    """A piece of an expression: as it is written, and how many characters it matches; whether it looks around."""
+    """A piece of an expression: as it is written, and how many characters it matches; whether it looks around, and
+    whether it is one look and nothing else."""
 
     text: str
     least: int
     most: float
     looks: bool = False
+    bare: bool = False
 
 
 _NOTHING = _Part("", 0, 0)
@@ -131,14 +133,16 @@ class _Reader:
             parts.append(self.sequence())
         looks = any(part.looks for part in parts)
         least, most = min(part.least for part in parts), max(part.most for part in parts)
-        return _Part("|".join(part.text for part in parts), least, most, looks)
+        # Oniguruma repeats no group of which an alternative is one look; of two, which look at the same, it does
+        texts = [part.text * (2 if len(parts) > 1 and part.bare else 1) for part in parts]
+        return _Part("|".join(texts), least, most, looks, len(parts) == 1 and parts[0].bare)
 
     def sequence(self) -> _Part:
         found = _NOTHING
         while self.at < len(self.pattern) and not (self.peek("|") or self.peek(")")):
             part = self.quantified(self.atom())
-            looks = found.looks or part.looks
-            found = _Part(found.text + part.text, found.least + part.least, found.most + part.most, looks)
+            looks, bare = found.looks or part.looks, not found.text and part.bare
+            found = _Part(found.text + part.text, found.least + part.least, found.most + part.most, looks, bare)
         return found
 
     def quantified(self, part: _Part) -> _Part:
@@ -177,7 +181,7 @@ class _Reader:
         if char == ".":
             return _Part(r"[\s\S]" if "s" in self.flags else r"[^\n]", 1, 1)
         if char in "^$":
-            return _Part((_LINES if "m" in self.flags else _TEXTS)[char], 0, 0, looks=True)
+            return _Part((_LINES if "m" in self.flags else _TEXTS)[char], 0, 0, looks=True, bare=True)
         if char == "{":
             self.refuse(r"a brace that is no quantifier (write \{)")
         return self.literal(char)
@@ -217,8 +221,8 @@ class _Reader:
         if opening.startswith("(?<") and (inside.looks or inside.least != inside.most):
             self.refuse("a look behind at parts of several lengths, or within which there is another look")
         if opening in ("(?:", "(?>"):
-            return _Part(f"{opening}{inside.text})", inside.least, inside.most, inside.looks)
-        return _Part(f"{opening}{inside.text})", 0, 0, looks=True)
+            return _Part(f"{opening}{inside.text})", inside.least, inside.most, inside.looks, inside.bare)
+        return _Part(f"{opening}{inside.text})", 0, 0, looks=True, bare=True)
 
     def escape(self) -> _Part:
         char = self.pattern[self.at]
@@ -227,7 +231,7 @@ class _Reader:
             return _Part({WORD: _IS, "": _NOT}.get(text, text), 1, 1)
         if char in _ANCHORS:
             self.at += 1
-            return _Part(_ANCHORS[char], 0, 0, looks=True)
+            return _Part(_ANCHORS[char], 0, 0, looks=True, bare=char in "AZz")
         return self.literal(self.escaped())
 
     def escaped(self) -> str:

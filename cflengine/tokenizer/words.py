@@ -57,6 +57,12 @@ class Cutting:
             raise InputError(f"the pattern must be a string or None, not {self.pattern!r}.")
         if self.pattern not in PATTERNS and str(self.pattern).lower().replace("-", "") in PATTERNS:
             raise InputError(f"patterns with a name are {', '.join(PATTERNS)}, not {self.pattern!r}.")
+        own = self.pattern if self.pattern not in PATTERNS else None
+        if own is not None and regex.fullmatch(r"[A-Za-z0-9_-]{1,40}", own):
+            raise InputError(
+                f"no pattern has the name {self.pattern!r} ({', '.join(PATTERNS)}; none for texts whole), and as a "
+                "regular expression it matches nothing but itself."
+            )
         _ = self.compiled
 
     @cached_property

@@ -11,12 +11,13 @@ from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.output import files_of_run
+from cflengine.engine.progress import TerminationReason
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
-from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report, require_same
+from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report, require, require_same
 from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
@@ -33,6 +34,7 @@ _CHECKS: dict[str, Callable[[Path, dict[str, Any], Any], Any]] = {
     "tokenizer": verify_tokenizer,
     "tokenizer-report": verify_tokenizer_report,
 }
+_AS_GIVEN = ("corpus", "arguments")
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -54,6 +56,7 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     try:
         if isinstance(report.get("corpus"), dict):
             _check_records(report["corpus"], read.report.to_dict())
+        _check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN})
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
     except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
@@ -73,6 +76,15 @@ def _check_records(said: dict[str, Any], found: dict[str, Any]) -> None:
     for name, count in found.items():
         if name.startswith("n_"):
             require_same(said.get(name), count, f"{name} of the input is")
+
+
+def _check_reasons(said: Any) -> None:
+    """FalseResult for a solve that ended for a reason there is none of."""
+    if isinstance(said, dict) and isinstance(said.get("reason"), str):
+        unknown = set(said["reason"].split(", ")) - set(map(str, TerminationReason))
+        require(not unknown, f"the report says that a solve ended by {said['reason']!r}.")
+    for inside in said.values() if isinstance(said, dict) else said if isinstance(said, list) else ():
+        _check_reasons(inside)
 
 
 def _damaged(folder: Path, error: Exception) -> FalseResult:

@@ -61,6 +61,7 @@ def verify_tokenizer(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     require_same(report["least_tokens_per_word"], bound / words_at_all, "tokens a word are at least")
     require_same(report["required"], len(required), "required pieces are")
     require_same(report["vocab_size"], arguments["vocab_size"], "the entries that were asked for are")
+    require_same(report["settings"]["tol"], arguments["gap"], "the gap that was asked for is")
     require_same(report["n_documents"], len(corpus.texts), "the documents are")
     check_trace(folder / "trace.csv", [(tokens, bound)])
     checked = (
@@ -180,7 +181,8 @@ def _excess(
 ) -> tuple[dict[str, float], Counter[str], np.ndarray]:
     """e_s of (3) in problem.py where it is above 0, how often the pieces occur, and the prices."""
     prices = proof_array(proof, "alpha")
-    require(prices.shape == table.units.shape and report["mu"] >= 0, "there are not as many prices as units.")
+    require(report["mu"] >= 0, f"the price of a piece is {report['mu']!r}.")
+    require(prices.shape == table.units.shape, "there are not as many prices as units.")
     alpha = prices.astype(np.float64)
     over: dict[str, float] = {}
     occurrences: Counter[str] = Counter()
@@ -216,9 +218,11 @@ def _check_files(
     before = len(names) - len(pieces)
     rows = [(name, -1, "False") for name in names[:before]] + [(name, n, "True") for name, n in pieces.items()]
     said = [
-        (restore_cell(row["piece"]), int(row["occurrences"]), row["chosen"]) for row in rows_of(folder / "pieces.csv")
+        (int(row["id"]), restore_cell(row["piece"]), int(row["occurrences"]), row["chosen"])
+        for row in rows_of(folder / "pieces.csv")
     ]
-    require(said == rows, "pieces.csv lists other pieces, or says that they occur otherwise.")
+    expected = [(i, *row) for i, row in enumerate(rows)]
+    require(said == expected, "pieces.csv lists other pieces, or says that they occur otherwise.")
     if unknown is not None:
         listed = (folder / "vocab.txt").read_text("utf-8")
         require(listed == sentencepiece_vocab(names), "vocab.txt lists other pieces.")

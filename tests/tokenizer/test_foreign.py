@@ -146,6 +146,24 @@ def test_what_is_unknown_is_left_out():
         tokenizer_report(tokenizer, ["", ""])
 
 
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_tokenizer_that_drops_characters_is_said_to(normalised, cut):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    made = Tokenizer(models.BPE())
+    if normalised:
+        made.normalizer = normalizers.Sequence([normalizers.Strip(), normalizers.Lowercase()])
+    if cut:
+        made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.train_from_iterator(["the cat sat on the mat", "the hat"], trainers.BpeTrainer(show_progress=False))
+    tokenizer = ForeignTokenizer.read(made.to_str().encode(), "t.json")
+    assert tokenizer.count(["the cat", " the mat"]).tokens > 0
+    for text in ("the zebra", "the \u00fc"):
+        with pytest.raises(InputError, match=r"'t\.json' leaves out characters that it does not know"):
+            tokenizer.count(["the cat", text])
+
+
 @pytest.mark.parametrize("repeats", [1, 9])
 def test_what_pieces_save_is_what_they_save(repeats):
     texts = [text.replace(" ", "" if repeats > 1 else " ") * repeats for text in texts_at_random(40)]

@@ -132,7 +132,7 @@ def test_python_finds_the_same_in_what_is_written(pattern, text):
 
 def check_alike(pattern: str, texts) -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    cutting = Cutting(pattern=pattern)
+    cutting = Cutting(pattern=f"(?:{pattern})" if pattern.isalnum() else pattern)  # which would be taken for a name
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(cutting.expression), "isolated")
     for text in texts:
         assert [text[a:e] for _, (a, e) in split.pre_tokenize_str(text)] == list(cutting.words(text))
@@ -143,6 +143,19 @@ def check_alike(pattern: str, texts) -> None:
 def test_oniguruma_finds_the_same(pattern, texts):
     if read(pattern) is not None:
         check_alike(pattern, texts)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\w+(?:\s|$)?|\W", "a(?:b|$)?", "a(?:$|b)?", "a(?:b|(?=c))?", "a(?:b|$){0,1}", r"\w+(?:\s|\Z)?",
+     "a(?:c|(?:$|b))?", r"a(?:b|\b)?", "a(?:b|c$)?", "(?m)a(?:b|^|$)?"],
+)  # fmt: skip
+def test_a_look_may_be_an_alternative_of_what_is_repeated(pattern):
+    texts = ["a", "ab", "ac", "abc a", "a\nab\n", "xa b\n"]
+    check_alike(pattern, texts)
+    for text in texts:
+        spans = [match.span() for match in regex.finditer(pattern, text)]
+        assert spans == [match.span() for match in regex.finditer(portable(pattern), text)]
 
 
 KNOWN = [char for char in map(chr, range(0x30000)) if unicodedata.category(char) not in ("Cn", "Cs", "Co")]

@@ -233,8 +233,33 @@ def test_a_special_token_may_be_written_as_a_piece_would_be(tmp_path):
     model = SubwordTokenizer(262, special_tokens=("Ġthe",)).fit(texts)
     assert model.pieces_.count("Ġthe") == 1 and model.pieces_[0] == "Ġthe"
     assert model.decode(model.encode(texts[0])) == texts[0]
-    with pytest.raises(InputError, match="given twice, or is a unit"):
-        SubwordTokenizer(10**6, special_tokens=("a",)).fit(texts)
+    with pytest.raises(InputError, match="'a' is given twice, or is a unit"):
+        SubwordTokenizer(10**6, special_tokens=("<pad>", "a")).fit(texts)
+
+
+APART = {
+    "lower case": ("<pad>", "a <PAD> b hello <PAD> world", {"normalisation": ("lowercase",)}),
+    "two spaces": ("ĠĠ", "a  b  c", {}),
+    "a word": ("ab", "Ab Ab ab", {"normalisation": ("lowercase",), "pattern": "gpt4"}),
+    "no pattern": ("<pad>", "x<Pad>y", {"normalisation": ("lowercase",), "pattern": None}),
+    "a byte's name": ("<s>", "mov <0x41> to <0x0A>y <0x41>", {"unit": "character", "pattern": "whitespace"}),
+    "the name of the unknown": ("<s>", "<unk> a<unk> <unk>", {"unit": "character"}),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_texts_that_hold_names_of_entries_are_cut_into_pieces(name, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    special, text, options = APART[name]
+    size = {"a byte's name": 280, "the name of the unknown": 272}.get(name, 262)
+    model = SubwordTokenizer(size, special_tokens=(special,), **options).fit([text] * 3 + ["<0x41>", "<unk>"])
+    model.save_tokenizer_json(tmp_path / "t.json")
+    other = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    for one in [text, text.split()[0], text[1:], text.upper().replace(special, "")]:
+        if special in one:
+            continue  # there it is cut out of the text
+        assert other.encode(one).ids == model.encode(one)
+        assert other.decode(model.encode(one)) == model.decode(model.encode(one)) == model._cutting.normalised(one)
 
 
 def test_special_tokens_are_never_pieces():
@@ -351,8 +376,10 @@ def test_what_does_not_fit_is_said_before_work_starts(monkeypatch):
 
 
 def test_ids_that_are_none_are_refused(fitted):
-    with pytest.raises(InputError, match="ids are whole numbers from 0"):
-        fitted.decode([len(fitted.pieces_)])
+    for i in (len(fitted.pieces_), -1, True):
+        for answer in (fitted.text_of, lambda i: fitted.decode([i])):
+            with pytest.raises(InputError, match="ids are whole numbers from 0"):
+                answer(i)
 
 
 def test_the_list_for_sentencepiece(fitted, tmp_path):
@@ -363,6 +390,10 @@ def test_the_list_for_sentencepiece(fitted, tmp_path):
     fitted.save_sentencepiece_vocab(tmp_path / "vocab.txt")
     lines = (tmp_path / "vocab.txt").read_text("utf-8").split("\n")
     assert len(lines) == len(fitted.pieces_) + 1 and "▁" in "".join(lines)
+    model = SubwordTokenizer(268, unit="character", pattern=None).fit(["a\nb ▁c", "a ▁\n"])
+    model.save_sentencepiece_vocab(tmp_path / "vocab.txt")
+    lines = (tmp_path / "vocab.txt").read_text("utf-8").split("\n")
+    assert len(set(lines)) == len(lines) == len(model.pieces_) + 1
 
 
 def test_the_command_writes_it_all(tmp_path, capsys):
@@ -414,6 +445,11 @@ FALSE = {
     "price": lambda out: _with_report(out, mu=1e-3),
     "size": lambda out: _with_report(out, size=7),
     "words": lambda out: _with_report(out, n_running=7),
+    "reason": lambda out: _with_report(out, reason="optimal"),
+    "gap that was to be": lambda out: _with_report(out, settings={"tol": 1e-9, "time_limit": None}),
+    "ids": lambda out: (out / "pieces.csv").write_text(
+        (out / "pieces.csv").read_text("utf-8").replace("\n257,", "\n7,")
+    ),
     "alpha": lambda out: _with_proof(out, alpha=lambda a: 2.0 * a),
     "pieces": lambda out: _with_proof(out, units=lambda a: a[::-1]),
     "number of pieces": lambda out: _with_proof(out, ptr=lambda a: a[:-1]),
@@ -444,6 +480,12 @@ def test_what_is_false_is_found(tmp_path, capsys):
         for path, content in kept.items():
             path.write_bytes(content)
     assert main(["verify", str(out)]) == 0
+
+
+@pytest.mark.parametrize("name", ["none", "None", "cl100k", "o200k_base"])
+def test_a_pattern_that_would_match_itself_alone_is_a_name_that_is_none(name):
+    with pytest.raises(InputError, match=f"no pattern has the name '{name}'"):
+        SubwordTokenizer(300, pattern=name).fit(["some words"])
 
 
 @pytest.mark.parametrize("name", ["GPT4", "gpt-2", "Whitespace"])

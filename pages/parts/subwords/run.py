@@ -54,7 +54,8 @@ class SubwordChoice:
 class SubwordRun:
     """scale: sizes that are tried, as far as the corpus allows; models: by size; bpe: entries -> a tokenizer trained by
     BPE on the same corpus and its tokens; now: size, tokens of the best found and those proved to be needed, of the
-    solve under way; most: entries that the corpus allows, with every piece that occurs in its words; refused: why the
+    solve under way; most: entries that the corpus allows, with every piece that occurs in its words; stopped: whether
+    the user has ended it before all sizes were there; refused: why the
     user's own could not be held against the best."""
 
     choice: SubwordChoice
@@ -68,6 +69,7 @@ class SubwordRun:
     now: tuple[int, float, float] | None = None
     n_running: int = 0
     most: int = 0
+    stopped: bool = False
     stage: str = ""
 
     def take_over(self, before: SubwordRun) -> None:
@@ -96,13 +98,14 @@ class SubwordRun:
         compare = CAN_COMPARE and sum(map(len, texts)) <= MOST_FOR_BPE
         for size in self.sizes:
             if not job.poll():
+                self.stopped = True
                 return
             if size not in self.models:
                 self.stage = f"Choosing {size:,} entries …"
                 self.models[size] = self._chosen(size, counts, job)
             if compare and size not in self.bpe and job.poll():
                 self.bpe[size] = self._bpe(size, texts)
-        self.now = None
+        self.now, self.stopped = None, not job.poll()
         if self.theirs is not None and job.poll():
             self.stage = f"Holding {brought.name if brought else ''} against the best …"
             settings = VocabularySettings(tol=TOL, time_limit=2 * SECONDS)
@@ -152,8 +155,11 @@ class SubwordRun:
         # the 257 entries for bytes and what is unknown are in our vocabularies of characters alone
         entries = size if cutting.unit == "byte" else size - 257
         made.train_from_iterator(
-            texts, trainers.BpeTrainer(vocab_size=entries, initial_alphabet=alphabet, show_progress=False)
-        )
+            texts,
+            trainers.BpeTrainer(  # of pieces as long as those that the bound is about
+                vocab_size=entries, initial_alphabet=alphabet, show_progress=False, max_token_length=LONGEST
+            ),
+        )  # fmt: skip
         found = ForeignTokenizer.read(made.to_str().encode(), "BPE")
         return found, found.count(texts).tokens
 

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from cflengine.engine import frame_csv
+from cflengine.engine import TerminationReason, frame_csv
 from cflengine.tokenizer import SubwordTokenizer
 from pages.parts.components.text_view import text_view
 from pages.parts.shared.commands import command_line
@@ -20,11 +20,12 @@ from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.words import gap_text, many, number, percent, plain
-from pages.parts.subwords.run import CAN_COMPARE, SubwordRun, cut
+from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
 MOST_CHARACTERS = 600
 _NAMED = 60  # pieces that come, or go
 _LISTED = 500
+_ANY = f"With any vocabulary of so many entries, of pieces of at most {LONGEST} units."
 
 
 def size_figure(run: SubwordRun) -> go.Figure:
@@ -49,7 +50,8 @@ def size_figure(run: SubwordRun) -> go.Figure:
     if run.report is not None:
         figure.add_scatter(
             x=[run.report.entries], y=[run.report.tokens / words], name="yours", mode="markers",
-            marker={"color": GREEN, "symbol": "star", "size": 15}, hovertemplate="yours<br>%{y:.4f}<extra></extra>",
+            marker={"color": GREEN, "symbol": "star", "size": 15},
+            hovertemplate="yours, of %{x:,} entries<br>%{y:.4f} a word<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(
         title_text="entries of the vocabulary", type="log", tickvals=run.sizes, ticktext=[f"{s:,}" for s in run.sizes]
@@ -83,7 +85,8 @@ def draw_sizes(run: SubwordRun) -> int:
     st.plotly_chart(size_figure(run), key="subwords_sizes", config={"displayModeBar": False})
     st.caption(
         "Tokens that a word of this corpus takes, on average: the best vocabulary found, and what no vocabulary of so "
-        "many entries can go below, with pieces of up to 16 units. Recomputed from the words."
+        f"many entries can go below, with pieces of up to {LONGEST} units, as byte-pair encoding has them here. "
+        "Recomputed from the words."
         + ("" if CAN_COMPARE else ' For byte-pair encoding beside: `pip install "cflengine[foreign]"`.')
     )
     if run.most < run.choice.largest:
@@ -92,6 +95,15 @@ def draw_sizes(run: SubwordRun) -> int:
             "words of this corpus."
         )
     sizes = list(run.models)
+    if run.stopped:
+        broken = run.models[sizes[-1]].result_.reason is TerminationReason.INTERRUPTED
+        left = [s for s in run.sizes if s not in run.models]
+        st.caption(
+            "⚠ Stopped"
+            + (f" while {sizes[-1]:,} entries were chosen: better ones may be found" if broken else "")
+            + (f"; not tried: {', '.join(f'{s:,}' for s in left)} entries" if left else "")
+            + ". Press **Choose** to go on."
+        )
     size = st.segmented_control(
         "Entries", sizes, default=sizes[-1], required=True, format_func=lambda s: f"{s:,}", key="subwords_size"
     )
@@ -99,12 +111,13 @@ def draw_sizes(run: SubwordRun) -> int:
     items: list[Any] = [
         ("Tokens", number(result.objective), f"Of {number(result.n_running)} words."),
         ("Tokens a word", number(result.tokens_per_word, 4)),
-        ("At least, proved", number(result.least_tokens_per_word, 4), "With any vocabulary of so many entries."),
+        ("At least, proved", number(result.least_tokens_per_word, 4), _ANY),
         ("Gap, proved", gap_text(result.gap)),
     ]
     if size in run.bpe:
         more = run.bpe[size][1] / result.objective - 1.0
-        items.append(("BPE takes", f"{percent(abs(more), 1)} {'more' if more >= 0 else 'less'}", "Byte-pair encoding."))
+        said = f"{percent(abs(more), 1)} {'more' if more > 0 else 'less'}" if more else "as many"
+        items.append(("BPE takes", said, f"Byte-pair encoding, with pieces of at most {LONGEST} units, too."))
     metric_row(items)
     return size
 
