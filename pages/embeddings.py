@@ -50,7 +50,7 @@ if possible and run is not None and run.comparison is not None:
     with simulation:
         draw_simulation()
     with files:
-        draw_files(run, pair, loaded)
+        draw_files(run, loaded)
 else:
     with st.expander("A simulation: how many documents does the test need?", key="embed_simulation"):
         draw_simulation()

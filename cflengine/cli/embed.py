@@ -137,7 +137,7 @@ def _add_network(group: Any) -> None:
         "--max-gradient", type=number(float, 0), metavar="G",
         help="longer gradients are cut to it; 1 keeps gru and bilstm from diverging on long documents (default: none)",
     )  # fmt: skip
-    group.add_argument("--checkpoint", metavar="FILE", help="written after each epoch; a run goes on from it")
+    group.add_argument("--checkpoint", metavar="FILE", help="written after each epoch; the same run goes on from it")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -183,7 +183,8 @@ def run(arguments: argparse.Namespace) -> int:
             except Exception as error:  # raised again once the statistic is written
                 failure = error
             if model is None and network != "none":
-                note = f"no network was trained: {failure or 'it was stopped before the first epoch was over'}"
+                why = "the run was stopped" if progress.stop else "the time limit came"
+                note = f"no network was trained: {failure or why + ' before its first epoch was over'}"
             analysis = EmbeddingAnalysis(
                 corpus=corpus, labels=labels, documents=documents, comparison=found, split=split, model=model
             )  # fmt: skip
@@ -261,7 +262,9 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
         print(f"left aside: {many(n_unlabelled, 'document')} without one of the classes")
     print(f"{many(found['n_words'], 'word')} with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
     low, high = found["interval"]
-    p = f"p {found['p_value']:.2g} ({found['n_permutations']:,} permutations)" if found["n_permutations"] else "no test"
+    done, asked = found["n_permutations"], report["arguments"]["permutations"]
+    of = f" of {asked:,}, stopped: no p of pairs of classes" if done < asked else ""
+    p = f"p {found['p_value']:.2g} ({done:,} permutations{of})" if done else "no test" + (", stopped" if of else "")
     interval = f"95 %: {low:.5g} to {high:.5g}" if low == low else "no interval: a class has two documents"
     print(f"wMMD²        {found['statistic']:.5g}  ({interval})  {p}")
     print(f"of the words {found['identity']['statistic']:.5g}  (M = identity)")

@@ -1,7 +1,7 @@
 from .classifier import WordMMDEmbedding
 from .comparison import Comparison
 from .estimator import WordMMD
-from .export import EmbeddingAnalysis, embedding_report, write_embedding
+from .export import EmbeddingAnalysis, embedding_report, statistic_report, witness_table, write_embedding
 from .laws import WordLaws
 from .pairs import pair_sums, witness_values
 from .problem import pair_coefficients
@@ -28,7 +28,9 @@ __all__ = [
     "pair_sums",
     "power",
     "require_neural",
+    "statistic_report",
     "warm_up",
+    "witness_table",
     "witness_values",
     "write_embedding",
     "write_text",

@@ -59,23 +59,51 @@ class EmbeddingAnalysis:
             }
         )
 
-    def witness(self) -> pd.DataFrame:
-        """The witness functions of all pairs of classes, one below the other."""
-        names, frames = list(self.labels.classes), []
-        most = most_words(len(names))
-        for a, b in combinations(range(len(names)), 2):
-            frame = self.comparison.witness(a, b).head(most)
-            frame.columns = [*frame.columns[:4], "share", "share in other"]
-            frame.insert(0, "against", names[b])
-            frame.insert(0, "of", names[a])
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
-
     def accuracies(self) -> dict[str, float]:
         """The share of right ones in each part that has documents."""
         found = self.predictions
         right = found["label"].astype(str) == found["predicted"].astype(str)
         return {str(part): float(own.mean()) for part, own in right.groupby(found["split"], sort=False)}
+
+
+def witness_table(found: Comparison) -> pd.DataFrame:
+    """The witness functions of all pairs of classes, as witness.csv has them.
+
+    Parameters
+    ----------
+    found : Comparison
+        Of the classes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a word and pair: of, against, word, class, witness, contribution, share, share in other.
+    """
+    names, frames = [str(name) for name in found.words.classes], []
+    most = most_words(len(names))
+    for a, b in combinations(range(len(names)), 2):
+        frame = found.witness(a, b).head(most)
+        frame.columns = [*frame.columns[:4], "share", "share in other"]
+        frame.insert(0, "against", names[b])
+        frame.insert(0, "of", names[a])
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def statistic_report(found: Comparison) -> dict[str, Any]:
+    """What statistic.json says.
+
+    Parameters
+    ----------
+    found : Comparison
+        Of the classes.
+
+    Returns
+    -------
+    dict[str, Any]
+        The statistic's numbers, and ``pairwise``, those of each pair of classes.
+    """
+    return found.summary() | {"pairwise": found.pairwise.to_dict("records")}
 
 
 def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -128,7 +156,7 @@ def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str,
     """
     found, model = analysis.comparison, analysis.model
     frames = {
-        "witness": analysis.witness(),
+        "witness": witness_table(found),
         "pairwise": found.pairwise,
         "null": pd.DataFrame({"statistic": found.null}),
     }
@@ -148,7 +176,7 @@ def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str,
         (folder / f"{name}.csv").write_bytes(frame_csv(frame))
     write_arrays(folder / "vectors.npz", arrays)
     write_text(folder / "vectors.txt", words, np.asarray(M))
-    write_report(folder, report["statistic"] | {"pairwise": report["pairwise"]}, "statistic.json")
+    write_report(folder, statistic_report(found), "statistic.json")
     write_report(folder, report)
 
 

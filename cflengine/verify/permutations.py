@@ -73,9 +73,14 @@ def check_permutations(
     said, arguments = report["statistic"], report["arguments"]
     null = pd.read_csv(folder / "null.csv")["statistic"].to_numpy(dtype=np.float64)
     require_same(said["n_permutations"], len(null), "the number of permutations is")
+    asked = int(arguments["permutations"])
+    require(len(null) <= asked, f"there are {len(null):,} permutations, where {asked:,} were asked for.")
     if documents is None or not len(null):
-        require(said["p_value"] is None, "there is a p value without permutations.")
-        return []
+        values = [said["p_value"], said["null_observed"], said["identity"]["p_value"]]
+        values += [row["p_value"] for row in report["pairwise"]]
+        require(all(value is None for value in values), "there is a p value without permutations.")
+        require(said["null_kernel"] == "", "there is a kernel of permutations without permutations.")
+        return ["p values: permutations were stopped"] if asked else []
     kernel = "exact" if documents.gram is not None or said["kernel"] == "linear" else "random features"
     say = f"labels were permuted with the kernel {kernel!r}, not {said['null_kernel']!r}."
     require(said["null_kernel"] == kernel, say)
@@ -92,7 +97,7 @@ def check_permutations(
     notes = []
     if n < len(null):
         notes.append(f"p where it hangs on the permuted statistics after the first {n:,}: those are not repeated")
-    if len(null) < int(arguments["permutations"]):
+    if len(null) < asked:
         return [*notes, "p of single pairs of classes, and of the words themselves: permutations were stopped"]
     return notes + _check_identity(report, laws, y, len(null)) + _check_pairs(report, y, documents, len(null))
 

@@ -42,6 +42,7 @@ def check_training(
     header, arrays = read_model(folder / MODEL, "embedding")
     parameters, words, (kept, M) = header["parameters"], header["words"], vectors
     _check_settings(parameters, report, M.shape[1])
+    require(header["reason"] == said["reason"], f"{MODEL} says that training ended by {header['reason']!r}.")
     require_same(said["n_words"], len(words), "the words of the network are")
     same = kept in (words, [word.replace("\n", "␊") for word in words]) and np.array_equal(M, arrays["vectors"])
     require(same, f"vectors.npz has other vectors than {MODEL}.")
@@ -64,10 +65,10 @@ def check_training(
     _check_losses(said, trace, best, (scores, part, y))
     checked = [f"{len(rows):,} predictions, of the network in {MODEL}, against the labels", "its cross entropy"]
     notes = ["the network's way from where it began to its weights"]
-    learnt = np.flatnonzero(part == "train")
+    learnt, begun = np.flatnonzero(part == "train"), _begun(folder, M)
     if parameters["stop_words"] is not None:
         return checked, [*notes, "wMMD² before and after training, from which stop words are left out"]
-    _check_discrepancies(folder, said, [shown[d] for d in learnt.tolist()], y[learnt], M)
+    _check_discrepancies(said, [shown[d] for d in learnt.tolist()], y[learnt], (begun, M))
     return [*checked, "wMMD² before and after training"], notes
 
 
@@ -89,6 +90,17 @@ def _check_settings(parameters: dict[str, Any], report: dict[str, Any], dimensio
     for name, value in asked.items():
         require(settings[name] == value, f"the report says that {name} is {settings[name]!r}, not {value!r}.")
     require(said["network"] == settings["network"], "the report names two networks.")
+    compared = arguments["initial"] == "compared"
+    texts = {
+        "min_count": arguments["min_count"], "stop_words": arguments["stop_words"], "groups": arguments["group"],
+        "lowercase": not arguments["keep_case"], "initial": "random" if compared else arguments["initial"],
+    }  # fmt: skip
+    if arguments["token_pattern"] is not None:
+        texts["token_pattern"] = arguments["token_pattern"]
+    if arguments["dimension"] is not None and not compared:
+        texts["dimension"] = arguments["dimension"]
+    for name, value in texts.items():
+        require(parameters[name] == value, f"{MODEL} says that {name} is {parameters[name]!r}, not {value!r}.")
 
 
 def _check_predictions(
@@ -155,13 +167,19 @@ def _check_losses(
         require(same, "trace.csv says other things about the dev part than the network that was kept.")
 
 
-def _check_discrepancies(
-    folder: Path, said: dict[str, Any], shown: list[np.ndarray], y: np.ndarray, M: np.ndarray
-) -> None:
-    """wMMD² of the documents learnt from, by the vectors as they began and as they are. shown: the words of each."""
+def _begun(folder: Path, M: np.ndarray) -> np.ndarray:
+    """The vectors as they began; M: as they are."""
     with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:
         begun = np.asarray(arrays["initial_vectors"], dtype=np.float64)
     require(begun.shape == M.shape and bool(np.isfinite(begun).all()), "initial_vectors are not those of the words.")
+    return begun
+
+
+def _check_discrepancies(
+    said: dict[str, Any], shown: list[np.ndarray], y: np.ndarray, vectors: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """wMMD² of the documents learnt from, by the vectors as they began and as they are. shown: the words of each."""
+    M = vectors[1]
     lengths = np.array([len(one) for one in shown])
     rows = (np.ones(int(lengths.sum())), (np.repeat(np.arange(len(shown)), lengths), np.concatenate(shown)))
     counts = sparse.coo_matrix(rows, (len(shown), len(M))).tocsr()
@@ -170,7 +188,7 @@ def _check_discrepancies(
     classes, number = np.unique(y[used], return_inverse=True)
     words = np.flatnonzero(np.asarray(counts.sum(axis=0)).ravel() > 0)
     laws = WordLaws.of(counts[used][:, words], number).laws
-    for name, own in (("wmmd_before", begun), ("wmmd_after", M)):
+    for name, own in zip(("wmmd_before", "wmmd_after"), vectors, strict=True):
         ends = median_discrepancy(laws, number, own[words], EPOCH_WORDS, EPOCH_FEATURES) if len(classes) > 1 else []
         value = said[name]
         none = value is None or math.isnan(value)

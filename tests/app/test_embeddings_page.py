@@ -107,6 +107,16 @@ def test_a_training_and_its_film():
     assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
 
 
+def test_files_are_known_by_the_names_of_their_uploads(tmp_path):
+    path = tmp_path / "cflengine-x1.txt"
+    path.write_text("dull 1 2\nflat 3 1\nhoppy 3 4\ncrisp 0 1\n")
+    run = compared(vectors=(str(path), "mine.txt"))
+    assert run.comparison.summary()["vectors"] == "mine.txt"
+    path.write_text("nowhere 1 2\n")
+    with pytest.raises(ValueError, match=r"has a vector in mine\.txt"):
+        compared(vectors=(str(path), "mine.txt"))
+
+
 def test_a_simulation_shows_the_linear_kernel_blind(monkeypatch):
     monkeypatch.setattr("pages.parts.embeddings.run.SHARES", SHARES[:2])
     run = SimulationRun(SimulationChoice())

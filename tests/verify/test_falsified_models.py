@@ -32,6 +32,7 @@ RUNS = {
     "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
     "numbers": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1"),
     "network": ("embed", *_LABEL, "--network", "cnn", "--epochs", "3", "--permutations", "9", "--dev-split", "0.3"),
+    "no test": ("embed", *_LABEL, "--network", "none", "--permutations", "0"),
     "features": ("embed", *_LABEL, "--network", "none", "--permutations", "9", "--random-features", "32"),
     "tokenizer": ("tokenizer", "--text-column", "text", "--unit", "character", "--vocab-size", "295"),
 }  # fmt: skip
@@ -366,6 +367,29 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "loss of the dev part": ("network", in_table("trace.csv", "dev_loss", lambda cell: cell + 1.0)),
     "dimension": ("network", in_statistic("dimension", 3)),
     "width": ("network", in_statistic("widths", [3.0])),
+    "width of the words themselves": (
+        "no test",
+        lambda run: [
+            in_report("statistic", "identity", "width", value=1.5)(run),
+            in_report("identity", "width", value=1.5, file="statistic.json")(run),
+        ],
+    ),
+    "p of a pair without permutations": (
+        "no test",
+        lambda run: [
+            in_report("pairwise", 0, "p_value", value=0.001)(run),
+            in_report("pairwise", 0, "p_value", value=0.001, file="statistic.json")(run),
+        ],
+    ),
+    "observed without permutations": ("no test", in_statistic("null_observed", 9.9)),
+    "unlabelled": ("no test", in_report("n_unlabelled", value=1)),
+    "permutations that were asked for": ("network", in_report("arguments", "permutations", value=8)),
+    "least occurrences": ("network", in_report("arguments", "min_count", value=50)),
+    "stop words": ("network", in_report("arguments", "stop_words", value="english")),
+    "groups of a penalty": ("network", in_report("arguments", "group", value=[["x"]])),
+    "beginning": ("network", in_report("arguments", "initial", value="learnt")),
+    "dimension that was asked for": ("network", in_report("arguments", "dimension", value=99)),
+    "case": ("network", in_report("arguments", "keep_case", value=True)),
     "p by features": ("features", in_statistic("p_value", 0.9)),
     "observed by features": ("features", in_statistic("null_observed", 9.0)),
     "statistic by features": ("features", in_statistic("statistic", 0.01)),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import shlex
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from cflengine.embedding import DEFAULT_LAMS, NETWORKS, REGULARISERS, write_text
+from cflengine.embedding import DEFAULT_LAMS, NETWORKS, REGULARISERS, statistic_report, witness_table, write_text
 from cflengine.engine import frame_csv, report_bytes
 from cflengine.linear import about_corpus
 from pages.parts.embeddings.controls import (
@@ -65,6 +66,8 @@ def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
     elif job.active:
         st.fragment(_training, run_every=0.7)(job.id, compared.id, pair)
     else:
+        if replace(train_choice(), test=job.result.choice.test) != job.result.choice:
+            st.caption("⚠ The choices above have changed since this network was trained.")
         _trained(job.result, compared.result, pair, loaded)
 
 
@@ -72,7 +75,7 @@ def _training_controls(compared: Job, job: Job | None) -> None:
     choice, busy = train_choice(), job is not None and job.active
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "Network", NETWORKS, index=NETWORKS.index(choice.network), format_func=_NETWORKS.__getitem__, width=165,
+            "Network", NETWORKS, index=NETWORKS.index(choice.network), format_func=_NETWORKS.__getitem__, width=195,
             key="widget_train_network", on_change=lambda: set_train(network=st.session_state.widget_train_network),
         )  # fmt: skip
         names = list(_PENALTIES)
@@ -171,10 +174,12 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
             "Vectors (text)", lambda: _vector_text(model.words_, model.vectors_), "vectors.txt", "text/plain",
             key="train_vectors", on_click="ignore",
         )  # fmt: skip
-    if run.n_learnt < MOST_DOCUMENTS:
-        st.caption("The same from the command line:")
-    else:
+    if str(result.reason) != "iteration limit":
+        st.caption(f"From the command line, which trains all {many(run.choice.epochs, 'epoch')}:")
+    elif run.n_learnt == MOST_DOCUMENTS:
         st.caption(f"From the command line, which learns from all documents, not from {MOST_DOCUMENTS:,} of them:")
+    else:
+        st.caption("The same from the command line:")
     st.code(embed_command(about, loaded, run.choice), language="shell", wrap_lines=True)
 
 
@@ -259,21 +264,25 @@ def _simulation(job_id: str) -> None:
     rerun_at_end(job)
 
 
-def draw_files(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
+def draw_files(run: EmbedRun, loaded: LoadedCorpus) -> None:
     """Tables and vectors to take away, and the command that makes them again."""
     found = run.comparison
     assert found is not None
     files: dict[str, Any] = {
-        "Witness (CSV)": ("witness.csv", lambda: frame_csv(found.witness(*pair))),
+        "Witness (CSV)": ("witness.csv", lambda: frame_csv(witness_table(found))),
         "Pairs of classes (CSV)": ("pairwise.csv", lambda: frame_csv(found.pairwise)),
-        "Statistic (JSON)": ("statistic.json", lambda: report_bytes(found.summary())),
+        "Statistic (JSON)": ("statistic.json", lambda: report_bytes(statistic_report(found))),
         "Vectors (npz)": ("vectors.npz", lambda: _npz(found)),
         "Vectors (text)": ("vectors.txt", lambda: _vector_text(found.words.vectors.words, found.words.vectors.M)),
     }
     with st.container(horizontal=True, gap="small"):
         for label, (name, make) in files.items():
             st.download_button(label, make, name, on_click="ignore", key=f"embed_{name}")
-    st.caption("The same from the command line; `cflengine verify` recomputes it without compiled code:")
+    whole = found.n_permutations == run.choice.permutations
+    st.caption(
+        ("The same" if whole else f"With all {run.choice.permutations:,} permutations")
+        + " from the command line; `cflengine verify` recomputes it without compiled code:"
+    )
     st.code(embed_command(run, loaded), language="shell", wrap_lines=True)
 
 

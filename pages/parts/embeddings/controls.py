@@ -36,7 +36,7 @@ def draw_embed_controls() -> bool:
             on_change=_take_column, args=(columns,),
         )  # fmt: skip
         st.multiselect(
-            "Compare", columns[choice.column], default=list(choice.classes), key=key, width=430,
+            "Compare", columns[choice.column], default=list(choice.classes), key=key, width=520,
             on_change=lambda: _set(classes=tuple(st.session_state[key])),
         )  # fmt: skip
         run_and_stop(

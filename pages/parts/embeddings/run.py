@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 
 from cflengine import IterationStats, WordMMD, WordMMDEmbedding
 from cflengine.embedding import DEFAULT_LAMS, BetaBinomial, Comparison, Kernel, PowerSettings, power, warm_up
-from cflengine.engine import Stopped
+from cflengine.engine import InputError, Stopped
 from cflengine.linear import Labels, read_labels, split_documents
 from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
@@ -62,17 +63,23 @@ class EmbedRun:
         )  # fmt: skip
         chosen = [texts[d] for d in self.documents.tolist()]
         try:
-            self.comparison = model.fit(
+            found = model.fit(
                 chosen, self.labels.of(self.documents), None if choice.vectors is None else choice.vectors[0]
             ).comparison_
         except Stopped:
             return
+        except InputError as error:  # of a file that was uploaded: by the name that the user knows
+            raise InputError(self._named(str(error))) from error
+        vectors = replace(found.words.vectors, name=self._named(found.words.vectors.name))
+        self.comparison = replace(found, words=replace(found.words, vectors=vectors))
 
-    @property
-    def vectors_name(self) -> str:
-        """Where the vectors are from."""
-        assert self.comparison is not None
-        return self.choice.vectors[1] if self.choice.vectors else self.comparison.words.vectors.name
+    def _named(self, text: str) -> str:
+        """Files by the names that they were uploaded with."""
+        return (
+            text
+            if self.choice.vectors is None
+            else text.replace(Path(self.choice.vectors[0]).name, self.choice.vectors[1])
+        )
 
 
 class _Stage:

@@ -62,7 +62,7 @@ def draw_answer(run: EmbedRun) -> None:
     metric_row(items)
     width = f"{found.kernel.family} kernel"
     width += f" of width {found.kernel.widths[0]:.3g}, the median distance" if found.kernel.widths else ""
-    notes = [f"{many(words.laws.n_documents, 'document')}; {width}; vectors: {run.vectors_name}"]
+    notes = [f"{many(words.laws.n_documents, 'document')}; {width}; vectors: {words.vectors.name}"]
     if words.n_empty:
         notes.append(f"{many(words.n_empty, 'document')} without such a word are left out")
     if found.null_kernel == "random features":
