@@ -18,6 +18,7 @@ from pages.parts.shared.words import plain
 
 MOST_CLASSES = 6  # chosen to begin with
 KERNELS = {"gaussian": "gaussian", "laplace": "Laplace", "linear": "linear: means alone"}
+_MANY = 4  # classes, which take a row of their own
 _FEWEST = 5  # documents of a class that is compared unasked
 UPLOAD_MB = 2_000
 HAS_NEURAL = has_neural()
@@ -36,7 +37,8 @@ def draw_embed_controls() -> bool:
             on_change=_take_column, args=(columns,),
         )  # fmt: skip
         st.multiselect(
-            "Compare", columns[choice.column], default=list(choice.classes), key=key, width=520,
+            "Compare", columns[choice.column], default=list(choice.classes), key=key,
+            width=430 if len(choice.classes) < _MANY else 560,
             on_change=lambda: _set(classes=tuple(st.session_state[key])),
         )  # fmt: skip
         run_and_stop(
