@@ -80,7 +80,7 @@ def test_what_is_wrong_is_one_sentence(run, capsys, monkeypatch):
     other = run / "other.cflm"
     LogisticClassifier().fit([[0.0], [1.0]], ["a", "b"]).save(other)
     wrong = {
-        "holds a model that predicts, not a dictionary": [str(other), first, *out],
+        "holds no dictionary of K-grams, but a model that predicts": [str(other), first, *out],
         "--threads is for work in this process": [model, first, *out, "--cluster", "local", "--threads", "1"],
         "is named twice": [model, first, first, *out, "--text-column", "text"],
         "which could be overwritten": [model, first, "--out", str(run)],

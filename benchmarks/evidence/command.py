@@ -44,6 +44,7 @@ PARTS = {
     "loglinear-figures": (loglinear.figure_parts, "loglinear --sections figures"),
     "plq": (plq.parts, "plq"),
     "embedding": (embedding.parts, "embedding --sections ce-t1,flat,bbc,english"),
+    "embedding-bbc100": (embedding.parts, "embedding --sections bbc-100"),
     "embedding-speed": (embedding.speed_parts, "embedding --sections speed"),
     "tokenizers": (tokenizers.parts, "tokenizers"),
     "app": (feel.parts, "app --minutes 6"),

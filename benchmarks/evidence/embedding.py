@@ -13,7 +13,7 @@ FIVE_TIMES = 5.0  # what was asked of the statistic's speed
 def parts(evidence: Evidence) -> list[Part]:
     """A table for each corpus with published figures, and one for the others."""
     cases = evidence.cases()
-    found = [_published(name, cases[name]) for name in ("ce-t1", "bbc") if name in cases]
+    found = [_published(name, cases[name]) for name in ("ce-t1", "bbc", "bbc-100") if name in cases]
     if "flat" in cases:
         found.append(_flat(cases["flat"]))
     if "english" in cases:

@@ -34,13 +34,12 @@ class Words(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Of every lane: values, factors: float64 (lanes, TILE²); x, y, product: float64 (lanes, TILE, r + 2); z: float64
-    (lanes, TILE)."""
+    """Of every lane: values, factors, weights: float64 (lanes, TILE²); product: float64 (lanes, TILE, r + 2); z:
+    float64 (lanes, TILE)."""
 
     values: np.ndarray
     factors: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
+    weights: np.ndarray
     product: np.ndarray
     z: np.ndarray
 
@@ -58,15 +57,23 @@ class Classes(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """Of the pass over pairs of words within a document, CSR: indptr, indices, laws; factor: float64 (N,), what pairs
-    of each count in the gradient; within: float64 (N,), pᵀ𝐊p; gradient: as in :class:`Classes`."""
+    """Of the pairs of words within a document.
 
-    indptr: np.ndarray
+    indices, laws: of CSR, sorted. block_ptr, of, starts, ends: where the words of block b = [b TILE, (b + 1) TILE)
+    stand in each document that has some: those of the document of[k], block_ptr[b] ≤ k < block_ptr[b + 1], are
+    starts[k] … ends[k] − 1 of indices. factor: float64 (N,), what pairs of each count in the gradient; within: float64
+    (lanes, N), pᵀ𝐊p; place: int32 (lanes, N), scratch, −1.
+    """
+
     indices: np.ndarray
     laws: np.ndarray
+    block_ptr: np.ndarray
+    of: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
     factor: np.ndarray
     within: np.ndarray
-    gradient: np.ndarray
+    place: np.ndarray
 
 
 @kernel
@@ -128,19 +135,59 @@ def mixture_row(e, f, kind, work):
 
 
 @kernel
-def weigh_tile(left, turned, F):
-    """W_vw = f_vw Σ_c left_vc P_wc, in place of F; turned: Pᵀ."""
-    rows, columns = F.shape
-    sums = np.empty(columns)
-    for i in range(rows):
-        row = F[i]
-        sums[:] = 0.0
-        for c in range(len(turned)):
-            weight, law = left[i, c], turned[c]
-            for j in range(columns):
-                sums[j] += weight * law[j]
-        for j in range(columns):
-            row[j] *= sums[j]
+def weigh_tile(classes, documents, tile, lane, matrices):
+    """W_vw = f_vw A_vw, A = left Pᵀ + Σ_i factor_i p_i p_iᵀ, in place of F, and pᵀ𝐊p of every document.
+
+    tile: where it begins among rows and columns; matrices: (E, F) of :func:`fill_tile`, which may be one, and A.
+    """
+    (a0, b0), (E, F, A) = tile, matrices
+    is_wanted = len(classes.gradient) > 0
+    if is_wanted:
+        left, turned = classes.left, classes.turned[:, b0 : b0 + E.shape[1]]
+        for i in range(len(A)):
+            A[i] = 0.0
+            for c in range(len(turned)):
+                for j in range(A.shape[1]):
+                    A[i, j] += left[a0 + i, c] * turned[c, j]
+    find_block(documents, b0 // TILE, lane, True)
+    add_within(documents, tile, lane, (E, A), is_wanted)
+    find_block(documents, b0 // TILE, lane, False)
+    if is_wanted:
+        for i in range(len(F)):
+            for j in range(F.shape[1]):
+                F[i, j] *= A[i, j]
+
+
+@kernel
+def add_within(documents, tile, lane, matrices, is_wanted):
+    """What the pairs of a tile add to pᵀ𝐊p of every document, and, where it is wanted, to A."""
+    (a0, b0), (E, A) = tile, matrices
+    place, within, factor = documents.place[lane], documents.within[lane], documents.factor
+    indices, laws, of, starts, ends = documents.indices, documents.laws, documents.of, documents.starts, documents.ends
+    times = 1.0 if a0 == b0 else 2.0
+    for k in range(documents.block_ptr[a0 // TILE], documents.block_ptr[a0 // TILE + 1]):
+        d = of[k]
+        if place[d] < 0:
+            continue
+        total, first, last = 0.0, starts[place[d]], ends[place[d]]
+        for s in range(starts[k], ends[k]):
+            e, a, p = E[indices[s] - a0], A[indices[s] - a0], laws[s]
+            part, weight = 0.0, factor[d] * p
+            for t in range(first, last):
+                j = indices[t] - b0
+                part += laws[t] * e[j]
+                if is_wanted:
+                    a[j] += weight * laws[t]
+            total += p * part
+        within[d] += times * total
+
+
+@kernel
+def find_block(documents, block, lane, is_there):
+    """Note where each document's words of a block are told, or forget it."""
+    place, of = documents.place[lane], documents.of
+    for k in range(documents.block_ptr[block], documents.block_ptr[block + 1]):
+        place[of[k]] = k if is_there else -1
 
 
 @kernel
@@ -156,20 +203,20 @@ def add_gradient_rows(W, x, y, gradient, product):
 
 
 @parallel_kernel()
-def add_tiles(words, classes, tiles, part, buffers, chunk):
-    """Add the tiles part[0] … part[1] − 1 of all pairs of words to 𝐊P and to the gradient of Σ_vw A_vw k_vw, A = left
-    Pᵀ.
+def add_tiles(words, classes, documents, tiles, part, buffers, chunk):
+    """Add the tiles part[0] … part[1] − 1 of all pairs of words to 𝐊P, to pᵀ𝐊p of the documents and to the gradient of
+    Σ_vw A_vw k_vw, A = left Pᵀ + Σ_i factor_i p_i p_iᵀ.
 
     tiles: int64 (n, 2), where each begins among rows and columns, rows ≤ columns; tile t is in lane t mod lanes.
     """
     lanes = len(buffers.z)
     for lane in range(chunk[0], chunk[1]):
         for t in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
-            add_tile(words, classes, (tiles[t, 0], tiles[t, 1]), lane, buffers)
+            add_tile(words, classes, documents, (tiles[t, 0], tiles[t, 1]), lane, buffers)
 
 
 @kernel
-def add_tile(words, classes, tile, lane, buffers):
+def add_tile(words, classes, documents, tile, lane, buffers):
     """One of them, and, since 𝐊 is symmetric, its transpose."""
     n, a0, b0 = len(words.x), tile[0], tile[1]
     a1, b1 = min(a0 + TILE, n), min(b0 + TILE, n)
@@ -179,83 +226,14 @@ def add_tile(words, classes, tile, lane, buffers):
     KP[a0:a1] += np.dot(E, P[b0:b1])
     if a0 != b0:
         KP[b0:b1] += np.dot(E.T, P[a0:a1])
+    A = buffers.weights[lane][: E.size].reshape(E.shape)
+    weigh_tile(classes, documents, tile, lane, (E, F, A))
     if len(classes.gradient) == 0:
         return
-    weigh_tile(classes.left[a0:a1], classes.turned[:, b0:b1], F)
     gradient, product = classes.gradient[lane], buffers.product[lane]
     add_gradient_rows(F, words.x[a0:a1], words.y[b0:b1], gradient[a0:a1], product)
     if a0 != b0:
         add_gradient_rows(F.T, words.x[b0:b1], words.y[a0:a1], gradient[b0:b1], product)
-
-
-@parallel_kernel()
-def add_documents(words, documents, part, buffers, chunk):
-    """pᵀ𝐊p of the documents part[0] … part[1] − 1, and what factor · pᵀ𝐊p adds to the gradient; document d is in lane
-    d mod lanes."""
-    lanes = len(buffers.z)
-    for lane in range(chunk[0], chunk[1]):
-        for d in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
-            add_document(words, documents, d, lane, buffers)
-
-
-@kernel
-def add_document(words, documents, d, lane, buffers):
-    """One of them."""
-    start, end = documents.indptr[d], documents.indptr[d + 1]
-    total = 0.0
-    for a0 in range(start, end, TILE):
-        for b0 in range(a0, end, TILE):
-            total += add_within(words, documents, d, (a0, b0), lane, buffers)
-    documents.within[d] = total
-
-
-@kernel
-def add_within(words, documents, d, tile, lane, buffers):
-    """A tile of the pairs of words of document d; returns what it adds to pᵀ𝐊p."""
-    a0, b0 = tile
-    end = documents.indptr[d + 1]
-    rows, columns = documents.indices[a0 : min(a0 + TILE, end)], documents.indices[b0 : min(b0 + TILE, end)]
-    p, q = documents.laws[a0 : a0 + len(rows)], documents.laws[b0 : b0 + len(columns)]
-    x, y = buffers.x[lane], buffers.y[lane]
-    gather(words.x, rows, x)
-    gather(words.y, columns, y)
-    work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
-    E, F = fill_tile(words, x[: len(rows)], y[: len(columns)], a0 == b0, work)
-    total = 0.0
-    for i in range(len(rows)):
-        for j in range(len(columns)):
-            total += p[i] * q[j] * E[i, j]
-    if len(documents.gradient):
-        factor = documents.factor[d]
-        for i in range(len(rows)):
-            for j in range(len(columns)):
-                F[i, j] *= factor * p[i] * q[j]
-        gradient, product = documents.gradient[lane], buffers.product[lane]
-        np.dot(F, y[: len(columns)], product[: len(rows)])
-        scatter(product, x, rows, gradient)
-        if a0 != b0:
-            gather(words.y, rows, y)
-            gather(words.x, columns, x)
-            np.dot(F.T, y[: len(rows)], product[: len(columns)])
-            scatter(product, x, columns, gradient)
-    return total if a0 == b0 else 2.0 * total
-
-
-@kernel
-def gather(table, rows, out):
-    """The rows of a table, one below the other."""
-    for i in range(len(rows)):
-        out[i] = table[rows[i]]
-
-
-@kernel
-def scatter(product, x, rows, gradient):
-    """Add 2 (W m − (sum of W) m_v) to the gradient of each v in rows; product: Wy, as in :func:`add_gradient_rows`."""
-    sums = x.shape[1] - 2
-    for i in range(len(rows)):
-        total, out = product[i, sums], gradient[rows[i]]
-        for k in range(sums):
-            out[k] += 2.0 * (product[i, k] - total * x[i, k])
 
 
 @parallel_kernel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cflengine.embedding.kernels import TILE, gather
+from cflengine.embedding.kernels import TILE
 from cflengine.engine.jit import kernel, parallel_kernel
 
 
@@ -47,6 +47,13 @@ def count_tile(E, mass, other, same, span, histogram):
         for j in range(E.shape[1]):
             squared = 0.0 if same and i == j else max(-2.0 * E[i, j], 0.0)
             put(squared, factor * mass[i] * other[j], span, weights, moments)
+
+
+@kernel
+def gather(table, rows, out):
+    """The rows of a table, one below the other."""
+    for i in range(len(rows)):
+        out[i] = table[rows[i]]
 
 
 @parallel_kernel()

@@ -1,6 +1,6 @@
 """The pass over all pairs of words: 𝐊P, pᵀ𝐊p of every document, wMMD² and its gradient by the vectors.
 
-O(V² r + Σ_i u_i² r) for V words and u_i different ones in document i, in tiles of the product of the vectors: memory is
+O(V² r + Σ_i u_i²) for V words and u_i different ones in document i, in tiles of the product of the vectors: memory is
 O(V r), never V × V. The linear kernel needs no pass: O(V r).
 
 The witness function, which follows from it, tells which words tell two classes apart, and to which of them each pulls.
@@ -12,13 +12,14 @@ frequencies f_a, f_b adds to the distance ‖μ_a − μ_b‖ is (f_a − f_b) h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from cflengine.embedding import kernels
 from cflengine.embedding.laws import WordLaws
@@ -33,7 +34,6 @@ LANES = 8  # sums are kept in so many parts, whatever the number of threads
 _TILES = 16 * LANES  # in a call of a kernel: less than 100 ms
 _FAR = 1e5  # widths; there an exponent is off by some 1e-6
 _MIDDLE = 256  # vectors whose median is the middle of all
-_PAIRS = 20_000_000  # of words within documents, in a call of a kernel
 
 
 @dataclass(frozen=True)
@@ -104,35 +104,47 @@ def pair_sums(
     ------
     Stopped once ``poll`` says False; MemoryLimitError, before any work, for what does not fit.
     """
-    P = laws.sums
     coefficients = pair_coefficients(np.maximum(laws.sizes, 1.5), pairs)
     if kernel.family == "linear":
         return _linear(laws, np.asarray(M, dtype=np.float64), coefficients, gradient)
+    V, C = laws.sums.shape
     words, width = scaled_words(M, kernel)
-    V, C = P.shape
     wide = words.x.shape[1]
-    require_bytes(8 * V * (LANES * (C + wide * gradient) + 4 * wide), "wMMD", "take fewer words or shorter vectors.")
+    need = 8 * V * (LANES * (C + wide * gradient) + 4 * wide) + 12 * LANES * laws.n_documents + 60 * laws.laws.nnz
+    require_bytes(need, "wMMD", "take fewer words or shorter vectors.")
+    P = laws.sums
     KP = np.zeros((LANES, V, C))
     derivative = np.zeros((LANES, V, wide) if gradient else (0, 0, 0))
-    left = P @ coefficients
-    classes = kernels.Classes(P, np.ascontiguousarray(P.T), left, KP, derivative)
-    documents = kernels.Documents(
-        laws.laws.indptr.astype(np.int64), laws.laws.indices.astype(np.int64), laws.laws.data,
-        -coefficients.diagonal()[laws.y], np.zeros(laws.n_documents), derivative,
-    )  # fmt: skip
+    classes = kernels.Classes(P, np.ascontiguousarray(P.T), P @ coefficients, KP, derivative)
+    documents = _documents(laws.laws, -coefficients.diagonal()[laws.y])
     with threads(n_threads), one_blas_thread():
         buffers = make_buffers(wide)
         tiles = tiles_of(V)
         for first in range(0, len(tiles), _TILES):
             go_on(poll)
             part = (first, min(first + _TILES, len(tiles)))
-            kernels.add_tiles(words, classes, tiles, part, buffers, (0, LANES))
-        for part in document_parts(documents.indptr):
-            go_on(poll)
-            kernels.add_documents(words, documents, part, buffers, (0, LANES))
+            kernels.add_tiles(words, classes, documents, tiles, part, buffers, (0, LANES))
     total = KP.sum(axis=0)
     found = derivative.sum(axis=0)[:, : wide - 2] / width if gradient else None
-    return PairSums(laws, total, documents.within, P.T @ total, found)
+    return PairSums(laws, total, documents.within.sum(axis=0), P.T @ total, found)
+
+
+def _documents(laws: sparse.csr_matrix, factor: np.ndarray) -> kernels.Documents:
+    """laws: CSR (N, V); factor: float64 (N,), what pairs within each count."""
+    laws = laws if laws.has_sorted_indices else laws.sorted_indices()
+    n, blocks = laws.shape[0], -(-laws.shape[1] // kernels.TILE)
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(laws.indptr))
+    code = rows * blocks + laws.indices // kernels.TILE
+    starts = np.flatnonzero(np.diff(code, prepend=-1))
+    ends = np.append(starts[1:], len(code))
+    code = code[starts]
+    by_block = np.argsort(code % blocks, kind="stable")
+    block_ptr = np.searchsorted(code[by_block] % blocks, np.arange(blocks + 1))
+    return kernels.Documents(
+        laws.indices.astype(np.int32, copy=False), laws.data, block_ptr,
+        (code // blocks)[by_block].astype(np.int32), starts[by_block], ends[by_block], factor,
+        np.zeros((LANES, n)), np.full((LANES, n), -1, dtype=np.int32),
+    )  # fmt: skip
 
 
 class FarVectorError(InputError):
@@ -184,29 +196,15 @@ def scaled_words(M: np.ndarray, kernel: Kernel, *, far: float = _FAR) -> tuple[k
 def make_buffers(wide: int) -> kernels.Buffers:
     """For every lane; wide: r + 2."""
     tile = kernels.TILE
-    square, rows = (LANES, tile * tile), (LANES, tile, wide)
-    return kernels.Buffers(
-        np.empty(square), np.empty(square), np.empty(rows), np.empty(rows), np.empty(rows), np.empty((LANES, tile))
-    )
+    square = (LANES, tile * tile)
+    values, factors, weights = (np.empty(square) for _ in range(3))
+    return kernels.Buffers(values, factors, weights, np.empty((LANES, tile, wide)), np.empty((LANES, tile)))
 
 
 def tiles_of(n: int) -> np.ndarray:
     """int64 (tiles, 2): where the tiles of n × n begin, of which one of two that mirror each other."""
     begins = np.arange(0, n, kernels.TILE)
     return np.array([(a, b) for a in begins for b in begins[begins >= a]], dtype=np.int64).reshape(-1, 2)
-
-
-def document_parts(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Ranges of documents, of about as many pairs of words each."""
-    pairs = np.cumsum(np.diff(indptr).astype(np.float64) ** 2)
-    last_pair = float(pairs[-1]) if len(pairs) else 0.0
-    ends = np.searchsorted(pairs, np.arange(_PAIRS, last_pair + _PAIRS, _PAIRS), side="right")
-    first = 0
-    for end in [*ends.tolist(), len(pairs)]:
-        last = min(max(end, first + 1), len(pairs))
-        if last > first:
-            yield first, last
-        first = max(first, last)
 
 
 def _linear(laws: WordLaws, M: np.ndarray, coefficients: np.ndarray, gradient: bool) -> PairSums:

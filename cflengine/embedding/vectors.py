@@ -226,7 +226,7 @@ def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np
         words = _npz_words(archive, path) if "words.npy" in names else _words_beside(path)
         rows = {word: k for k, word in reversed(list(enumerate(words)))}
         chosen = {rows[word]: word for word in vocabulary if word in rows}
-        with _npy(archive, "vectors.npy") as (file, shape, kind):
+        with _npy(archive, "vectors.npy") as (file, shape, kind, by_columns):
             if (
                 len(shape) != 2
                 or shape[0] != len(words)
@@ -234,7 +234,7 @@ def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np
                 or kind.kind not in "fiu"
             ):
                 raise VectorsError(f"{len(words):,} words and vectors of shape {shape} do not fit together.")
-            return _npz_rows(file, shape, kind, chosen, poll)
+            return (_npz_columns if by_columns else _npz_rows)(file, shape, kind, chosen, poll)
 
 
 def _npz_rows(
@@ -256,9 +256,24 @@ def _npz_rows(
     return found
 
 
+def _npz_columns(
+    file: IO[bytes], shape: tuple[int, ...], kind: np.dtype, chosen: Mapping[int, str], poll: Poll
+) -> dict[str, np.ndarray]:
+    """Of an array in Fortran's order, a column at a time."""
+    rows, width = np.fromiter(chosen, dtype=np.int64), shape[0] * kind.itemsize
+    found = np.empty((len(rows), shape[1]))
+    for k in range(shape[1]):
+        go_on(poll)
+        data = file.read(width)
+        if len(data) < width:
+            raise EOFError("the array ends too early")
+        found[:, k] = np.frombuffer(data, dtype=kind)[rows]
+    return dict(zip(chosen.values(), found, strict=True))
+
+
 @contextmanager
-def _npy(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], tuple[int, ...], np.dtype]]:
-    """An array of an npz, opened after its header."""
+def _npy(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], tuple[int, ...], np.dtype, bool]]:
+    """An array of an npz, opened after its header: its bytes, shape and kind, whether columns come first."""
     with ExitStack() as stack:
         file = stack.enter_context(archive.open(name))
         try:
@@ -267,13 +282,13 @@ def _npy(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], tuple
             shape, fortran, kind = read(file)
         except ValueError as error:
             raise VectorsError(f"the array {name} is damaged: {error}.") from error
-        if fortran or kind.hasobject:
-            raise VectorsError(f"the array {name} must be numbers or text in C order.")
-        yield file, shape, kind
+        if kind.hasobject:
+            raise VectorsError(f"the array {name} must be numbers or text.")
+        yield file, shape, kind, fortran
 
 
 def _npz_words(archive: zipfile.ZipFile, path: Path) -> list[str]:
-    with _npy(archive, "words.npy") as (file, shape, kind):
+    with _npy(archive, "words.npy") as (file, shape, kind, _):
         if len(shape) == 1 and kind == np.uint8 and shape[0] <= _MOST_WORDS:
             return file.read(shape[0]).decode("utf-8", "surrogatepass").split("\n")
         if len(shape) != 1 or kind.kind not in "US" or not 0 < kind.itemsize <= 4_096:

@@ -7,18 +7,20 @@ distances of 0, of a word to itself, count. width² is that median, as in the au
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from cflengine.embedding import kernels, kernels_median
 from cflengine.embedding.laws import WordLaws, drawn_pairs
-from cflengine.embedding.pairs import LANES, document_parts, scaled_words, tiles_of
+from cflengine.embedding.pairs import LANES, scaled_words, tiles_of
 from cflengine.embedding.problem import DRAWN_PAIRS, MOST_EXACT
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.progress import Poll, go_on
 
 _BINS = 4_096
+_PAIRS = 20_000_000  # of words within documents, in a call of a kernel
 _MOST_ROUNDS, _NARROW = 10, 1e-4  # passes, and the interval, of its end, at which enough are made
 
 
@@ -79,3 +81,16 @@ def _drawn(laws: WordLaws, M: np.ndarray, seed: int) -> float:
         part = slice(start, start + 65_536)
         squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
     return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])
+
+
+def document_parts(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of documents, of about as many pairs of words each."""
+    pairs = np.cumsum(np.diff(indptr).astype(np.float64) ** 2)
+    last_pair = float(pairs[-1]) if len(pairs) else 0.0
+    ends = np.searchsorted(pairs, np.arange(_PAIRS, last_pair + _PAIRS, _PAIRS), side="right")
+    first = 0
+    for end in [*ends.tolist(), len(pairs)]:
+        last = min(max(end, first + 1), len(pairs))
+        if last > first:
+            yield first, last
+        first = max(first, last)

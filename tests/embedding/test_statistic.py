@@ -13,7 +13,7 @@ from scipy import sparse
 from cflengine.embedding import kernels, width
 from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import document_parts, pair_sums
+from cflengine.embedding.pairs import pair_sums
 from cflengine.embedding.problem import wmmd2
 from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel
@@ -279,7 +279,7 @@ def test_equal_vectors_of_a_narrow_laplace_kernel(width_):
 
 def test_ranges_of_documents_hold_each_once():
     for sizes in ([], [0], [3, 5], [9_000, 1, 1, 9_000], [1_000] * 50):
-        parts = list(document_parts(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)))
+        parts = list(width.document_parts(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)))
         covered = [d for first, last in parts for d in range(first, last)]
         assert covered == list(range(len(sizes)))
     assert len(parts) > 1

@@ -105,7 +105,6 @@ def test_files_that_are_cut_off(tmp_path):
         ({"words": np.array(WORDS)}, "no array 'vectors'"),
         ({"vectors": M}, "beside it is no words.txt"),
         ({"words": np.array(WORDS[:2]), "vectors": M}, "do not fit together"),
-        ({"words": np.array(WORDS), "vectors": np.asfortranarray(M)}, "C order"),
         ({"words": np.array(WORDS), "vectors": M[0]}, "do not fit together"),
         ({"words": np.array(WORDS), "vectors": M.astype("S3")}, "do not fit together"),
         ({"words": np.ones(4), "vectors": M}, "must be a list of words"),
@@ -114,6 +113,15 @@ def test_files_that_are_cut_off(tmp_path):
 def test_arrays_that_are_no_vectors(tmp_path, arrays, said):
     with pytest.raises(VectorsError, match=said):
         word_vectors(npz(tmp_path / "v.npz", **arrays), WORDS)
+
+
+def test_arrays_by_columns_are_read(tmp_path):
+    some, plain = WORDS[1:3], word_vectors(npz(tmp_path / "c.npz", words=np.array(WORDS), vectors=M), WORDS[1:3])
+    for kind in (np.float64, np.float32):
+        path = npz(tmp_path / "v.npz", words=np.array(WORDS), vectors=np.asfortranarray(M.astype(kind)))
+        found = word_vectors(path, some)
+        assert found.words == plain.words
+        np.testing.assert_allclose(found.M, plain.M, rtol=1e-6)
 
 
 def test_no_pickle_is_ever_read(tmp_path):
@@ -132,6 +140,18 @@ def test_a_header_that_lies(tmp_path):
         archive.writestr("vectors.npy", data.getvalue() + b"\0" * 100)
         words = io.BytesIO()
         np.save(words, np.array(WORDS))
+        archive.writestr("words.npy", words.getvalue())
+    with pytest.raises(VectorsError, match="ends too early"):
+        word_vectors(path, WORDS)
+
+
+def test_an_array_by_columns_that_is_cut_off(tmp_path):
+    data = io.BytesIO()
+    np.lib.format.write_array_header_1_0(data, {"descr": "<f8", "fortran_order": True, "shape": (4, 10_000)})
+    path, words = tmp_path / "v.npz", io.BytesIO()
+    np.save(words, np.array(WORDS))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("vectors.npy", data.getvalue() + b"\0" * 100)
         archive.writestr("words.npy", words.getvalue())
     with pytest.raises(VectorsError, match="ends too early"):
         word_vectors(path, WORDS)
