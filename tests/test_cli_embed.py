@@ -93,6 +93,24 @@ def test_permutations_that_are_too_many_are_said(tmp_path, monkeypatch, capsys):
     assert "not verified: p of single pairs" in said and "not verified: p of the words" in said
 
 
+def test_permutations_that_were_stopped_on_the_way_are_said(tmp_path, monkeypatch, capsys):
+    from cflengine.embedding import comparison
+
+    out = tmp_path / "run"
+    monkeypatch.setattr(comparison, "_whole", lambda *given: float("nan"))  # as after a time limit
+    assert embed(out, *RUNS["several classes"]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "p of the words themselves: permutations were stopped" in said and "p of some pairs of classes" in said
+    monkeypatch.setattr(comparison, "_null", lambda *given: np.empty(0))
+    assert embed(out, *RUNS["several classes"]) == 0
+    assert report_of(out)["statistic"]["null_kernel"] == ""
+    assert "no test, stopped" in capsys.readouterr().out
+    assert main(["verify", str(out)]) == 0
+    assert "not verified: p values: permutations were stopped" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [10, 40])
 def test_a_drawn_width_is_drawn_again(tmp_path, monkeypatch, words, capsys):
     from cflengine.embedding import training, width

@@ -115,7 +115,7 @@ def compare(
         tie_tolerance=tolerance,
         words=words, kernel=kernel, sums=sums, approximation_error=error, null=null[1:], p_value=p,
         interval=interval(sums.total(), jackknife(sums)),
-        null_kernel="exact" if exact else "random features" if len(null) else "",
+        null_kernel=("exact" if exact else "random features") if len(null) else "",
         pairwise=pairwise, identity=_identity(by_words, words, kernel.family, own, poll),
     )  # fmt: skip
 
