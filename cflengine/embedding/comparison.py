@@ -13,7 +13,6 @@ import pandas as pd
 
 from cflengine.embedding.identity import WIDTH, identity_kernel, identity_sums
 from cflengine.embedding.inference import (
-    DocumentKernel,
     document_gram,
     interval,
     jackknife,
@@ -21,6 +20,7 @@ from cflengine.embedding.inference import (
     permuted_statistics,
     tie_tolerance,
 )
+from cflengine.embedding.laws import DocumentKernel
 from cflengine.embedding.pairs import PairSums, pair_sums, witness_frame
 from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES
 from cflengine.embedding.random_features import feature_sums

@@ -12,8 +12,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from cflengine.embedding.inference import DocumentKernel
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.pairs import PairSums
 from cflengine.engine.memory import require_bytes
 

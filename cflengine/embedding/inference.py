@@ -8,14 +8,13 @@ The interval leaves out one document at a time; close to 0, where the statistic 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 
 from cflengine.embedding import kernels
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.pairs import LANES, PairSums, make_buffers, scaled_words
 from cflengine.embedding.problem import pair_coefficients
 from cflengine.embedding.settings import Kernel
@@ -90,36 +89,6 @@ def _mirrored(gram: np.ndarray) -> np.ndarray:
         gram[rows, rows] = np.tril(square) + np.tril(square, -1).T
         gram[rows, first + _AT_ONCE :] = gram[first + _AT_ONCE :, rows].T
     return gram
-
-
-@dataclass(frozen=True)
-class DocumentKernel:
-    """G of documents: as a matrix (N, N), or as features (N, D) whose products it is."""
-
-    gram: np.ndarray | None = field(repr=False, default=None)
-    features: np.ndarray | None = field(repr=False, default=None)
-
-    @property
-    def diagonal(self) -> np.ndarray:
-        """float64 (N,)."""
-        if self.gram is not None:
-            return self.gram.diagonal()
-        assert self.features is not None
-        return (self.features**2).sum(axis=1)
-
-    def times(self, Z: np.ndarray) -> np.ndarray:
-        """G Z, float64 (N, B)."""
-        if self.gram is not None:
-            return self.gram @ Z
-        assert self.features is not None
-        return self.features @ (self.features.T @ Z)
-
-    def of(self, documents: np.ndarray) -> DocumentKernel:
-        """Of some of them."""
-        if self.gram is not None:
-            return DocumentKernel(gram=self.gram[np.ix_(documents, documents)])
-        assert self.features is not None
-        return DocumentKernel(features=self.features[documents])
 
 
 def permuted_statistics(

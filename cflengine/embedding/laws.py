@@ -72,6 +72,36 @@ class WordLaws:
         return WordLaws(laws, self.y[kept], self.n_classes, self.lengths[kept] * masses[kept]), kept
 
 
+@dataclass(frozen=True)
+class DocumentKernel:
+    """G of documents: as a matrix (N, N), or as features (N, D) whose products it is."""
+
+    gram: np.ndarray | None = field(repr=False, default=None)
+    features: np.ndarray | None = field(repr=False, default=None)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """float64 (N,)."""
+        if self.gram is not None:
+            return self.gram.diagonal()
+        assert self.features is not None
+        return (self.features**2).sum(axis=1)
+
+    def times(self, Z: np.ndarray) -> np.ndarray:
+        """G Z, float64 (N, B)."""
+        if self.gram is not None:
+            return self.gram @ Z
+        assert self.features is not None
+        return self.features @ (self.features.T @ Z)
+
+    def of(self, documents: np.ndarray) -> DocumentKernel:
+        """Of some of them."""
+        if self.gram is not None:
+            return DocumentKernel(gram=self.gram[np.ix_(documents, documents)])
+        assert self.features is not None
+        return DocumentKernel(features=self.features[documents])
+
+
 def drawn_pairs(laws: sparse.csr_matrix, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Two words, int (n,) each, of two different documents, drawn at random; laws: CSR (N, V), rows that sum to 1."""
     rng = np.random.default_rng(seed)

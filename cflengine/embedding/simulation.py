@@ -15,8 +15,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import betabinom
 
-from cflengine.embedding.inference import DocumentKernel, document_gram, p_value, permuted_statistics, tie_tolerance
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.inference import document_gram, p_value, permuted_statistics, tie_tolerance
+from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.checks import InputError, check_positive, check_whole
 from cflengine.engine.progress import Poll, go_on

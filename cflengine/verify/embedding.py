@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES, most_words
 from cflengine.embedding.vectors import text_lines
 from cflengine.engine.words import many
@@ -23,7 +23,7 @@ from cflengine.linear.labels import Labels, read_labels
 from cflengine.text.token_table import plain_tokens
 from cflengine.verify.answers import cell_of, check_column
 from cflengine.verify.findings import Finding, check_table, require, require_same, rows_of
-from cflengine.verify.permutations import SHARED, Documents, check_permutations, document_kernel, same_number
+from cflengine.verify.permutations import SHARED, check_permutations, document_kernel, same_number
 from cflengine.verify.training import check_training
 from cflengine.verify.word_products import Products, WordKernel, check_median, class_sums, feature_products, products
 
@@ -89,13 +89,13 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     return Finding("word-level MMD", total, total, 0.0, tuple(checked), tuple(notes), summary)
 
 
-def _documents(M: np.ndarray, K: WordKernel, found: Products, seed: int) -> Documents:
+def _documents(M: np.ndarray, K: WordKernel, found: Products, seed: int) -> DocumentKernel:
     """Their kernel as the permutations had it."""
     if K.family == "linear":
-        return Documents(features=found.laws @ M)
+        return DocumentKernel(features=found.laws @ M)
     if found.features is None and found.laws.shape[0] > MOST_DOCUMENTS:
         found = feature_products(found.laws, found.y, K, M, TEST_FEATURES, seed)
-    return document_kernel(found.laws, K) if found.features is None else Documents(features=found.features)
+    return document_kernel(found.laws, K) if found.features is None else DocumentKernel(features=found.features)
 
 
 def _vectors(folder: Path, of: str = "") -> tuple[list[str], np.ndarray]:

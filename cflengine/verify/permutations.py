@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from cflengine.embedding.laws import DocumentKernel
 from cflengine.embedding.problem import MOST_DOCUMENTS, pair_coefficients
 from cflengine.verify.findings import require, require_same
 
@@ -22,53 +22,31 @@ _MOST_NUMBERS = 2e7  # of all members of classes, at once
 _MOST_WORK = 4e12  # multiplications for one test: a minute or two
 
 
-@dataclass(frozen=True)
-class Documents:
-    """G of documents: as a matrix (N, N), or as features (N, D) whose products it is."""
-
-    gram: np.ndarray | None = field(repr=False, default=None)
-    features: np.ndarray | None = field(repr=False, default=None)
-
-    @property
-    def diagonal(self) -> np.ndarray:
-        """float64 (N,)."""
-        if self.gram is not None:
-            return self.gram.diagonal()
-        assert self.features is not None
-        return (self.features**2).sum(axis=1)
-
-    @property
-    def work(self) -> float:
-        """Multiplications for one class of one permutation."""
-        held = self.features if self.gram is None else self.gram
-        assert held is not None
-        return float(held.size)
-
-    def sums(self, members: np.ndarray) -> np.ndarray:
-        """Z G Zᵀ (k, C, C) of members Z, float64 (k, C, N)."""
-        if self.gram is not None:
-            return (members @ self.gram) @ np.swapaxes(members, 1, 2)
-        means = members @ self.features
-        return means @ np.swapaxes(means, 1, 2)
-
-    def of(self, documents: np.ndarray) -> Documents:
-        """Of some of them."""
-        if self.gram is not None:
-            return Documents(gram=self.gram[np.ix_(documents, documents)])
-        assert self.features is not None
-        return Documents(features=self.features[documents])
+def _sums(documents: DocumentKernel, members: np.ndarray) -> np.ndarray:
+    """Z G Zᵀ (k, C, C) of members Z, float64 (k, C, N)."""
+    if documents.gram is not None:
+        return (members @ documents.gram) @ np.swapaxes(members, 1, 2)
+    means = members @ documents.features
+    return means @ np.swapaxes(means, 1, 2)
 
 
-def document_kernel(laws: sparse.csr_matrix, K: Iterable[Any]) -> Documents:
+def _work(documents: DocumentKernel) -> float:
+    """Multiplications for one class of one permutation."""
+    held = documents.features if documents.gram is None else documents.gram
+    assert held is not None
+    return float(held.size)
+
+
+def document_kernel(laws: sparse.csr_matrix, K: Iterable[Any]) -> DocumentKernel:
     """The matrix, from the kernel of words by blocks (rows, values)."""
     gram = np.zeros((laws.shape[0], laws.shape[0]))
     for rows, values in K:
         gram += laws[:, rows] @ (laws @ values.T).T
-    return Documents(gram=gram)
+    return DocumentKernel(gram=gram)
 
 
 def check_permutations(
-    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, documents: Documents | None
+    folder: Path, report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarray, documents: DocumentKernel | None
 ) -> list[str]:
     """The p value follows from null.csv, which is repeated; documents: None without permutations. Returns what was not
     checked."""
@@ -89,7 +67,7 @@ def check_permutations(
     tie = _tolerance(documents.diagonal, y)
     same_number(said["tie_tolerance"], tie, 0.0, "a tolerance of")
     seed, scale = int(arguments["seed"]), float(np.abs(documents.diagonal).max())
-    n = min(len(null), max(_AT_ONCE, int(_MOST_WORK / (documents.work * (int(y.max()) + 1)))))
+    n = min(len(null), max(_AT_ONCE, int(_MOST_WORK / (_work(documents) * (int(y.max()) + 1)))))
     again = _permuted(documents, y, n, seed)
     same_number(said["null_observed"], again[0], scale, "permutations compared with")
     for value, one in zip(null.tolist(), again[1:].tolist(), strict=False):
@@ -104,7 +82,7 @@ def check_permutations(
     return notes + _check_identity(report, laws, y, len(null)) + _check_pairs(report, y, documents, len(null))
 
 
-def _permuted(documents: Documents, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+def _permuted(documents: DocumentKernel, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """float64 (1 + n,): the statistic of the labels, then of labels permuted, some at a time."""
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
     rng, found, diagonal, classes = np.random.default_rng(seed), [], documents.diagonal, np.arange(len(coefficients))
@@ -113,7 +91,7 @@ def _permuted(documents: Documents, y: np.ndarray, n: int, seed: int) -> np.ndar
         labels = np.stack([y if k == 0 else rng.permutation(y) for k in range(first, min(first + at_once, 1 + n))])
         members = (labels[:, None, :] == classes[:, None]).astype(np.float64)
         own = coefficients.diagonal()[labels] @ diagonal
-        found.append((coefficients * documents.sums(members)).sum(axis=(1, 2)) - own)
+        found.append((coefficients * _sums(documents, members)).sum(axis=(1, 2)) - own)
     return np.concatenate(found)
 
 
@@ -127,13 +105,13 @@ def _check_identity(report: dict[str, Any], laws: sparse.csr_matrix, y: np.ndarr
         return ["p of the words themselves: permutations were stopped"]
     if n * float(laws.shape[0]) ** 2 * (int(y.max()) + 1) > _MOST_WORK:
         return ["p of the words themselves: its permutations are too many to be repeated"]
-    documents = Documents(gram=(1.0 - SHARED[report["statistic"]["kernel"]]) * (laws @ laws.T).toarray())
+    documents = DocumentKernel(gram=(1.0 - SHARED[report["statistic"]["kernel"]]) * (laws @ laws.T).toarray())
     statistics = _permuted(documents, y, n, int(report["arguments"]["seed"]))
     require_same(said, _p(statistics, _tolerance(documents.diagonal, y)), "p of the words themselves is")
     return []
 
 
-def _check_pairs(report: dict[str, Any], y: np.ndarray, documents: Documents, n: int) -> list[str]:
+def _check_pairs(report: dict[str, Any], y: np.ndarray, documents: DocumentKernel, n: int) -> list[str]:
     """p of each pair of classes. Returns what was not checked."""
     rows = report["pairwise"]
     if len(rows) == 1:
@@ -142,7 +120,7 @@ def _check_pairs(report: dict[str, Any], y: np.ndarray, documents: Documents, n:
     chosen = [np.flatnonzero((y == a) | (y == b)) for a, b in combinations(range(int(y.max()) + 1), 2)]
     shares = [len(some) / len(y) for some in chosen]
     each = [share if documents.gram is None else share**2 for share in shares]
-    if n * documents.work * 2.0 * sum(each) > _MOST_WORK:
+    if n * _work(documents) * 2.0 * sum(each) > _MOST_WORK:
         return ["p of single pairs of classes: they are too many to be repeated"]
     for row, some in zip(rows, chosen, strict=True):
         if row["p_value"] is None:

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from cflengine.embedding.identity import identity_kernel, identity_sums
 from cflengine.embedding.inference import (
-    DocumentKernel,
     document_gram,
     interval,
     jackknife,
@@ -16,7 +15,7 @@ from cflengine.embedding.inference import (
     permuted_statistics,
     tie_tolerance,
 )
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.pairs import pair_sums, witness_frame, witness_values
 from cflengine.embedding.problem import wmmd2
 from cflengine.embedding.random_features import feature_sums
