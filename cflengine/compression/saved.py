@@ -15,7 +15,7 @@ from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.files import finite
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import ModelFileError, require
-from cflengine.text.token_table import printable
+from cflengine.text.token_table import numbered, printable
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -82,10 +82,4 @@ def dictionary_frame(grams: list[Gram], count: np.ndarray, documents: np.ndarray
 
 def _names(grams: list[Gram]) -> list[str]:
     """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
-    seen: dict[str, int] = {}
-    names = []
-    for gram in grams:
-        name = " ".join(map(printable, gram))
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names
+    return numbered(" ".join(map(printable, gram)) for gram in grams)

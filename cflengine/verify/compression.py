@@ -8,6 +8,8 @@ the bound (:mod:`cflengine.compression.model.certificate`, plain numpy).
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
@@ -24,7 +27,8 @@ from cflengine.compression.model.branching import Branching, from_arrays
 from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
-from cflengine.engine.files import arrow_file, defuse_cell
+from cflengine.engine.files import arrow_file, defuse_cell, frame_csv
+from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
 from cflengine.verify.counts import expected_uses, gathered, weighted
@@ -54,7 +58,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
-    rows = _check_documents(folder, table, pointers, cost)
+    rows = _check_documents(folder, table, corpus, pointers, cost, is_whole=report.get("gap_lies_in") is not None)
     _check_where(rows, report, finding, cost)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
@@ -70,15 +74,21 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     _check_asked(report, ("max_gram", "plain_cost"))
     # each λ's prices are read again when it is checked: those of all would not be in memory together
     whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
-    parts, found = _cut(report, table, whole=whole), []
+    parts, found, shares = _cut(report, table, whole=whole), [], []
     for point, below in zip(points, folders, strict=True):
         own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
-        finding, *_ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
+        finding, _, pointers, _ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
+        shares.append(pointers.shares(int(report["compression"]["max_gram"])))
         found.append(replace(finding, name=f"λ = {point['lam']:g}"))
-    _check_documents(folder, table)
-    check_table(
-        folder / "path.csv", points, ("lam", "objective", "lower_bound", "gap", "dictionary_size", "n_pointers")
-    )
+    _check_documents(folder, table, corpus)
+    columns = ("lam", "objective", "lower_bound", "gap", "dictionary_size", "n_pointers")
+    check_table(folder / "path.csv", points, columns)
+    for row, own in zip(rows_of(folder / "path.csv"), shares, strict=True):
+        said = np.array([float(row[f"share_{k}"]) for k in range(1, len(own) + 1)])
+        require(np.allclose(said, own, rtol=1e-9, atol=1e-12), f"path.csv says other shares at λ = {row['lam']}.")
+    solved, missing = {point["lam"] for point in points}, set(report.get("lams_not_solved", ()))
+    asked = set(report["arguments"]["lams"])
+    require(solved | missing == asked and not solved & missing, "the λ of the report are not those asked for.")
     return found
 
 
@@ -146,6 +156,8 @@ def _check_solution(
     with _false_where_wrong():
         certificate = proof.certificate()
     require(certificate.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
+    possible = sum(int(np.count_nonzero(part.gram_of >= 0)) for part in parts)
+    require_same(report.get("possible_pointers"), possible, "the pointers that are possible are")
     require_same(report.get("n_pointers"), certificate.n_pointers, "the number of pointers is")
     require_same(report.get("dictionary_size"), certificate.dictionary_size, "the size of the dictionary is")
     require_same(report.get("objective"), certificate.objective, "the objective is")
@@ -170,12 +182,14 @@ def _check_solution(
     )
     word = report.get("unverified_bound")
     notes: tuple[str, ...] = ()
+    if report.get("gap_lies_in") is not None:
+        notes = ("how the gap is shared among documents, K-grams and its terms, but for the sums",)
     if word is not None:
         number = isinstance(word, int | float) and not isinstance(word, bool) and report.get("solver") == "exact"
         # it is HiGHS's word, to its tolerances; what lies above a solution, or below what is proved, is not even that
         told = number and certificate.lower_bound <= word <= certificate.objective + 1e-6 * abs(certificate.objective)
         require(told, "the bound that is called not verified is none of the exact solver's.")
-        notes = (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved",)
+        notes = (f"a bound of {word:,.10g}, which the exact solver's branch and bound says is proved", *notes)
     numbers = certificate.objective, certificate.lower_bound, certificate.gap
     cost = pointers.cost_of_documents(costs[0].pointer_by_length, entries.cost, table.n_documents)
     return Finding("compression", *numbers, checked, notes), features, pointers, cost
@@ -216,15 +230,27 @@ def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any])
 
 
 def _check_documents(
-    folder: Path, table: TokenTable, pointers: Pointers | None = None, cost: np.ndarray | None = None
-) -> list[dict[str, str]]:
-    """documents.csv, whose rows are the answer, has every document's tokens and, of one solution, its pointers and
-    cost."""
+    folder: Path, table: TokenTable, corpus: Any, pointers: Pointers | None = None, cost: np.ndarray | None = None,
+    *, is_whole: bool = True,
+) -> list[dict[str, str]]:  # fmt: skip
+    """documents.csv, whose rows are the answer, has every document's tokens, its record and what else stands there of
+    it, and, of one solution, its pointers and cost. is_whole: whether no column may be missing, as may be of an older
+    version."""
     documents, sizes = rows_of(folder / "documents.csv"), np.diff(table.doc_ptr)
+    records = pd.DataFrame({"row": corpus.rows})
+    beside = pd.concat([records, corpus.metadata.add_prefix("meta_").reset_index(drop=True)], axis=1)
+    with long_fields():
+        given = list(csv.DictReader(io.StringIO(frame_csv(beside).decode("utf-8"), newline="")))
+    columns = {"document", "tokens", *(() if pointers is None else ("pointers",))}
+    own = ("cost", "gap") if cost is not None else ()
+    other = "documents.csv has other columns than the run writes."
     used = None if pointers is None else np.bincount(pointers.document, minlength=table.n_documents)
     require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
     for d, row in enumerate(documents):
+        some = row.keys() >= columns and row.keys() <= {*columns, *own, *given[d]}
+        require(some and (not is_whole or len(row) == len(columns) + len(own) + len(given[d])), other)
         same = int(row["tokens"]) == sizes[d] and int(row["document"]) == d
+        same = same and all(row[name] == value for name, value in given[d].items() if name in row)
         same = same and (used is None or int(row["pointers"]) == used[d])
         if cost is not None and "cost" in row:
             same = same and abs(float(row["cost"]) - cost[d]) <= 1e-9 * max(1.0, cost[d])
@@ -289,6 +315,8 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
     rows, columns, values = [], [], []
     with arrow_file(folder / "features.csv") as file:
         for batch in pa_csv.open_csv(file, convert_options=options):
+            named = batch.schema.names in (["document", "feature", "count"], ["document", "feature", "weight"])
+            require(named, "features.csv has other columns than the run writes.")
             known = pc.index_in(batch.column(1), value_set=written)
             require(known.null_count == 0, "features.csv names a K-gram that is not in the dictionary.")
             rows.append(batch.column(0).to_numpy())

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from cflengine.compression.model.problem import StorageCosts
-from cflengine.engine.files import arrow_file, restore_cell
+from cflengine.engine.files import arrow_file, defuse_cell
 from cflengine.linear.saving import read_model
-from cflengine.text.token_table import TokenTable, printable
+from cflengine.text.token_table import TokenTable, numbered, printable
 from cflengine.verify.corpus_parts import CorpusPart
 from cflengine.verify.findings import MODEL, FalseResult, close, require, rows_of
 
@@ -64,6 +64,10 @@ class Pointers:
         uses = np.maximum(np.bincount(self.feature, minlength=len(stored)), 1)
         each = by_length[self._columns["length"].astype(np.int64) - 1] + (stored / uses)[self.feature]
         return np.bincount(self.document, each, minlength=n_documents)
+
+    def shares(self, max_gram: int) -> np.ndarray:
+        """float64 (K,): the share of pointers of each length."""
+        return np.bincount(self._columns["length"], minlength=max_gram + 1)[1:] / max(len(self.feature), 1)
 
     def n_documents(self) -> np.ndarray:
         """int64 (F,): in how many documents an entry has a pointer."""
@@ -130,7 +134,7 @@ class Entries:
         rows = rows_of(folder / "dictionary.csv")
         require(len(rows) == len(names), "dictionary.csv has another number of rows than there are entries.")
         for i, row in enumerate(rows):
-            same = restore_cell(row["gram"]) == names[i] and int(row["length"]) == lengths[i]
+            same = row["gram"] == defuse_cell(names[i]) and int(row["length"]) == lengths[i]
             same = same and int(row["count"]) == counts[i] and int(row["documents"]) == documents[i]
             same = same and close(float(row["cost"]), self.cost[i])
             uses = f"{counts[i]} pointers in {documents[i]} documents"
@@ -192,16 +196,12 @@ def _lines(path: Path) -> list[str]:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise FalseResult(f"'{path}' cannot be read: {error}.") from error
-    return text.split("\n")[:-1]
+    *lines, rest = text.split("\n")
+    require(not rest, f"the last line of {path.name} is cut off, or none of the run's.")
+    return lines
 
 
 def _shown_names(table: TokenTable, entries: np.ndarray) -> list[str]:
     """The words of entries (int32 (F, K)) as they are shown; a name that would stand twice gets a number."""
     words = [printable(word) for word in table.vocabulary]
-    seen: dict[str, int] = {}
-    names = []
-    for entry in entries.tolist():
-        name = " ".join(words[t] for t in entry if t >= 0)
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names
+    return numbered(" ".join(words[t] for t in entry if t >= 0) for entry in entries.tolist())

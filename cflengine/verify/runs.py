@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,15 @@ from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
-from cflengine.verify.findings import CannotVerifyError, FalseResult, Finding, read_report, require, require_same
+from cflengine.verify.findings import (
+    CannotVerifyError,
+    FalseResult,
+    Finding,
+    read_report,
+    require,
+    require_same,
+    rows_of,
+)
 from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
@@ -55,7 +64,7 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     read = _read(folder, report, command, [source] if isinstance(source, str) else source)
     try:
         if isinstance(report.get("corpus"), dict):
-            _check_records(report["corpus"], read.report.to_dict())
+            _check_records(folder, report["corpus"], read.report)
         _check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN})
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
     except (CannotVerifyError, MissingPackageError, MemoryError):
@@ -71,11 +80,19 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     return found if isinstance(found, list) else [found]
 
 
-def _check_records(said: dict[str, Any], found: dict[str, Any]) -> None:
-    """How many records the input had, and how many of them are documents. Raises FalseResult."""
-    for name, count in found.items():
+def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
+    """How many records the input had, which of them are no documents, and how it was read. Raises FalseResult."""
+    found = report.to_dict()
+    for name, value in found.items():
         if name.startswith("n_"):
-            require_same(said.get(name), count, f"{name} of the input is")
+            require_same(said.get(name), value, f"{name} of the input is")
+        elif name in ("encoding", "text_column", "columns", "left_out"):
+            own, stated = json.loads(json.dumps(value)), said.get(name)
+            require(stated == own, f"the report says {name} {stated!r} of the input, but it is {own!r}.")
+    if (folder / "left_out.csv").exists():
+        rows = [(row["record"], row["why"]) for row in rows_of(folder / "left_out.csv")]
+        own = [(str(record), why) for record, why in report.left_out_frame().itertuples(index=False)]
+        require(rows == own, "left_out.csv names other records than those that are no documents.")
 
 
 def _check_reasons(said: Any) -> None:

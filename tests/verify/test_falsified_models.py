@@ -122,6 +122,41 @@ def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[
     return alter
 
 
+def without_column(file: str, column: str) -> Callable[[Path], None]:
+    """A column of a CSV file left out."""
+    return lambda run: (
+        pd.read_csv(run / file, dtype=str, keep_default_na=False).drop(columns=column).to_csv(run / file, index=False)
+    )
+
+
+def renamed(file: str, old: str, new: str) -> Callable[[Path], None]:
+    """The head of a CSV file, otherwise."""
+
+    def alter(run: Path) -> None:
+        head, rest = (run / file).read_text("utf-8").split("\n", 1)
+        head = head.replace('"', "")
+        assert old in head
+        (run / file).write_text(head.replace(old, new) + "\n" + rest, "utf-8")
+
+    return alter
+
+
+def append(path: Path, text: str) -> None:
+    """Behind its end."""
+    path.write_text(path.read_text("utf-8") + text, "utf-8")
+
+
+def without_last(file: str, name: str) -> Callable[[Path], None]:
+    """A list of a report without its last."""
+
+    def alter(run: Path) -> None:
+        report = json.loads((run / file).read_text())
+        report[name].pop()
+        (run / file).write_text(json.dumps(report))
+
+    return alter
+
+
 def without_rows(file: str, rows: slice) -> Callable[[Path], None]:
     """Some rows of a CSV file left out."""
 
@@ -231,6 +266,24 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "columns of a matrix": ("k-grams", in_proof("proof.npz", "X_indices", with_entry(3, 10**6))),
     "borders of rows": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, 10**6))),
     "borders below 0": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, -7))),
+    "label in documents.csv": ("compress", in_table("documents.csv", "meta_label", lambda cell: "z")),
+    "number in documents.csv": ("compress", in_table("documents.csv", "meta_number", lambda cell: cell + 1)),
+    "record in documents.csv": ("compress", in_table("documents.csv", "row", lambda cell: 0)),
+    "costs left out": ("compress", without_column("documents.csv", "cost")),
+    "labels left out": ("compress", without_column("documents.csv", "meta_label")),
+    "column of texts": ("compress", in_report("corpus", "text_column", value="label")),
+    "encoding": ("compress", in_report("corpus", "encoding", value="cp1252")),
+    "possible pointers": ("compress", in_report("possible_pointers", value=3)),
+    "K-gram behind a quote": ("compress", in_table("dictionary.csv", "gram", lambda cell: "'" + cell)),
+    "names of columns": ("compress", renamed("features.csv", "document,feature", "feature_id,feature")),
+    "lines behind the last": ("compress", lambda run: append(run / "feature_names.txt", "more")),
+    "λ left out": (
+        "λ-path",
+        lambda run: [without_last("report.json", "points")(run), without_rows("path.csv", slice(1, 2))(run)],
+    ),
+    "λ not solved": ("λ-path", in_report("lams_not_solved", value=[5.0])),
+    "λ asked for": ("λ-path", in_report("arguments", "lams", value=[0.3, 1.0, 7.0])),
+    "shares of a λ-path": ("λ-path", in_table("path.csv", "share_1", lambda cell: cell + 0.1)),
     "objective at λ": ("λ-path", in_report("points", 0, "objective", value=1.0)),
     "bound at λ": ("λ-path", in_report("points", 1, "lower_bound", value=1e4)),
     "gap at λ": ("λ-path", in_report("points", 1, "gap", value=0.25)),

@@ -551,3 +551,30 @@ def test_a_foreign_bound_is_said_not_to_be_verified(tmp_path, capsys, monkeypatc
     edit_report(out, unverified_bound=said, solver="guided")
     with pytest.raises(FalseResult, match="exact solver"):
         verify_run(out)
+
+
+def test_names_that_would_stand_twice_are_told_apart(tmp_path):
+    from cflengine.text.token_table import numbered
+
+    assert numbered(["a", "b", "a", "a (2)", "a", "a (2)"]) == ["a", "b", "a (3)", "a (2)", "a (4)", "a (2) (2)"]
+    source, out = tmp_path / "nb.txt", tmp_path / "run"
+    source.write_text("\n".join(["New York", "New\u00a0York"] * 6 + ["New York|(2)"] * 9) + "\n", "utf-8")
+    assert cli.main(["compress", str(source), "--token-pattern", "[^|]+", "--lam", "2", "--out", str(out)]) == 0
+    names = (out / "feature_names.txt").read_text("utf-8").splitlines()
+    assert len(set(names)) == len(names) == 3
+    assert verify_run(out)
+
+
+def test_records_that_are_left_out_are_read_again(tmp_path):
+    source, out = tmp_path / "t.csv", tmp_path / "run"
+    source.write_text("text,id\n" + "a b c,1\n" * 6 + ",2\n  ,3\n", "utf-8")
+    assert cli.main(["compress", str(source), "--text-column", "text", "--out", str(out)]) == 0
+    assert verify_run(out)
+    whole = (out / "left_out.csv").read_text("utf-8")
+    (out / "left_out.csv").write_text(whole.replace("7,", "5,"), "utf-8")
+    with pytest.raises(FalseResult, match=r"left_out\.csv names other records"):
+        verify_run(out)
+    (out / "left_out.csv").write_text(whole, "utf-8")
+    source.write_text(source.read_text("utf-8").replace("c,1", "c,9"), "utf-8")
+    with pytest.raises(FalseResult, match=r"documents\.csv is wrong about document 0"):
+        verify_run(out)
