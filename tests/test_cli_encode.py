@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -127,5 +128,8 @@ def test_compress_takes_several_inputs_and_verify_reads_them_again(run, capsys):
     assert documents["meta_source"].iloc[-1].endswith("second.csv") and documents["row"].iloc[-1] == 82
     assert main(["verify", str(run / "both")]) == 0
     assert main(["verify", str(run / "both"), *names]) == 0
+    (run / "moved").mkdir()
+    moved = [shutil.copy(name, run / "moved") for name in names]
+    assert main(["verify", str(run / "both"), *map(str, moved)]) == 0
     assert main(["verify", str(run / "both"), *reversed(names)]) == 1
     assert "not the corpus that was compressed" in capsys.readouterr().err

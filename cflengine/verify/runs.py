@@ -64,9 +64,11 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     read = _read(folder, report, command, [source] if isinstance(source, str) else source)
     try:
         if isinstance(report.get("corpus"), dict):
-            _check_records(folder, report["corpus"], read.report)
+            _check_counts(report["corpus"], read.report.to_dict())
         _check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN})
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
+        if isinstance(report.get("corpus"), dict) and not source:  # a copy may be of another encoding, say
+            _check_records(folder, report["corpus"], read.report)
     except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
     except InputError as error:  # the input has been read: it is a file of the run
@@ -80,15 +82,19 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     return found if isinstance(found, list) else [found]
 
 
-def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
-    """How many records the input had, which of them are no documents, and how it was read. Raises FalseResult."""
-    found = report.to_dict()
-    for name, value in found.items():
+def _check_counts(said: dict[str, Any], found: dict[str, Any]) -> None:
+    """How many records the input had, and how many of them are documents. Raises FalseResult."""
+    for name, count in found.items():
         if name.startswith("n_"):
-            require_same(said.get(name), value, f"{name} of the input is")
-        elif name in ("encoding", "text_column", "columns", "left_out"):
-            own, stated = json.loads(json.dumps(value)), said.get(name)
-            require(stated == own, f"the report says {name} {stated!r} of the input, but it is {own!r}.")
+            require_same(said.get(name), count, f"{name} of the input is")
+
+
+def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
+    """Which records of the input are no documents, and how it was read. Raises FalseResult."""
+    found = report.to_dict()
+    for name in ("encoding", "text_column", "columns", "left_out"):
+        own, stated = json.loads(json.dumps(found.get(name))), said.get(name)
+        require(stated == own, f"the report says {name} {stated!r} of the input, but it is {own!r}.")
     if (folder / "left_out.csv").exists():
         rows = [(row["record"], row["why"]) for row in rows_of(folder / "left_out.csv")]
         own = [(str(record), why) for record, why in report.left_out_frame().itertuples(index=False)]
