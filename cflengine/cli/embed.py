@@ -45,7 +45,6 @@ examples:
 """
 _COMPARED = "compared"
 _NAMED = 8  # classes in the summary
-_DIMENSION = 20
 _AUTO = "mean where JAX is installed, else none"
 
 
@@ -231,8 +230,9 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
 def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...]) -> Any:
     from cflengine.embedding import WordMMDEmbedding
 
+    own = {} if arguments.dimension is None else {"dimension": arguments.dimension}
     return WordMMDEmbedding(
-        network, arguments.regulariser, arguments.lam, dimension=arguments.dimension or _DIMENSION,
+        network, arguments.regulariser, arguments.lam, **own,
         initial="random" if arguments.initial == _COMPARED else arguments.initial,
         groups=arguments.group, stop_words=arguments.stop_words, min_count=arguments.min_count,
         epochs=arguments.epochs, batch_size=arguments.batch_size, learning_rate=arguments.learning_rate,

@@ -13,9 +13,10 @@ from cflengine.compression.model.corpus import Gram
 from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.files import finite
+from cflengine.engine.words import numbered
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import ModelFileError, require
-from cflengine.text.token_table import numbered, printable
+from cflengine.text.token_table import printable
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures

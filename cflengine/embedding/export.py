@@ -131,8 +131,7 @@ def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], se
     }  # fmt: skip
     if analysis.model is not None:
         result = analysis.model.result_
-        kept = result.trace["iteration"] == result.best_epoch
-        before, after = result.trace["wmmd"].iloc[0], result.trace["wmmd"][kept].iloc[0]
+        before, after = result.discrepancies()
         report["training"] = {
             "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
             "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from cflengine.embedding.problem import DRAWN_PAIRS
 from cflengine.engine.checks import InputError
 
 
@@ -102,12 +103,18 @@ class DocumentKernel:
         return DocumentKernel(features=self.features[documents])
 
 
-def drawn_pairs(laws: sparse.csr_matrix, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two words, int (n,) each, of two different documents, drawn at random; laws: CSR (N, V), rows that sum to 1."""
+def drawn_median(laws: sparse.csr_matrix, M: np.ndarray, seed: int) -> float:
+    """The median of the squared distances of two words of two different documents, of pairs drawn at random; laws: CSR
+    (N, V), rows that sum to 1."""
     rng = np.random.default_rng(seed)
-    first = rng.integers(0, laws.shape[0], n)
-    second = (first + rng.integers(1, laws.shape[0], n)) % laws.shape[0]  # another one
-    return _drawn_words(laws, first, rng), _drawn_words(laws, second, rng)
+    first = rng.integers(0, laws.shape[0], DRAWN_PAIRS)
+    second = (first + rng.integers(1, laws.shape[0], DRAWN_PAIRS)) % laws.shape[0]  # another one
+    a, b = _drawn_words(laws, first, rng), _drawn_words(laws, second, rng)
+    squared = np.empty(DRAWN_PAIRS)
+    for start in range(0, DRAWN_PAIRS, 65_536):
+        part = slice(start, start + 65_536)
+        squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
+    return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])
 
 
 def _drawn_words(laws: sparse.csr_matrix, documents: np.ndarray, rng: np.random.Generator) -> np.ndarray:

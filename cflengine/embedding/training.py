@@ -82,6 +82,11 @@ class TrainResult(Result):
     accuracy: float
     dev_accuracy: float
 
+    def discrepancies(self) -> tuple[float, float]:
+        """wMMD² of the documents learnt from, by the vectors as they began and as they are kept."""
+        wmmd = self.trace.set_index("iteration")["wmmd"]
+        return float(wmmd.loc[0]), float(wmmd.loc[self.best_epoch])
+
 
 def check_checkpoint(path: Path) -> None:
     """InputError for a file that cannot be one, or could not be written."""

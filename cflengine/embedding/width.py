@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from cflengine.embedding import kernels, kernels_median
-from cflengine.embedding.laws import WordLaws, drawn_pairs
+from cflengine.embedding.laws import WordLaws, drawn_median
 from cflengine.embedding.pairs import LANES, scaled_words, tiles_of
-from cflengine.embedding.problem import DRAWN_PAIRS, MOST_EXACT
+from cflengine.embedding.problem import MOST_EXACT
 from cflengine.embedding.settings import Kernel
 from cflengine.engine.jit import one_blas_thread, threads
 from cflengine.engine.progress import Poll, go_on
@@ -37,8 +37,9 @@ def median_width(
     ``seed``. rounds: passes, each of which narrows the interval it is sought in by 4,096, and more where a few vectors
     are far from all others; the answer is the mean distance in the last one."""
     M = np.asarray(M, dtype=np.float64)
-    squared = _exact(laws, M, n_threads, rounds, poll) if laws.laws.shape[1] <= MOST_EXACT else _drawn(laws, M, seed)
-    return math.sqrt(squared)
+    if laws.laws.shape[1] > MOST_EXACT:
+        return math.sqrt(drawn_median(laws.laws, M, seed))
+    return math.sqrt(_exact(laws, M, n_threads, rounds, poll))
 
 
 def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, poll: Poll) -> float:
@@ -72,15 +73,6 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
             low, high = low + (at - 1) * step, low + at * step
     usual = 8.0 * float(np.median(half[half > 0.0]))
     return 0.0 if found < 1e-12 * usual else float(found)
-
-
-def _drawn(laws: WordLaws, M: np.ndarray, seed: int) -> float:
-    a, b = drawn_pairs(laws.laws, DRAWN_PAIRS, seed)
-    squared = np.empty(DRAWN_PAIRS)
-    for start in range(0, DRAWN_PAIRS, 65_536):
-        part = slice(start, start + 65_536)
-        squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
-    return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])
 
 
 def document_parts(indptr: np.ndarray) -> Iterator[tuple[int, int]]:

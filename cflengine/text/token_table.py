@@ -56,21 +56,6 @@ def printable(form: str) -> str:
     return _HIDDEN.sub(lambda match: "␣" if match[0].isspace() else "\ufffd", form.translate(_SHOWN))
 
 
-def numbered(names: Iterable[str]) -> list[str]:
-    """Names of which none stands twice: a later one of the same gets the first number that makes it another, " (2)"."""
-    names = list(names)
-    taken, seen, found = set(names), dict[str, int](), list[str]()
-    for name in names:
-        own, k = name, seen.get(name, 1)
-        while name in seen and own in taken:
-            k += 1
-            own = f"{name} ({k})"
-        seen[name] = k
-        taken.add(own)
-        found.append(own)
-    return found
-
-
 @dataclass(frozen=True)
 class TokenTable:
     """The tokens of N documents, n in all.

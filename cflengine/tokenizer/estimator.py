@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from cflengine.engine.progress import Listener
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import Parts, require
 from cflengine.tokenizer.candidates import LONGEST, Candidates
-from cflengine.tokenizer.fitted import FittedTokenizer
+from cflengine.tokenizer.fitted import FittedTokenizer, check_distinct
 from cflengine.tokenizer.huggingface import byte_letters
 from cflengine.tokenizer.solve import VocabularySettings, solve_vocabulary
 from cflengine.tokenizer.words import Cutting, WordTable
@@ -127,8 +126,7 @@ class SubwordTokenizer(FittedTokenizer):
         alphabet = table.alphabet()
         units = self._units(alphabet)
         size = self.vocab_size - len(units)
-        if twice := [name for name, n in Counter(name for name, _ in units).items() if n > 1]:
-            raise InputError(f"the special token {twice[0]!r} is given twice, or is a unit.")
+        check_distinct(name for name, _ in units)
         if size < 0:
             raise InputError(
                 f"vocab_size must be at least {len(units):,}: so many units and special tokens there are, not "

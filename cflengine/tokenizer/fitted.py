@@ -223,8 +223,7 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         """What encoding, decoding and files take: the units of the corpus, the pieces chosen, how often each occurs."""
         every = self._units(alphabet) + [(self._written(piece), piece) for piece in chosen]
         names = [name for name, _ in every]
-        if twice := [name for name, n in Counter(names).items() if n > 1]:
-            raise InputError(f"the special token {twice[0]!r} is given twice, or is a unit.")
+        check_distinct(names)
         self._cutting, self._alphabet, self._chosen, self._weight = cutting, alphabet, chosen, weight
         self.pieces_, self._learnt_with = names, parameters_of(self)
         self._ids = np.array([i for i, (_, own) in enumerate(every) if own is not None], dtype=np.int64)
@@ -257,3 +256,9 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             else:
                 ids.extend(self._bytes[byte] for byte in chr(int(units[begin])).encode())
         return tuple(ids)
+
+
+def check_distinct(names: Iterable[str]) -> None:
+    """InputError for an entry that stands twice: special tokens alone may."""
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise InputError(f"the special token {twice[0]!r} is given twice, or is a unit.")

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.files import arrow_file, defuse_cell
+from cflengine.engine.words import numbered
 from cflengine.linear.saving import read_model
-from cflengine.text.token_table import TokenTable, numbered, printable
+from cflengine.text.token_table import TokenTable, printable
 from cflengine.verify.corpus_parts import CorpusPart
 from cflengine.verify.findings import MODEL, FalseResult, close, require, rows_of
 

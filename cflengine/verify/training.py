@@ -187,10 +187,10 @@ def _check_discrepancies(
     used = used[np.bincount(y[used])[y[used]] >= 2]
     classes, number = np.unique(y[used], return_inverse=True)
     words = np.flatnonzero(np.asarray(counts.sum(axis=0)).ravel() > 0)
+    laws = WordLaws.of(counts[used][:, words], number).laws if len(classes) > 1 else None
     for name, own in zip(("wmmd_before", "wmmd_after"), vectors, strict=True):
         ends, value = list[float](), said[name]
-        if len(classes) > 1:
-            laws = WordLaws.of(counts[used][:, words], number).laws
+        if laws is not None:
             ends = median_discrepancy(laws, number, own[words], EPOCH_WORDS, EPOCH_FEATURES)
         none = value is None or math.isnan(value)
         good = none if not ends or none else ends[0] <= value <= ends[1]

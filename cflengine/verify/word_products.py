@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from cflengine.embedding.laws import drawn_pairs
-from cflengine.embedding.problem import DRAWN_PAIRS, MOST_EXACT, frequencies, kernel_matrix, pair_coefficients
+from cflengine.embedding.laws import drawn_median
+from cflengine.embedding.problem import MOST_EXACT, frequencies, kernel_matrix, pair_coefficients
 from cflengine.verify.findings import require
 
 _ROWS = 512
@@ -132,7 +132,7 @@ def feature_products(
 def check_median(laws: sparse.csr_matrix, M: np.ndarray, width: float, seed: int) -> None:
     """FalseResult unless width² is the median of the squared distances of two words of different documents."""
     if len(M) > MOST_EXACT:
-        squared = _drawn_median(laws, M, seed)
+        squared = drawn_median(laws, M, seed)
         good = math.isclose(width**2, squared, rel_tol=1e-9)
     else:
         below, up_to, whole = 0.0, 0.0, 0.0
@@ -147,7 +147,7 @@ def check_median(laws: sparse.csr_matrix, M: np.ndarray, width: float, seed: int
 def median_discrepancy(laws: sparse.csr_matrix, y: np.ndarray, M: np.ndarray, most_words: int, n: int) -> list[float]:
     """wMMD² of a Gaussian kernel as wide as the median distance, that is, between which two numbers it is, as the run
     had the median to within ``_WIDE``; [] where that is 0. Of more than most_words words by n frequencies."""
-    squared = _drawn_median(laws, M, 0) if len(M) > MOST_EXACT else _median(laws, M)
+    squared = drawn_median(laws, M, 0) if len(M) > MOST_EXACT else _median(laws, M)
     if not squared:
         return []
     kernels = [WordKernel(M, "gaussian", (math.sqrt(squared * wider),)) for wider in (1.0 - _WIDE, 1.0 + _WIDE)]
@@ -186,10 +186,3 @@ def _median(laws: sparse.csr_matrix, M: np.ndarray) -> float:
         step = (high - low) / _BINS
         low, high = low + at * step, low + (at + 1) * step
     return 0.5 * (low + high) if low > 0.0 else 0.0
-
-
-def _drawn_median(laws: sparse.csr_matrix, M: np.ndarray, seed: int) -> float:
-    a, b = drawn_pairs(laws, DRAWN_PAIRS, seed)
-    parts = zip(np.array_split(a, _AT_ONCE), np.array_split(b, _AT_ONCE), strict=True)
-    squared = np.concatenate([((M[i] - M[j]) ** 2).sum(axis=1) for i, j in parts])
-    return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])

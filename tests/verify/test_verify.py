@@ -554,7 +554,7 @@ def test_a_foreign_bound_is_said_not_to_be_verified(tmp_path, capsys, monkeypatc
 
 
 def test_names_that_would_stand_twice_are_told_apart(tmp_path):
-    from cflengine.text.token_table import numbered
+    from cflengine.engine.words import numbered
 
     assert numbered(["a", "b", "a", "a (2)", "a", "a (2)"]) == ["a", "b", "a (3)", "a (2)", "a (4)", "a (2) (2)"]
     source, out = tmp_path / "nb.txt", tmp_path / "run"

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from cflengine.engine.words import numbered
 from cflengine.text.corpus import CorpusError
 from cflengine.text.reading.dates import ISO, read_dates
 
@@ -55,18 +56,7 @@ class TextChoice:
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names stripped, numbered where empty (``column_3``), and made distinct (``text``, ``text_2``)."""
-    taken = {name.strip() for name in names}
-    result: list[str] = []
-    seen: set[str] = set()
-    for position, name in enumerate(names, 1):
-        name = name.strip() or f"column_{position}"
-        unique, n = name, 1
-        while unique in seen or (n > 1 and unique in taken):
-            n += 1
-            unique = f"{name}_{n}"
-        seen.add(unique)
-        result.append(unique)
-    return tuple(result)
+    return tuple(numbered((name.strip() or f"column_{k}" for k, name in enumerate(names, 1)), "{}_{}"))
 
 
 def is_text_name(name: str) -> bool:

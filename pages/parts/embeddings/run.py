@@ -153,8 +153,7 @@ class TrainRun:
     def wmmd(self) -> dict[str, float]:
         """wMMD² of the documents learnt from, by the vectors before and after training."""
         assert self.model is not None
-        trace, kept = self.model.trace_["wmmd"], self.model.result_.best_epoch
-        return {"before": float(trace.iloc[0]), "after": float(trace[self.model.trace_["iteration"] == kept].iloc[0])}
+        return dict(zip(("before", "after"), self.model.result_.discrepancies(), strict=True))
 
 
 class _Epoch:

@@ -55,8 +55,8 @@ class SubwordRun:
     """scale: sizes that are tried, as far as the corpus allows; models: by size; bpe: entries -> a tokenizer trained by
     BPE on the same corpus and its tokens; now: size, tokens of the best found and those proved to be needed, of the
     solve under way; most: entries that the corpus allows, with every piece that occurs in its words; stopped: whether
-    the user has ended it before all sizes were there; refused: why the
-    user's own could not be held against the best."""
+    the user has ended it before all sizes were there; refused: why the user's own could not be held against the
+    best."""
 
     choice: SubwordChoice
     scale: tuple[int, ...] = SIZES
