@@ -73,6 +73,11 @@ def metric(page, label: str) -> str:
     )
 
 
+def see_it_rest(page) -> None:
+    """No run of the script is under way."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+
 def status(page, text: str | re.Pattern):
     return page.locator(".cfl-live-status").filter(has_text=text)
 
@@ -177,7 +182,7 @@ def test_keys_do_what_clicks_do_and_nothing_while_somebody_types(open_tab):
     links = page.locator("[data-testid=stSidebarNavLink]")
     assert all(link.get_attribute("title") for link in links.all()), "every page has a letter"
     page.locator("h1").first.click()
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    see_it_rest(page)
     page.keyboard.press("n")
     heading(page, "Phrases").wait_for()
 
@@ -250,6 +255,8 @@ def test_the_first_screen_moves_under_the_slider(open_tab):
 
 def solve_to_the_end(page) -> None:
     slider = page.get_by_role("slider", name="K, the longest K-gram")
+    slider.wait_for()
+    see_it_rest(page)  # keys pressed while the page was being drawn were lost once
     slider.press("Home")
     slider.press("ArrowRight")
     page.wait_for_url(re.compile(r"[?&]k=2\b"))
@@ -301,7 +308,7 @@ def look_at_pointers(page) -> None:
     page.get_by_placeholder("part of a phrase").fill("pwned")
     page.keyboard.press("Enter")
     page.get_by_text(re.compile(r"^\d+ phrases?\. Choose a row")).wait_for()
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    see_it_rest(page)
     assert page.locator("h2").first.inner_text() == chosen
 
 
